@@ -1,0 +1,117 @@
+//! A growing output buffer whose memory is kept warm between uses and never passes a cap.
+//!
+//! Decoders write into [`OutputBuffer::spare`] and call [`OutputBuffer::advance`]. The storage is always
+//! initialised, so no `unsafe` is needed and a page is touched for the first time once, not per batch.
+
+use crate::limits::MAX_POOLED_BUFFER;
+
+/// The smallest piece by which the storage grows; below it a doubling would only add reallocations.
+const MIN_GROWTH: usize = 64 << 10;
+
+/// The cap was reached: no more than this many bytes may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitReached {
+    /// The cap in bytes.
+    pub limit: usize,
+}
+
+/// An output buffer with a cap; see the module.
+#[derive(Debug, Default)]
+pub struct OutputBuffer {
+    storage: Vec<u8>,
+    filled: usize,
+    limit: usize,
+}
+
+impl OutputBuffer {
+    /// An empty buffer that takes at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { storage: Vec::new(), filled: 0, limit }
+    }
+
+    /// Forgets the content, sets the cap for the next use, and gives back memory above the pool's bound.
+    pub fn reset(&mut self, limit: usize) {
+        self.filled = 0;
+        self.limit = limit;
+        if self.storage.len() > MAX_POOLED_BUFFER {
+            self.storage = Vec::new();
+        }
+    }
+
+    /// The cap in bytes.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The number of bytes written so far.
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Whether nothing was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// What was written so far.
+    pub fn as_slice(&self) -> &[u8] {
+        self.storage.get(..self.filled).unwrap_or_default()
+    }
+
+    /// Room for writing behind what is there: at least `want` bytes, or all that the cap leaves if that is
+    /// less. The caller tells by the length of the slice that the cap is near.
+    ///
+    /// # Errors
+    /// [`LimitReached`] when not a single byte more may be written and `want` is not 0.
+    pub fn spare(&mut self, want: usize) -> Result<&mut [u8], LimitReached> {
+        let left = self.limit.saturating_sub(self.filled);
+        if left == 0 && want > 0 {
+            return Err(LimitReached { limit: self.limit });
+        }
+        let needed = self.filled.saturating_add(want.min(left));
+        if needed > self.storage.len() {
+            let doubled = self.storage.len().saturating_mul(2).max(MIN_GROWTH);
+            self.storage.resize(needed.max(doubled.min(self.limit)), 0);
+        }
+        let end = self.storage.len().min(self.limit);
+        Ok(self.storage.get_mut(self.filled..end).unwrap_or_default())
+    }
+
+    /// Room for exactly `size` bytes that the decoder is sure to need.
+    ///
+    /// # Errors
+    /// [`LimitReached`] when the cap leaves less.
+    pub fn spare_exact(&mut self, size: usize) -> Result<&mut [u8], LimitReached> {
+        if self.limit.saturating_sub(self.filled) < size {
+            return Err(LimitReached { limit: self.limit });
+        }
+        let limit = self.limit;
+        self.spare(size)?.get_mut(..size).ok_or(LimitReached { limit })
+    }
+
+    /// Counts `written` bytes of the last [`spare`](Self::spare) as content.
+    pub fn advance(&mut self, written: usize) {
+        self.filled = self.filled.saturating_add(written).min(self.storage.len());
+    }
+
+    /// Appends a copy of `data`.
+    ///
+    /// # Errors
+    /// [`LimitReached`] when the cap leaves less room than `data` needs; nothing is written then.
+    pub fn extend(&mut self, data: &[u8]) -> Result<(), LimitReached> {
+        self.spare_exact(data.len())?.copy_from_slice(data);
+        self.advance(data.len());
+        Ok(())
+    }
+
+    /// Drops what lies behind the first `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.filled = self.filled.min(len);
+    }
+
+    /// The content as a vector of its own.
+    pub fn into_vec(mut self) -> Vec<u8> {
+        self.storage.truncate(self.filled);
+        self.storage
+    }
+}

@@ -1,0 +1,17 @@
+//! The three checksums of Kafka's formats: CRC-32 (messages of magic 0 and 1, gzip, Kafka 0.7), CRC-32C
+//! (batches of magic 2) and XXH32 (LZ4 frames).
+
+/// CRC-32 (IEEE, as zlib's) of `data`.
+pub fn crc32(data: &[u8]) -> u32 {
+    crc32fast::hash(data)
+}
+
+/// CRC-32C (Castagnoli) of `data`.
+pub fn crc32c(data: &[u8]) -> u32 {
+    crc_fast::crc32_iscsi(data)
+}
+
+/// XXH32 with seed 0 of `data`.
+pub fn xxh32(data: &[u8]) -> u32 {
+    xxhash_rust::xxh32::xxh32(data, 0)
+}

@@ -1,0 +1,275 @@
+//! One error type for the whole core. Variants carry numbers and byte positions; text is made only when
+//! asked. [`ErrorKind`] is what a binding matches on, without a wildcard.
+
+use crate::compress::{CodecError, CodecFault};
+
+/// The core's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of failure it is: one per exception class of the Python package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// Compressed data that do not decode.
+    Decompression,
+    /// Compressed data that end too early.
+    Truncated,
+    /// The cap on decompressed bytes was reached.
+    OutputLimit,
+    /// Kafka's `CorruptRecordException`, code 2.
+    CorruptRecord,
+    /// Kafka's `InvalidRecordException`, code 87.
+    InvalidRecord,
+    /// Kafka's `UnsupportedCompressionTypeException`, code 76.
+    UnsupportedCompressionType,
+    /// Whatever else Kafka answers -1 to.
+    UnknownServer,
+}
+
+impl ErrorKind {
+    /// Kafka's error code, or `None` where the failure is not one of a record set.
+    pub fn error_code(self) -> Option<i16> {
+        match self {
+            Self::Decompression | Self::Truncated | Self::OutputLimit => None,
+            Self::CorruptRecord => Some(2),
+            Self::InvalidRecord => Some(87),
+            Self::UnsupportedCompressionType => Some(76),
+            Self::UnknownServer => Some(-1),
+        }
+    }
+}
+
+/// What went wrong. `position` is the byte in the buffer or file that the call was given at which the
+/// failing batch, message or field begins, unless a variant says otherwise.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Compressed data outside a record set.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+    /// Compressed data inside a record set.
+    #[error("cannot decompress the records of the batch at byte {position}: {source}")]
+    BatchCodec {
+        /// Where the batch begins.
+        position: u64,
+        /// What the codec said; its position counts from the start of the compressed payload.
+        source: CodecError,
+    },
+    /// A batch's or message's stored size is below what its format needs.
+    #[error("record size {size} at byte {position} is less than the minimum record overhead ({minimum})")]
+    SizeTooSmall {
+        /// Where the batch begins.
+        position: u64,
+        /// The stored size.
+        size: i32,
+        /// The least that the format needs.
+        minimum: i32,
+    },
+    /// A magic that no version of Kafka wrote.
+    #[error("invalid magic {magic} in the batch at byte {position}")]
+    UnknownMagic {
+        /// Where the batch begins.
+        position: u64,
+        /// The magic found.
+        magic: i8,
+    },
+    /// The stored checksum is not the checksum of the bytes.
+    #[error("record batch at byte {position} is corrupt (stored crc = {stored}, computed crc = {computed})")]
+    CrcMismatch {
+        /// Where the batch begins.
+        position: u64,
+        /// The checksum found.
+        stored: u32,
+        /// The checksum of the bytes.
+        computed: u32,
+    },
+    /// A compression type id that Kafka does not know.
+    #[error("unknown compression type id {id} in the batch at byte {position}")]
+    UnknownCompressionType {
+        /// Where the batch begins.
+        position: u64,
+        /// The id found.
+        id: u8,
+    },
+    /// The bytes end inside a batch where a whole one is needed.
+    #[error("incomplete batch at byte {position}: {available} of {needed} bytes are there")]
+    IncompleteBatch {
+        /// Where the batch begins.
+        position: u64,
+        /// Bytes that are there.
+        available: u64,
+        /// Bytes that the batch says it has.
+        needed: u64,
+    },
+    /// The content of a batch breaks a rule of its format.
+    #[error("{fault} in the batch at byte {position}")]
+    Invalid {
+        /// Where the batch begins.
+        position: u64,
+        /// The rule.
+        fault: RecordFault,
+    },
+}
+
+/// A rule of the record formats that was broken. The numbers are what was found.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecordFault {
+    /// More bytes follow the declared number of records.
+    #[error("incorrect declared batch size, records still remain after the {count} declared")]
+    RecordsRemaining {
+        /// Records that the header declares.
+        count: i32,
+    },
+    /// Fewer records than declared.
+    #[error("incorrect declared batch size, the data end after {read} of {count} records")]
+    PrematureEnd {
+        /// Records that the header declares.
+        count: i32,
+        /// Records that were read.
+        read: i32,
+    },
+    /// A negative number of records.
+    #[error("invalid record count {count}")]
+    NegativeCount {
+        /// The count found.
+        count: i32,
+    },
+    /// A record's size reaches past the data.
+    #[error("invalid record size: record {index} needs {size} bytes, {available} are left")]
+    RecordSize {
+        /// Which record of the batch, from 0.
+        index: i32,
+        /// The size found.
+        size: i32,
+        /// Bytes that are left.
+        available: usize,
+    },
+    /// A record's fields do not fill the size that it declares.
+    #[error("invalid record size: record {index} declares {size} bytes, its fields take {used}")]
+    RecordLength {
+        /// Which record of the batch, from 0.
+        index: i32,
+        /// The size found.
+        size: i32,
+        /// The bytes that its fields take.
+        used: usize,
+    },
+    /// A varint of more than 5 or a varlong of more than 10 bytes.
+    #[error("varint too long in record {index}")]
+    VarintTooLong {
+        /// Which record of the batch, from 0.
+        index: i32,
+    },
+    /// The same in front of an uncompressed record, where Kafka has no error code for it.
+    #[error("varint too long in the size of record {index}")]
+    SizeVarintTooLong {
+        /// Which record of the batch, from 0.
+        index: i32,
+    },
+    /// A field reaches past its record.
+    #[error("invalid record structure: a field of record {index} reaches past its end")]
+    FieldOverrun {
+        /// Which record of the batch, from 0.
+        index: i32,
+    },
+    /// A negative number of headers, or more than bytes are left.
+    #[error("invalid number of record headers {count} in record {index}")]
+    HeaderCount {
+        /// Which record of the batch, from 0.
+        index: i32,
+        /// The number found.
+        count: i32,
+    },
+    /// A negative size of a header key.
+    #[error("invalid negative header key size {size} in record {index}")]
+    HeaderKeySize {
+        /// Which record of the batch, from 0.
+        index: i32,
+        /// The size found.
+        size: i32,
+    },
+    /// A compressed wrapper without messages.
+    #[error("compressed message set with no inner messages")]
+    EmptyWrapper,
+    /// A compressed wrapper whose value is null.
+    #[error("compressed message set with null value")]
+    NullWrapper,
+    /// A compressed message inside a compressed message.
+    #[error("inner messages must not be compressed")]
+    NestedCompression,
+    /// An inner message of another magic than its wrapper.
+    #[error("inner magic {inner} differs from the wrapper's {wrapper}")]
+    InnerMagic {
+        /// The wrapper's magic.
+        wrapper: i8,
+        /// The inner message's magic.
+        inner: i8,
+    },
+    /// An inner message whose stored size is below its format's least.
+    #[error("inner record size {size} is less than the minimum record overhead (14)")]
+    InnerSize {
+        /// The size found.
+        size: i32,
+    },
+    /// A wrapper of magic 1 whose offset is below its last inner one.
+    #[error("wrapper offset {wrapper} is less than the last inner offset {inner}")]
+    WrapperOffset {
+        /// The wrapper's offset.
+        wrapper: i64,
+        /// The last inner offset.
+        inner: i64,
+    },
+    /// zstd in a format that does not have it.
+    #[error("zstd is not supported for magic {magic}")]
+    ZstdMagic {
+        /// The batch's magic.
+        magic: i8,
+    },
+    /// A key or value of a message (magic 0, 1) that reaches past the message.
+    #[error("a key or value of {size} bytes reaches past its message")]
+    MessageField {
+        /// The size found.
+        size: i32,
+    },
+}
+
+impl Error {
+    /// The kind, for choosing an exception class.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Codec(e) => match e.fault {
+                CodecFault::OutputLimit { .. } => ErrorKind::OutputLimit,
+                CodecFault::Truncated => ErrorKind::Truncated,
+                CodecFault::Malformed => ErrorKind::Decompression,
+            },
+            Self::BatchCodec { source, .. } => match source.fault {
+                CodecFault::OutputLimit { .. } => ErrorKind::OutputLimit,
+                CodecFault::Truncated | CodecFault::Malformed => ErrorKind::CorruptRecord,
+            },
+            Self::SizeTooSmall { .. }
+            | Self::UnknownMagic { .. }
+            | Self::CrcMismatch { .. }
+            | Self::IncompleteBatch { .. } => ErrorKind::CorruptRecord,
+            Self::UnknownCompressionType { .. } => ErrorKind::UnknownServer,
+            Self::Invalid { fault, .. } => match fault {
+                RecordFault::InnerSize { .. } => ErrorKind::CorruptRecord,
+                RecordFault::MessageField { .. } | RecordFault::SizeVarintTooLong { .. } => ErrorKind::UnknownServer,
+                _ => ErrorKind::InvalidRecord,
+            },
+        }
+    }
+
+    /// The byte position that the error names.
+    pub fn position(&self) -> u64 {
+        match self {
+            Self::Codec(e) => e.position,
+            Self::BatchCodec { position, .. }
+            | Self::SizeTooSmall { position, .. }
+            | Self::UnknownMagic { position, .. }
+            | Self::CrcMismatch { position, .. }
+            | Self::UnknownCompressionType { position, .. }
+            | Self::IncompleteBatch { position, .. }
+            | Self::Invalid { position, .. } => *position,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Kafka's compression and record layer: every codec and every message format that Kafka has written,
+//! read as Kafka's own classes read them, without a JVM, a broker, Python or Arrow.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`compress`] | the five compression types and their framings; knows nothing of records |
+//! | [`record`] | message formats 0, 1 and 2: batches, records, headers, control records |
+//! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
+//! | [`error`] | one error type: numbers and a byte position, text only when asked |
+//! | [`limits`] | the caps that hold before memory is taken |
+
+pub mod buffer;
+pub mod checksum;
+pub mod compress;
+pub mod error;
+pub mod limits;
+pub mod log;
+pub mod record;
+
+pub use compress::CompressionType;
+pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,1 @@
+//! Segments and the files beside them.

@@ -1,0 +1,1 @@
+//! Message formats 0, 1 and 2.
