@@ -1,4 +1,5 @@
-//! Segments and the files beside them.
+//! Segments: reading them in chunks, finding the way past damage, what a committed reader sees; and the files
+//! beside them.
 //!
 //! | file | module | what it holds |
 //! |---|---|---|
@@ -9,24 +10,31 @@
 //! | `leader-epoch-checkpoint`, `*-checkpoint` | [`checkpoint`] | text: epochs and offsets |
 //! | `partition.metadata` | [`partition_metadata`] | text: the topic's id |
 //!
-//! Everything here reads from bytes that the caller has; nothing opens a file.
+//! Side files are read from bytes that the caller has.
 
 pub mod checkpoint;
+pub mod chunk;
 mod fault;
 pub mod offset_index;
 pub mod partition_metadata;
 pub mod producer_snapshot;
+pub mod recover;
+pub mod source;
 mod text;
 pub mod time_index;
 pub mod transaction_index;
+pub mod transactions;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
+pub use chunk::{ChunkEnd, ChunkError, ChunkReader};
 pub use fault::LogFileFault;
 pub use offset_index::{OffsetIndex, OffsetPosition};
 pub use partition_metadata::PartitionMetadata;
 pub use producer_snapshot::{ProducerEntry, ProducerSnapshot};
+pub use source::{InMemory, ReadAt};
 pub use time_index::{TimeIndex, TimestampOffset};
 pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};
+pub use transactions::{AbortedRange, TransactionCollector, TransactionFilter};
 
 /// How many leading bytes of an index are entries: a live or preallocated index is as large as it may
 /// become, with zero bytes behind the entries. A zero entry stays where the file has no other: a closed

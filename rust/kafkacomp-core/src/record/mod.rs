@@ -1,5 +1,21 @@
-//! Message formats 0, 1 and 2.
+//! Message formats 0, 1 and 2: from bytes to batches ([`Batches`]) and from a batch to its records
+//! ([`RecordReader`]), with the verdicts of Kafka's own classes.
 
+pub mod attributes;
+pub mod batch;
+pub(crate) mod bytes;
 pub mod control;
+pub mod default;
+pub mod frames;
+pub mod legacy;
+pub mod reader;
+#[expect(clippy::module_inception, reason = "the record in the records")]
+pub mod record;
+pub mod varint;
 
+pub use attributes::TimestampType;
+pub use batch::{BatchHead, RecordBatch};
 pub use control::{ControlFault, ControlRecord, ControlRecordType};
+pub use frames::{Batches, Tail};
+pub use reader::{RecordReader, Records};
+pub use record::{Headers, Record};

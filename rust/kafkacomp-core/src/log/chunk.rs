@@ -1,0 +1,160 @@
+//! Reading a segment in chunks of whole batches.
+//!
+//! A chunk is what one positional read brings, cut at the last batch that is all there. The batch that
+//! was cut is read again with the next chunk; a batch larger than a chunk gets a buffer of its own size.
+
+use std::io;
+
+use super::source::{ReadAt, read_full};
+use crate::error::Error;
+use crate::record::{Batches, RecordBatch, Tail};
+
+/// The least that is read at once: below it the system call outweighs the copy.
+const MIN_READ: usize = 64 << 10;
+
+/// What a chunk ends with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChunkEnd {
+    /// More may follow.
+    More,
+    /// The segment's end: whole batches, or zeros behind them.
+    End,
+    /// The last batch is cut by the segment's end.
+    Cut(Error),
+    /// What stands there cannot be a batch.
+    Bad(Error),
+}
+
+/// Why a chunk could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ChunkError {
+    /// The file system said no.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The segment is shorter than it was when the scan began.
+    #[error("the file was truncated during the scan: {length} bytes, {expected} were there")]
+    Shrunk {
+        /// Bytes that are there now.
+        length: u64,
+        /// Bytes that were there.
+        expected: u64,
+    },
+}
+
+/// Reads `[position, end)` of a segment, chunk by chunk.
+#[derive(Debug, Clone)]
+pub struct ChunkReader {
+    position: u64,
+    end: u64,
+}
+
+impl ChunkReader {
+    /// From the batch that begins at `position` to the segment's length `end`.
+    pub fn new(position: u64, end: u64) -> Self {
+        Self { position: position.min(end), end }
+    }
+
+    /// Where the next chunk begins.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes on elsewhere.
+    pub fn seek(&mut self, position: u64) {
+        self.position = position.min(self.end);
+    }
+
+    /// The segment's length as far as it is read.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Reads whole batches into `buffer`, about `target` bytes of them, each one accepted by `check`; the
+    /// buffer is cut to them. A batch that `check` refuses ends the chunk before it.
+    ///
+    /// # Errors
+    /// [`ChunkError`] when the bytes cannot be read.
+    pub fn read(
+        &mut self,
+        source: &dyn ReadAt,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        mut check: impl FnMut(&RecordBatch<'_>) -> Result<(), Error>,
+    ) -> Result<ChunkEnd, ChunkError> {
+        let mut wanted = target.max(MIN_READ);
+        loop {
+            let left = self.end.saturating_sub(self.position);
+            let size = usize::try_from(left).unwrap_or(usize::MAX).min(wanted);
+            buffer.resize(size, 0);
+            let read = read_full(source, buffer, self.position)?;
+            if read < size {
+                let length = self.position.saturating_add(read as u64);
+                return Err(ChunkError::Shrunk { length, expected: self.end });
+            }
+            let at_end = size as u64 == left;
+            let mut batches = Batches::new(buffer, self.position);
+            let mut good = self.position;
+            let mut bad = None;
+            while let Some(framed) = batches.next() {
+                if let Err(error) = framed.and_then(|batch| check(&batch)) {
+                    bad = Some(error);
+                    break;
+                }
+                good = batches.position();
+            }
+            let tail = batches.tail();
+            let used = good.saturating_sub(self.position) as usize;
+            if let (None, false, 0) = (&bad, at_end, used) {
+                // Not one whole batch: zeros so far, or a batch larger than the chunk.
+                match tail {
+                    Some(Tail::Partial { needed, .. }) => {
+                        wanted = usize::try_from(needed).unwrap_or(usize::MAX).max(MIN_READ);
+                        if needed <= left {
+                            continue;
+                        }
+                        let error = Error::IncompleteBatch { position: self.position, available: left, needed };
+                        buffer.clear();
+                        return Ok(ChunkEnd::Cut(error));
+                    }
+                    Some(Tail::Zeros { .. }) => {
+                        buffer.clear();
+                        return self.rest_is_zero(source, left);
+                    }
+                    _ => {}
+                }
+            }
+            buffer.truncate(used);
+            self.position = good;
+            return Ok(match (bad, tail) {
+                (Some(error), _) => ChunkEnd::Bad(error),
+                (None, Some(Tail::Partial { position, available, needed })) if at_end => {
+                    ChunkEnd::Cut(Error::IncompleteBatch { position, available, needed })
+                }
+                (None, _) if at_end => ChunkEnd::End,
+                (None, _) => ChunkEnd::More,
+            });
+        }
+    }
+
+    /// Whether a preallocated file has nothing but zeros up to its end.
+    fn rest_is_zero(&self, source: &dyn ReadAt, left: u64) -> Result<ChunkEnd, ChunkError> {
+        let mut window = vec![0_u8; MIN_READ];
+        let mut done = 0_u64;
+        while done < left {
+            let size = left.saturating_sub(done).min(MIN_READ as u64) as usize;
+            let piece = window.get_mut(..size).unwrap_or_default();
+            let at = self.position.saturating_add(done);
+            let read = read_full(source, piece, at)?;
+            if read < size {
+                let length = at.saturating_add(read as u64);
+                return Err(ChunkError::Shrunk { length, expected: self.end });
+            }
+            if piece.iter().any(|&byte| byte != 0) {
+                let minimum = crate::record::legacy::RECORD_OVERHEAD_V0 as i32;
+                return Ok(ChunkEnd::Bad(Error::SizeTooSmall { position: self.position, size: 0, minimum }));
+            }
+            done = done.saturating_add(size as u64);
+        }
+        Ok(ChunkEnd::End)
+    }
+}

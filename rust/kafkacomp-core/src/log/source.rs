@@ -1,0 +1,68 @@
+//! Where the bytes of a segment come from: positional reads, never a map. A live log that shrinks under a
+//! map is a SIGBUS; under a positional read it is an error that names the file.
+
+use std::fs::File;
+use std::io;
+
+/// Something with bytes at positions. Reads are independent of one another, so that threads can share it.
+pub trait ReadAt: Send + Sync {
+    /// Reads up to `buffer.len()` bytes at `position`; 0 only at the end or for an empty buffer.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// The length in bytes, as it is now.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    fn length(&self) -> io::Result<u64>;
+}
+
+impl ReadAt for File {
+    #[cfg(unix)]
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self, buffer, position)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(self, buffer, position)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+}
+
+impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let rest = usize::try_from(position).ok().and_then(|at| self.0.as_ref().get(at..)).unwrap_or_default();
+        io::Read::read(&mut { rest }, buffer)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.as_ref().len() as u64)
+    }
+}
+
+/// Bytes in memory as a source.
+#[derive(Debug, Clone)]
+pub struct InMemory<T>(pub T);
+
+/// Reads until `buffer` is full or the source ends; the number of bytes read.
+///
+/// # Errors
+/// Whatever the source says; an interrupted read is taken up again.
+pub fn read_full(source: &dyn ReadAt, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    let mut done = 0_usize;
+    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match source.read_at(rest, position.saturating_add(done as u64)) {
+            Ok(0) => break,
+            Ok(count) => done = done.saturating_add(count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,100 @@
+//! Cutting a buffer into batches.
+//!
+//! A record set has neither a count nor an end mark: batches follow one another until the bytes end. What
+//! stands behind the last whole batch is a [`Tail`]: nothing, a batch that was cut (a fetch answer is cut
+//! at any byte), or zeros (a preallocated file).
+
+use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, RecordBatch};
+use crate::error::{Error, Result};
+
+/// What follows the last whole batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tail {
+    /// Nothing.
+    End,
+    /// The beginning of a batch whose rest is missing.
+    Partial {
+        /// Where it begins.
+        position: u64,
+        /// Bytes that are there.
+        available: u64,
+        /// Bytes that it would have; the least that a head needs where not even that is there.
+        needed: u64,
+    },
+    /// Zero bytes up to the end.
+    Zeros {
+        /// Where they begin.
+        position: u64,
+        /// How many.
+        length: u64,
+    },
+}
+
+/// Iterates over the batches of a buffer. After an error it is finished.
+#[derive(Debug, Clone)]
+pub struct Batches<'a> {
+    rest: &'a [u8],
+    position: u64,
+    tail: Option<Tail>,
+}
+
+impl<'a> Batches<'a> {
+    /// The batches of `data`, whose first byte is at `position` of the file or buffer that errors name.
+    pub fn new(data: &'a [u8], position: u64) -> Self {
+        Self { rest: data, position, tail: None }
+    }
+
+    /// Where the next batch would begin: after the iteration, where it stopped.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// What stopped the iteration; `None` while it goes on and after an error.
+    pub fn tail(&self) -> Option<Tail> {
+        self.tail
+    }
+
+    fn frame(&mut self) -> Result<Option<RecordBatch<'a>>> {
+        let position = self.position;
+        let available = self.rest.len() as u64;
+        let head = match BatchHead::read(self.rest, position) {
+            Err(Error::SizeTooSmall { .. }) if self.rest.iter().all(|&byte| byte == 0) => {
+                self.tail = Some(Tail::Zeros { position, length: available });
+                return Ok(None);
+            }
+            other => other?,
+        };
+        let Some(head) = head else {
+            self.tail = Some(match available {
+                0 => Tail::End,
+                _ if self.rest.iter().all(|&byte| byte == 0) => Tail::Zeros { position, length: available },
+                _ => Tail::Partial { position, available, needed: HEADER_SIZE_UP_TO_MAGIC as u64 },
+            });
+            return Ok(None);
+        };
+        let needed = head.size_in_bytes();
+        let Some((data, rest)) = self.rest.split_at_checked(needed) else {
+            self.tail = Some(Tail::Partial { position, available, needed: needed as u64 });
+            return Ok(None);
+        };
+        let batch = RecordBatch::new(data, position)?;
+        self.rest = rest;
+        self.position = position.saturating_add(needed as u64);
+        Ok(Some(batch))
+    }
+}
+
+impl<'a> Iterator for Batches<'a> {
+    type Item = Result<RecordBatch<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.tail.is_some() {
+            return None;
+        }
+        let framed = self.frame().transpose();
+        if matches!(framed, Some(Err(_))) {
+            self.rest = &[];
+        }
+        framed
+    }
+}

@@ -1,0 +1,82 @@
+//! From a batch to its records: decompression into a kept buffer, then iteration without copies.
+
+use super::batch::RecordBatch;
+use super::default::{DefaultRecords, RECORDS_OFFSET};
+use super::legacy::{LegacyRecords, wrapper_payload};
+use super::record::Record;
+use crate::CompressionType;
+use crate::buffer::OutputBuffer;
+use crate::compress::Decompressor;
+use crate::error::Result;
+
+/// Decompresses batches one after another with kept contexts and one kept buffer. One per thread.
+#[derive(Debug)]
+pub struct RecordReader {
+    decompressor: Decompressor,
+    buffer: OutputBuffer,
+    max_output_size: usize,
+}
+
+impl RecordReader {
+    /// A reader that refuses a batch whose records take more than `max_output_size` bytes.
+    pub fn new(max_output_size: usize) -> Self {
+        Self { decompressor: Decompressor::new(), buffer: OutputBuffer::new(max_output_size), max_output_size }
+    }
+
+    /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not
+    /// looked at (Kafka's iterators do not either): see [`RecordBatch::ensure_valid`].
+    ///
+    /// # Errors
+    /// What Kafka's iterator throws before its first record. Errors after it come from the iterator.
+    pub fn records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Records<'r>> {
+        if batch.records_count() == Some(0) {
+            return Ok(Records::None);
+        }
+        let compression_type = batch.compression_type()?;
+        if compression_type == CompressionType::None {
+            return match batch.magic() {
+                0 | 1 => Ok(Records::Legacy(LegacyRecords::plain(batch))),
+                _ => {
+                    let payload = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
+                    DefaultRecords::new(batch, payload, false, None).map(Records::Default)
+                }
+            };
+        }
+        let compressed = match batch.magic() {
+            0 | 1 => wrapper_payload(batch, compression_type)?,
+            _ => batch.data().get(RECORDS_OFFSET..).unwrap_or_default(),
+        };
+        self.buffer.reset(self.max_output_size);
+        let codec_error =
+            self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer).err();
+        let payload = self.buffer.as_slice();
+        match batch.magic() {
+            0 | 1 => LegacyRecords::wrapped(batch, payload, codec_error).map(Records::Legacy),
+            _ => DefaultRecords::new(batch, payload, true, codec_error).map(Records::Default),
+        }
+    }
+}
+
+/// The records of one batch.
+#[derive(Debug)]
+pub enum Records<'a> {
+    /// None at all.
+    None,
+    /// Of a batch of magic 2.
+    Default(DefaultRecords<'a>),
+    /// Of a message or wrapper of magic 0 or 1.
+    Legacy(LegacyRecords<'a>),
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::None => None,
+            Self::Default(records) => records.next(),
+            Self::Legacy(records) => records.next(),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! One record, as it comes out of a batch of any magic: references into the decompressed bytes.
+
+use super::attributes::TimestampType;
+use super::varint::take_varint;
+
+/// A record by reference. Times are ms since the epoch, -1 where there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// The absolute offset.
+    pub offset: i64,
+    /// The timestamp in ms; -1 without one.
+    pub timestamp: i64,
+    /// Where the timestamp comes from.
+    pub timestamp_type: TimestampType,
+    /// The sequence, -1 without a producer id.
+    pub sequence: i32,
+    /// The key, `None` for null.
+    pub key: Option<&'a [u8]>,
+    /// The value, `None` for null.
+    pub value: Option<&'a [u8]>,
+    /// The headers (magic 2).
+    pub headers: Headers<'a>,
+    /// Magic 0 and 1 only: the whole message behind its size field, for its own checksum.
+    pub legacy: Option<super::legacy::Message<'a>>,
+}
+
+/// The headers of a record, already checked, decoded when asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Headers<'a> {
+    raw: &'a [u8],
+    count: u32,
+}
+
+impl<'a> Headers<'a> {
+    /// No headers.
+    pub const EMPTY: Headers<'static> = Headers { raw: &[], count: 0 };
+
+    pub(super) fn new(raw: &'a [u8], count: u32) -> Self {
+        Self { raw, count }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes that the headers take on the wire.
+    pub fn size_in_bytes(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Key (bytes that ought to be UTF-8) and value of each, in order.
+    pub fn iter(&self) -> HeaderIter<'a> {
+        HeaderIter { rest: self.raw, left: self.count }
+    }
+}
+
+impl<'a> IntoIterator for Headers<'a> {
+    type Item = (&'a [u8], Option<&'a [u8]>);
+    type IntoIter = HeaderIter<'a>;
+
+    fn into_iter(self) -> HeaderIter<'a> {
+        self.iter()
+    }
+}
+
+/// Iterates over headers.
+#[derive(Debug, Clone)]
+pub struct HeaderIter<'a> {
+    rest: &'a [u8],
+    left: u32,
+}
+
+impl<'a> HeaderIter<'a> {
+    fn take(&mut self) -> Option<Option<&'a [u8]>> {
+        let length = take_varint(&mut self.rest).ok()?;
+        let Ok(length) = usize::try_from(length) else { return Some(None) };
+        let (bytes, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(Some(bytes))
+    }
+}
+
+impl<'a> Iterator for HeaderIter<'a> {
+    type Item = (&'a [u8], Option<&'a [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let key = self.take()?.unwrap_or_default();
+        Some((key, self.take()?))
+    }
+}

@@ -1,0 +1,104 @@
+//! Varints and varlongs as Kafka reads them: Protocol Buffers' base 128, least significant group first,
+//! zig-zag for signed values.
+//!
+//! Kafka differs from the specification in two points that old logs show: padding (a group of zeros at
+//! the end) is legal, and the bits of the 5th (10th) byte that do not fit are dropped. A set high bit in
+//! the 5th (10th) byte is an error.
+//! Source: `org.apache.kafka.common.utils.ByteUtils`.
+
+/// Why no number could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VarintError {
+    /// The data end inside the number.
+    End,
+    /// More than 5 (varint) or 10 (varlong) bytes.
+    TooLong,
+}
+
+/// Takes an unsigned varint from the front of `data`.
+#[inline]
+pub fn take_unsigned_varint(data: &mut &[u8]) -> Result<u32, VarintError> {
+    match data.split_first() {
+        Some((&first, rest)) if first < 0x80 => {
+            *data = rest;
+            Ok(u32::from(first))
+        }
+        _ => take_long_form(data, 5, 28).map(|value| value as u32),
+    }
+}
+
+/// Takes a zig-zag varint from the front of `data`.
+#[inline]
+pub fn take_varint(data: &mut &[u8]) -> Result<i32, VarintError> {
+    take_unsigned_varint(data).map(|raw| ((raw >> 1) as i32) ^ -((raw & 1) as i32))
+}
+
+/// Takes a zig-zag varlong from the front of `data`.
+#[inline]
+pub fn take_varlong(data: &mut &[u8]) -> Result<i64, VarintError> {
+    let raw = match data.split_first() {
+        Some((&first, rest)) if first < 0x80 => {
+            *data = rest;
+            u64::from(first)
+        }
+        _ => take_long_form(data, 10, 63)?,
+    };
+    Ok(((raw >> 1) as i64) ^ -((raw & 1) as i64))
+}
+
+/// The general loop: at most `most` bytes, the last of which is shifted by `last_shift`.
+#[inline]
+fn take_long_form(data: &mut &[u8], most: usize, last_shift: u32) -> Result<u64, VarintError> {
+    let mut value = 0_u64;
+    let mut shift = 0_u32;
+    for (index, &byte) in data.iter().enumerate().take(most) {
+        value |= u64::from(byte & 0x7f).wrapping_shl(shift);
+        if byte < 0x80 {
+            *data = data.get(index.saturating_add(1)..).unwrap_or_default();
+            return Ok(value);
+        }
+        shift = shift.saturating_add(7);
+    }
+    if shift > last_shift { Err(VarintError::TooLong) } else { Err(VarintError::End) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn varint(bytes: &[u8]) -> Result<(i32, usize), VarintError> {
+        let mut rest = bytes;
+        take_varint(&mut rest).map(|value| (value, bytes.len() - rest.len()))
+    }
+
+    fn varlong(bytes: &[u8]) -> Result<(i64, usize), VarintError> {
+        let mut rest = bytes;
+        take_varlong(&mut rest).map(|value| (value, bytes.len() - rest.len()))
+    }
+
+    #[test]
+    fn reads_zig_zag_numbers() {
+        assert_eq!(varint(&[0]), Ok((0, 1)));
+        assert_eq!(varint(&[1]), Ok((-1, 1)));
+        assert_eq!(varint(&[0x80, 0x01, 9]), Ok((64, 2)));
+        assert_eq!(varint(&[0xfe, 0xff, 0xff, 0xff, 0x0f]), Ok((i32::MAX, 5)));
+        assert_eq!(varint(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok((i32::MIN, 5)));
+        assert_eq!(varlong(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]), Ok((i64::MIN, 10)));
+    }
+
+    #[test]
+    fn takes_padding_and_drops_bits_that_do_not_fit() {
+        assert_eq!(varint(&[0x82, 0x80, 0x80, 0x00]), Ok((1, 4)));
+        assert_eq!(varint(&[0x80, 0x80, 0x80, 0x80, 0x70]), Ok((0, 5)));
+        assert_eq!(varlong(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7e]), Ok((0, 10)));
+    }
+
+    #[test]
+    fn refuses_long_and_cut_numbers() {
+        assert_eq!(varint(&[0x80; 5]), Err(VarintError::TooLong));
+        assert_eq!(varint(&[0x80; 4]), Err(VarintError::End));
+        assert_eq!(varint(&[]), Err(VarintError::End));
+        assert_eq!(varlong(&[0xff; 10]), Err(VarintError::TooLong));
+        assert_eq!(varlong(&[0xff; 9]), Err(VarintError::End));
+    }
+}
