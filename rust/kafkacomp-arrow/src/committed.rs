@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::recover::next_sound_batch;
-use kafkacomp_core::log::transaction_index::read_transaction_index;
-use kafkacomp_core::log::{AbortedRange, ChunkEnd, ChunkReader, ReadAt, TransactionCollector, TransactionFilter};
+use kafkacomp_core::log::{AbortedRange, ChunkEnd, ChunkReader, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex};
 use kafkacomp_core::record::{Batches, RecordReader};
 
 use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
@@ -86,11 +85,11 @@ impl Pass<'_> {
             Ok(data) => data?,
             Err(error) => return Some(format!("{}: .txnindex ignored: {error}", segment.name)),
         };
-        let entries = match read_transaction_index(&data) {
-            Ok(entries) => entries,
+        let index = match TransactionIndex::parse(&data, segment.base_offset.unwrap_or_default()) {
+            Ok(index) => index,
             Err(error) => return Some(format!("{}: .txnindex ignored: {error}", segment.name)),
         };
-        for entry in entries {
+        for entry in index.iter() {
             let range = AbortedRange { first_offset: entry.first_offset, last_offset: entry.last_offset };
             self.collector.add_aborted(entry.producer_id, range);
         }

@@ -2,6 +2,8 @@
 //! asked. [`ErrorKind`] is what a binding matches on, without a wildcard.
 
 use crate::compress::{CodecError, CodecFault};
+use crate::log::LogFileFault;
+use crate::record::ControlFault;
 
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -120,6 +122,22 @@ pub enum Error {
         position: u64,
         /// The rule.
         fault: RecordFault,
+    },
+    /// The key or value of a control record that does not follow its schema.
+    #[error("{fault} at byte {position} of the control record's key or value")]
+    ControlRecord {
+        /// The byte of the key or value.
+        position: u64,
+        /// What is wrong.
+        fault: ControlFault,
+    },
+    /// A file beside a segment (index, snapshot, checkpoint) that breaks a rule of its format.
+    #[error("{fault} at byte {position}")]
+    LogFile {
+        /// The byte of the file at which the failing entry or field begins.
+        position: u64,
+        /// The rule.
+        fault: LogFileFault,
     },
 }
 
@@ -262,8 +280,10 @@ impl Error {
             Self::SizeTooSmall { .. }
             | Self::UnknownMagic { .. }
             | Self::CrcMismatch { .. }
-            | Self::IncompleteBatch { .. } => ErrorKind::CorruptRecord,
+            | Self::IncompleteBatch { .. }
+            | Self::LogFile { .. } => ErrorKind::CorruptRecord,
             Self::RecordTooLarge { .. } => ErrorKind::RecordTooLarge,
+            Self::ControlRecord { .. } => ErrorKind::InvalidRecord,
             Self::UnknownCompressionType { .. } => ErrorKind::UnknownServer,
             Self::Invalid { fault, .. } => match fault {
                 RecordFault::InnerSize { .. } => ErrorKind::CorruptRecord,
@@ -284,7 +304,9 @@ impl Error {
             | Self::UnknownCompressionType { position, .. }
             | Self::RecordTooLarge { position, .. }
             | Self::IncompleteBatch { position, .. }
-            | Self::Invalid { position, .. } => *position,
+            | Self::Invalid { position, .. }
+            | Self::ControlRecord { position, .. }
+            | Self::LogFile { position, .. } => *position,
         }
     }
 }

@@ -8,14 +8,17 @@
 //! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
 //! | [`error`] | one error type: numbers and a byte position, text only when asked |
 //! | [`limits`] | the caps that hold before memory is taken |
+//! | [`uuid`] | topic and directory ids |
 
 pub mod buffer;
 pub mod checksum;
 pub mod compress;
 pub mod error;
+mod fields;
 pub mod limits;
 pub mod log;
 pub mod record;
+pub mod uuid;
 
 pub use compress::CompressionType;
 pub use error::{Error, ErrorKind, Result};

@@ -1,10 +1,48 @@
-//! Segments: reading them in chunks, finding the way past damage, and what a committed reader sees.
+//! Segments: reading them in chunks, finding the way past damage, what a committed reader sees; and the files
+//! beside them.
+//!
+//! | file | module | what it holds |
+//! |---|---|---|
+//! | `.index` | [`offset_index`] | offset -> byte position of a batch |
+//! | `.timeindex` | [`time_index`] | timestamp -> offset |
+//! | `.txnindex` | [`transaction_index`] | aborted transactions |
+//! | `.snapshot` | [`producer_snapshot`] | producers' last sequence numbers and open transactions |
+//! | `leader-epoch-checkpoint`, `*-checkpoint` | [`checkpoint`] | text: epochs and offsets |
+//! | `partition.metadata` | [`partition_metadata`] | text: the topic's id |
+//!
+//! Side files are read from bytes that the caller has.
 
+pub mod checkpoint;
 pub mod chunk;
+mod fault;
+pub mod offset_index;
+pub mod partition_metadata;
+pub mod producer_snapshot;
 pub mod recover;
 pub mod source;
+mod text;
+pub mod time_index;
+pub mod transaction_index;
 pub mod transactions;
 
+pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
 pub use chunk::{ChunkEnd, ChunkError, ChunkReader};
+pub use fault::LogFileFault;
+pub use offset_index::{OffsetIndex, OffsetPosition};
+pub use partition_metadata::PartitionMetadata;
+pub use producer_snapshot::{ProducerEntry, ProducerSnapshot};
 pub use source::{InMemory, ReadAt};
+pub use time_index::{TimeIndex, TimestampOffset};
+pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use transactions::{AbortedRange, TransactionCollector, TransactionFilter};
+
+/// How many leading bytes of an index are entries: a live or preallocated index is as large as it may
+/// become, with zero bytes behind the entries. A zero entry stays where the file has no other: a closed
+/// segment whose records all have timestamp 0 has just that one.
+pub(crate) fn trim_zero_tail(data: &[u8], entry_size: usize) -> &[u8] {
+    let Some(last) = data.iter().rposition(|&byte| byte != 0) else {
+        return if data.len() == entry_size { data } else { &[] };
+    };
+    let entries = last / entry_size + 1;
+    data.get(..entries * entry_size).unwrap_or(data)
+}

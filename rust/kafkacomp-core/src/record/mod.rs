@@ -4,6 +4,7 @@
 pub mod attributes;
 pub mod batch;
 pub(crate) mod bytes;
+pub mod control;
 pub mod default;
 pub mod frames;
 pub mod legacy;
@@ -15,6 +16,7 @@ pub mod varint;
 
 pub use attributes::TimestampType;
 pub use batch::{BatchHead, RecordBatch};
+pub use control::{ControlFault, ControlRecord, ControlRecordType};
 pub use frames::{Batches, Tail};
 pub use reader::{RecordReader, Records};
 pub use record::{Headers, Record};

@@ -1,0 +1,108 @@
+//! A cursor over the big-endian fields of Kafka's serialized messages and side files. It gives `None`
+//! where the bytes end, so that each caller names the failure in its own words.
+
+/// The longest varint of 32 bits, in bytes.
+const MAX_VARINT_LENGTH: u32 = 5;
+
+/// Reads fields one after another.
+#[derive(Debug, Clone)]
+pub(crate) struct Fields<'a> {
+    data: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Fields<'a> {
+    /// A cursor at `position` of `data`.
+    pub(crate) fn at(data: &'a [u8], position: usize) -> Self {
+        Self { data, position }
+    }
+
+    /// How many bytes were read.
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// How many bytes are left.
+    pub(crate) fn remaining(&self) -> usize {
+        self.data.len().saturating_sub(self.position)
+    }
+
+    /// The next `length` bytes.
+    pub(crate) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+        let end = self.position.checked_add(length)?;
+        let bytes = self.data.get(self.position..end)?;
+        self.position = end;
+        Some(bytes)
+    }
+
+    /// The next `N` bytes.
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.try_into().ok()
+    }
+
+    pub(crate) fn i16(&mut self) -> Option<i16> {
+        self.array().map(i16::from_be_bytes)
+    }
+
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn i32(&mut self) -> Option<i32> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    pub(crate) fn i64(&mut self) -> Option<i64> {
+        self.array().map(i64::from_be_bytes)
+    }
+
+    /// An unsigned varint (KIP-482): seven bits a byte, the lowest first, five bytes at most. Bits above
+    /// the 32nd are dropped, as Kafka's reader drops them. `None` also for a sixth byte.
+    pub(crate) fn unsigned_varint(&mut self) -> Option<u32> {
+        let mut value = 0u32;
+        for index in 0..MAX_VARINT_LENGTH {
+            let [byte] = self.array()?;
+            value |= u32::from(byte & 0x7f) << (7 * index);
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fields;
+
+    #[test]
+    fn varints() {
+        for (bytes, value) in [
+            (&[0u8][..], Some(0)),
+            (&[0x7f], Some(127)),
+            (&[0x80, 0x01], Some(128)),
+            (&[0xff, 0xff, 0xff, 0xff, 0x0f], Some(u32::MAX)),
+            (&[0xff, 0xff, 0xff, 0xff, 0x7f], Some(u32::MAX)),
+            (&[0x80, 0x80, 0x80, 0x80, 0x80, 0x00], None),
+            (&[0x80], None),
+            (&[], None),
+        ] {
+            assert_eq!(Fields::at(bytes, 0).unsigned_varint(), value, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_past_the_end() {
+        let mut fields = Fields::at(&[1, 2, 3], 1);
+        assert_eq!(fields.i32(), None);
+        assert_eq!(fields.position(), 1);
+        assert_eq!(fields.u16(), Some(0x0203));
+        assert_eq!(fields.remaining(), 0);
+        assert_eq!(Fields::at(&[1], 9).bytes(usize::MAX), None);
+        assert_eq!(Fields::at(&[1], 9).remaining(), 0);
+    }
+}

@@ -1,0 +1,197 @@
+//! Producer `.snapshot`: what a broker knows of the partition's producers just before the offset in the
+//! file's name, so that it can go on checking sequence numbers and transactions after a restart.
+//!
+//! ```text
+//! version                   i16   1
+//! crc                       u32   CRC-32C of all that follows it
+//! count                     i32
+//! entry                     46 bytes, big-endian, one per producer id
+//!   producerId              i64
+//!   epoch                   i16
+//!   lastSequence            i32   -1: no batch since the last transaction ended
+//!   lastOffset              i64   -1 likewise
+//!   offsetDelta             i32   last batch's number of offsets - 1
+//!   timestamp               i64   greatest of the last batch
+//!   coordinatorEpoch        i32   of the last marker, -1: none
+//!   currentTxnFirstOffset   i64   -1: no open transaction
+//! ```
+//! Kafka tests the checksum after it has read the entries; so a file whose checksum is right but whose
+//! length is not that of its entries is read by Kafka, and refused here.
+//! (`ProducerStateManager.readSnapshot`; schema `ProducerSnapshot.json`)
+
+use super::fault::{LogFileFault, fail};
+use crate::Result;
+use crate::checksum::crc32c;
+use crate::fields::Fields;
+
+const VERSION_OFFSET: usize = 0;
+const VERSION_LENGTH: usize = 2;
+const CRC_OFFSET: usize = VERSION_OFFSET + VERSION_LENGTH;
+const CRC_LENGTH: usize = 4;
+const COUNT_OFFSET: usize = CRC_OFFSET + CRC_LENGTH;
+const COUNT_LENGTH: usize = 4;
+const ENTRIES_OFFSET: usize = COUNT_OFFSET + COUNT_LENGTH;
+const ENTRY_SIZE: usize = 8 + 2 + 4 + 8 + 4 + 8 + 4 + 8;
+
+/// The only version so far.
+pub const CURRENT_VERSION: i16 = 1;
+
+/// What is known of one producer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProducerEntry {
+    /// Whose state it is.
+    pub producer_id: i64,
+    /// Its epoch.
+    pub epoch: i16,
+    /// The sequence number of its last record, -1 without.
+    pub last_sequence: i32,
+    /// The offset of its last record, -1 without.
+    pub last_offset: i64,
+    /// The last batch's last offset less its first.
+    pub offset_delta: i32,
+    /// The greatest timestamp of the last batch.
+    pub timestamp: i64,
+    /// The coordinator epoch of the last marker, -1 without.
+    pub coordinator_epoch: i32,
+    /// The first offset of the open transaction, -1 without.
+    pub current_txn_first_offset: i64,
+}
+
+impl ProducerEntry {
+    /// The first sequence number of the last batch; sequence numbers go on at 0 after 2^31 - 1.
+    pub fn first_sequence(&self) -> i32 {
+        if self.last_offset < 0 {
+            return -1;
+        }
+        let difference = self.last_sequence.wrapping_sub(self.offset_delta);
+        if self.offset_delta > self.last_sequence { difference.wrapping_sub(i32::MIN) } else { difference }
+    }
+}
+
+/// A whole snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProducerSnapshot {
+    /// The file's version.
+    pub version: i16,
+    /// The stored checksum, which was found right.
+    pub crc: u32,
+    /// In the file's order.
+    pub producers: Vec<ProducerEntry>,
+}
+
+impl ProducerSnapshot {
+    /// Reads a snapshot file's content.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        let mut fields = Fields::at(data, VERSION_OFFSET);
+        let (Some(version), Some(crc), Some(count)) = (fields.i16(), fields.u32(), fields.i32()) else {
+            return fail(0, LogFileFault::Truncated { needed: ENTRIES_OFFSET as u64, available: data.len() as u64 });
+        };
+        if version != CURRENT_VERSION {
+            return fail(VERSION_OFFSET, LogFileFault::Version { version: i64::from(version) });
+        }
+        let computed = crc32c(data.get(COUNT_OFFSET..).unwrap_or_default());
+        let Ok(expected) = u64::try_from(count) else {
+            return fail(COUNT_OFFSET, LogFileFault::NegativeCount { count: i64::from(count) });
+        };
+        let needed = expected * ENTRY_SIZE as u64;
+        let available = fields.remaining() as u64;
+        if available < needed {
+            return fail(ENTRIES_OFFSET, LogFileFault::Truncated { needed, available });
+        }
+        if crc != computed {
+            return fail(CRC_OFFSET, LogFileFault::Crc { stored: crc, computed });
+        }
+        // The entries are there: their number is bounded by the bytes given.
+        let mut producers = Vec::with_capacity(expected as usize);
+        while let Some(entry) = (producers.len() < expected as usize).then(|| decode(&mut fields)).flatten() {
+            producers.push(entry);
+        }
+        if available > needed {
+            return fail(fields.position(), LogFileFault::TrailingBytes { length: available - needed });
+        }
+        Ok(Self { version, crc, producers })
+    }
+}
+
+fn decode(fields: &mut Fields<'_>) -> Option<ProducerEntry> {
+    Some(ProducerEntry {
+        producer_id: fields.i64()?,
+        epoch: fields.i16()?,
+        last_sequence: fields.i32()?,
+        last_offset: fields.i64()?,
+        offset_delta: fields.i32()?,
+        timestamp: fields.i64()?,
+        coordinator_epoch: fields.i32()?,
+        current_txn_first_offset: fields.i64()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ENTRY_SIZE, ProducerSnapshot};
+    use crate::Error;
+    use crate::checksum::crc32c;
+    use crate::log::LogFileFault;
+    use proptest::prelude::*;
+
+    fn snapshot(count: i32, entries: &[u8]) -> Vec<u8> {
+        let body = [&count.to_be_bytes()[..], entries].concat();
+        [&1i16.to_be_bytes()[..], &crc32c(&body).to_be_bytes(), &body].concat()
+    }
+
+    fn fault(data: &[u8]) -> (u64, LogFileFault) {
+        match ProducerSnapshot::parse(data).unwrap_err() {
+            Error::LogFile { position, fault } => (position, fault),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let mut entry = Vec::new();
+        entry.extend_from_slice(&9i64.to_be_bytes());
+        entry.extend_from_slice(&3i16.to_be_bytes());
+        entry.extend_from_slice(&2i32.to_be_bytes());
+        entry.extend_from_slice(&100i64.to_be_bytes());
+        entry.extend_from_slice(&5i32.to_be_bytes());
+        entry.extend_from_slice(&77i64.to_be_bytes());
+        entry.extend_from_slice(&(-1i32).to_be_bytes());
+        entry.extend_from_slice(&95i64.to_be_bytes());
+        let read = ProducerSnapshot::parse(&snapshot(1, &entry)).unwrap();
+        let producer = read.producers[0];
+        assert_eq!((producer.producer_id, producer.epoch, producer.last_sequence), (9, 3, 2));
+        assert_eq!((producer.timestamp, producer.coordinator_epoch, producer.current_txn_first_offset), (77, -1, 95));
+        assert_eq!(producer.first_sequence(), i32::MAX - 2);
+    }
+
+    #[test]
+    fn damage_is_named_by_its_byte() {
+        let good = snapshot(2, &[7; 2 * ENTRY_SIZE]);
+        assert_eq!(ProducerSnapshot::parse(&good).unwrap().producers.len(), 2);
+        for cut in 0..good.len() {
+            assert!(matches!(fault(&good[..cut]).1, LogFileFault::Truncated { .. }), "{cut}");
+        }
+        for bit in 0..good.len() * 8 {
+            let mut flipped = good.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(ProducerSnapshot::parse(&flipped).is_err(), "{bit}");
+        }
+        assert_eq!(fault(&snapshot(-1, &[])), (6, LogFileFault::NegativeCount { count: -1 }));
+        assert_eq!(fault(&snapshot(0, &[1])), (10, LogFileFault::TrailingBytes { length: 1 }));
+        let huge = snapshot(i32::MAX, &[]);
+        let needed = u64::from(i32::MAX.cast_unsigned()) * ENTRY_SIZE as u64;
+        assert_eq!(fault(&huge), (10, LogFileFault::Truncated { needed, available: 0 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes(data in proptest::collection::vec(any::<u8>(), 0..200), count: i32) {
+            let _ = ProducerSnapshot::parse(&data);
+            if let Ok(read) = ProducerSnapshot::parse(&snapshot(count % 5, &data)) {
+                for producer in read.producers {
+                    let _ = producer.first_sequence();
+                }
+            }
+        }
+    }
+}

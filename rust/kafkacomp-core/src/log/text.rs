@@ -1,0 +1,41 @@
+//! Lines of the small text files beside segments, with the byte at which each begins.
+
+use super::fault::{LogFileFault, fail};
+use crate::Result;
+
+/// One line without its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// The byte of the file at which it begins.
+    pub(super) position: usize,
+    /// Its number, from 1.
+    pub(super) number: u64,
+    /// Its text.
+    pub(super) text: &'a str,
+}
+
+impl Line<'_> {
+    /// The error of a line that is not of its form.
+    pub(super) fn malformed<T>(&self) -> Result<T> {
+        fail(self.position, LogFileFault::MalformedLine { line: self.number })
+    }
+}
+
+/// The file as text.
+pub(super) fn text(data: &[u8]) -> Result<&str> {
+    match std::str::from_utf8(data) {
+        Ok(text) => Ok(text),
+        Err(error) => fail(error.valid_up_to(), LogFileFault::NotText),
+    }
+}
+
+/// The lines of a text; a line feed or carriage return and line feed end one, the last needs neither.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut position = 0;
+    text.split_inclusive('\n').zip(1..).map(move |(line, number)| {
+        let begins = position;
+        position += line.len();
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        Line { position: begins, number, text: line.strip_suffix('\r').unwrap_or(line) }
+    })
+}
