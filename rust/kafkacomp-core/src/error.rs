@@ -293,6 +293,17 @@ impl Error {
         }
     }
 
+    /// The cap that was reached, for [`ErrorKind::OutputLimit`].
+    pub fn output_limit(&self) -> Option<u64> {
+        match self {
+            Self::Codec(CodecError { fault: CodecFault::OutputLimit { limit }, .. })
+            | Self::BatchCodec { source: CodecError { fault: CodecFault::OutputLimit { limit }, .. }, .. } => {
+                Some(*limit)
+            }
+            _ => None,
+        }
+    }
+
     /// The byte position that the error names.
     pub fn position(&self) -> u64 {
         match self {

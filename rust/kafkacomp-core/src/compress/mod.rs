@@ -1,6 +1,8 @@
 //! Kafka's five compression types and their framings. Knows nothing of records: which LZ4 header checksum
 //! a message format wants is an argument (KIP-57).
 
+mod decompressor;
+pub use decompressor::Decompressor;
 mod fault;
 
 pub use fault::{CodecError, CodecFault};
