@@ -60,15 +60,13 @@ pub fn codec_to_py(py: Python<'_>, error: CodecError) -> PyErr {
 pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
     match error {
         ScanError::Record { segment, error } => to_py(py, &error, Some(&segment)),
-        ScanError::Io { segment, error } => {
-            match error.raw_os_error() {
-                Some(code) => {
-                    let name = std::io::Error::from_raw_os_error(code).to_string();
-                    pyo3::exceptions::PyOSError::new_err((code, name, segment.to_string()))
-                }
-                None => PyErr::from(error),
+        ScanError::Io { segment, error } => match error.raw_os_error() {
+            Some(code) => {
+                let name = std::io::Error::from_raw_os_error(code).to_string();
+                pyo3::exceptions::PyOSError::new_err((code, name, segment.to_string()))
             }
-        }
+            None => PyErr::from(error),
+        },
         ScanError::Shrunk { ref segment, length, .. } => {
             let exception = CorruptRecordError::new_err(error.message());
             drop(exception.value(py).setattr("position", length));

@@ -197,7 +197,9 @@ impl PyRecord {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let show = |field: Option<Bound<'_, PyBytes>>| field.map_or(Ok("None".to_owned()), |f| Ok::<_, PyErr>(f.repr()?.to_string()));
+        let show = |field: Option<Bound<'_, PyBytes>>| {
+            field.map_or(Ok("None".to_owned()), |f| Ok::<_, PyErr>(f.repr()?.to_string()))
+        };
         Ok(format!(
             "Record(offset={}, timestamp={}, key={}, value={})",
             self.span.offset,

@@ -99,9 +99,9 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         value.extract().map_err(Into::into)
     }
     let names: Vec<String> = get(settings, "columns")?;
-    let columns = names.iter().map(|name| {
-        Column::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown column {name:?}")))
-    });
+    let columns = names
+        .iter()
+        .map(|name| Column::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown column {name:?}"))));
     Ok(ScanOptions {
         columns: columns.collect::<PyResult<_>>()?,
         start_timestamp: get(settings, "start_timestamp")?,

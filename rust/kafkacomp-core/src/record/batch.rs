@@ -251,11 +251,7 @@ impl<'a> RecordBatch<'a> {
     /// [`Error::CrcMismatch`].
     pub fn ensure_valid(&self) -> Result<()> {
         let (stored, computed) = (self.crc(), self.compute_crc());
-        if stored == computed {
-            Ok(())
-        } else {
-            Err(Error::CrcMismatch { position: self.position, stored, computed })
-        }
+        if stored == computed { Ok(()) } else { Err(Error::CrcMismatch { position: self.position, stored, computed }) }
     }
 }
 

@@ -60,7 +60,6 @@ impl<'a> Headers<'a> {
     pub fn size_in_bytes(&self) -> usize {
         self.raw.len()
     }
-
 }
 
 /// Key (bytes that ought to be UTF-8) and value of each, in order.
