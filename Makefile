@@ -26,7 +26,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-kafka \
-	lint lint-rust lint-core lint-python lint-house lint-workflows lint-deny fmt check bench lock clean
+	lint lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows lint-deny fmt check bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,7 +123,7 @@ test-kafka: $(INSTALLED) ## Only the tests against a live broker
 	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
 
 # ---------------------------------------------------------------------------------------------- lints
-lint: lint-rust lint-core lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
+lint: lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
 
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
@@ -138,6 +138,11 @@ lint-core: $(DEV)
 	@! grep -E '^(pyo3|arrow|python3-dll)' target/core-tree.txt || { echo "kafkacomp-core must not need these"; exit 1; }
 	@! $(CARGO) tree --locked -p kafkacomp-arrow --edges normal,build --prefix none | grep -E '^pyo3' \
 		|| { echo "kafkacomp-arrow must not need these"; exit 1; }
+
+# The fuzz targets need nightly to run, not to compile.
+lint-fuzz: $(DEV)
+	$(CARGO) fmt --manifest-path rust/fuzz/Cargo.toml --check
+	$(CARGO) clippy --release --locked --manifest-path rust/fuzz/Cargo.toml --target-dir target -- -D warnings
 
 lint-python: $(INSTALLED)
 	$(BIN)/ruff format --check
@@ -158,6 +163,7 @@ lint-deny: ## Licences, bans and sources of the crates; needs cargo-deny
 
 fmt: $(DEV) ## Format Rust and Python, and let ruff fix what it can
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path rust/fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --exit-zero
 	$(BIN)/ruff format
 

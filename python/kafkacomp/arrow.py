@@ -30,7 +30,7 @@ Format = Literal["auto", "0.8+"]
 TimestampUnit = Literal["s", "ms", "us", "ns"]
 
 
-def scan(  # noqa: PLR0913 - each is an option of its own
+def scan(
     source: object,
     *,
     columns: Iterable[str] | None = None,
