@@ -1,7 +1,7 @@
 //! One error type for the whole core. Variants carry numbers and byte positions; text is made only when
 //! asked. [`ErrorKind`] is what a binding matches on, without a wildcard.
 
-use crate::compress::{CodecError, CodecFaultKind};
+use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
 use crate::record::ControlFault;
 
