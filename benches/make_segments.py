@@ -4,7 +4,7 @@ One segment per codec and batch size, in a folder named as a broker names it, so
 to deliver. Batch sizes are numbers of records, or bytes before compression. Made once and kept in build/bench.
 
 Run: python benches/make_segments.py                      all of them
-     python benches/make_segments.py OUT CODEC RECORDS OPTION...   one of another kind; MakeSegments.java has the options
+     python benches/make_segments.py OUT CODEC RECORDS OPTION...   one more; MakeSegments.java has the options
 """
 
 from __future__ import annotations
