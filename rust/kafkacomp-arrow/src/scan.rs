@@ -88,6 +88,12 @@ impl Scan {
         Arc::clone(&self.shared.report)
     }
 
+    /// Stops the workers and lets go of the segments; there are no more batches then.
+    pub fn close(&mut self) {
+        self.plan = None;
+        self.finish();
+    }
+
     fn start(&mut self, partitions: Vec<Partition>) -> Result<(), ScanError> {
         let options = &self.shared.options;
         let threads = options.threads.max(1);
@@ -137,6 +143,7 @@ impl Scan {
             // A worker that panicked has already ended its channel; there is nothing to add.
             drop(worker.join());
         }
+        *lock(&self.shared.planner) = None;
         lock(&self.shared.report).skipped.sort_by(|a, b| (&a.segment, a.position).cmp(&(&b.segment, b.position)));
     }
 }

@@ -4,6 +4,7 @@
 mod batch;
 mod enums;
 mod error;
+mod gil;
 mod input;
 mod record;
 mod scan;
