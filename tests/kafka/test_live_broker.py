@@ -104,15 +104,12 @@ def test_batches_equal_file_records(log: LiveLog, topic: str) -> None:
 
 
 def _dumped(batch: Batch, topic: str, segment: Path) -> Iterator[Row]:
-    """The rows of a dumped batch: what Kafka writes as -1 for "none" is null in a column."""
+    """The rows of a dumped batch."""
     whole = {name: batch[name] for name in ("timestampType", "leaderEpoch", *BATCH_COLUMNS) if name in batch}
     whole |= {"topic": topic, "partition": int(segment.parent.name.rpartition("-")[2])}
-    if batch["producerId"] == -1:
-        whole |= {"producerId": None, "producerEpoch": None}
     for record in batch["records"]:
         headers = [{"key": name, "value": value} for name, value in record["headers"]] or None
-        sequence = None if record["sequence"] == -1 else record["sequence"]
-        row = whole | record | {"headers": headers, "sequence": sequence}
+        row = whole | record | {"headers": headers}
         yield {name: row[name] for name in (*COLUMNS, *BATCH_COLUMNS)}
 
 
