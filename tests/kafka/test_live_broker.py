@@ -160,6 +160,19 @@ def test_premise_transactions_were_aborted_and_left_open(live_log: LiveLog) -> N
         assert live_log.records("read_committed", (topic, 0))[-1].offset < 60
 
 
+def test_premise_markers_carry_a_later_epoch(live_log: LiveLog) -> None:
+    """As KIP-890 has it: a marker's epoch is the one after that of the transaction it ends."""
+    for topic in topics.TRANSACTIONS:
+        for segment in live_log.segments(topic):
+            epochs: dict[int, int] = {}
+            for batch in live_log.dumped[segment]:
+                if batch["isControl"]:
+                    assert batch["producerEpoch"] == epochs[batch["producerId"]] + 1
+                elif batch["isTransactional"]:
+                    epochs[batch["producerId"]] = batch["producerEpoch"]
+            assert epochs
+
+
 def test_premise_compaction_left_its_traces(live_log: LiveLog) -> None:
     """Emptied batches, delete horizons, gaps, and a first batch above the segment's name."""
     batches = live_log.dumped[live_log.broker.partition_folder(topics.COMPACTED) / f"{0:020}.log"]
