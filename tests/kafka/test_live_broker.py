@@ -8,14 +8,11 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
-from livekafka import live, topics
 
 import kafkacomp as kc
-
-pa = pytest.importorskip("pyarrow")
-pytest.importorskip("confluent_kafka")
-pytest.importorskip("aiokafka")
+from livekafka import live, topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 
     from livekafka.live import LiveLog, Partition
     from livekafka.tools import Batch, ConsumedRecord
-
-pytestmark = [pytest.mark.java, pytest.mark.kafka, pytest.mark.timeout(300)]
 
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "leaderEpoch", "key", "value", "headers")
 BATCH_COLUMNS = (

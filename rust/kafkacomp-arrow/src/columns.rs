@@ -346,12 +346,7 @@ struct HeadersColumn {
 
 impl HeadersColumn {
     fn new() -> Self {
-        Self {
-            offsets: vec![0],
-            nulls: NullBufferBuilder::new(0),
-            key: BytesColumn::new(),
-            value: BytesColumn::new(),
-        }
+        Self { offsets: vec![0], nulls: NullBufferBuilder::new(0), key: BytesColumn::new(), value: BytesColumn::new() }
     }
 
     #[inline]

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::recover::next_sound_batch;
-use kafkacomp_core::log::{AbortedRange, ChunkEnd, ChunkReader, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex};
+use kafkacomp_core::log::{
+    AbortedRange, ChunkEnd, ChunkReader, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex,
+};
 use kafkacomp_core::record::{Batches, RecordReader};
 
 use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};

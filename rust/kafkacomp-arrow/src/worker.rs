@@ -133,7 +133,8 @@ impl Worker {
                 return Err(BatchStop::Bad(Error::RecordTooLarge { position, size: size as u64, limit }));
             }
             if rows > 0
-                && (rows >= self.options.batch_size || self.builder.bytes().saturating_add(size) > self.options.batch_bytes)
+                && (rows >= self.options.batch_size
+                    || self.builder.bytes().saturating_add(size) > self.options.batch_bytes)
             {
                 self.builder.end_batch(batch, &context.place);
                 flush_builder(&mut self.builder, &mut self.seen, &self.report, sink).map_err(BatchStop::Stop)?;

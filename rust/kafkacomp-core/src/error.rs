@@ -1,7 +1,7 @@
 //! One error type for the whole core. Variants carry numbers and byte positions; text is made only when
 //! asked. [`ErrorKind`] is what a binding matches on, without a wildcard.
 
-use crate::compress::{CodecError, CodecFaultKind};
+use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
 use crate::record::ControlFault;
 
@@ -290,6 +290,17 @@ impl Error {
                 RecordFault::MessageField { .. } | RecordFault::SizeVarintTooLong { .. } => ErrorKind::UnknownServer,
                 _ => ErrorKind::InvalidRecord,
             },
+        }
+    }
+
+    /// The cap that was reached, for [`ErrorKind::OutputLimit`].
+    pub fn output_limit(&self) -> Option<u64> {
+        match self {
+            Self::Codec(CodecError { fault: CodecFault::OutputLimit { limit }, .. })
+            | Self::BatchCodec { source: CodecError { fault: CodecFault::OutputLimit { limit }, .. }, .. } => {
+                Some(*limit)
+            }
+            _ => None,
         }
     }
 

@@ -1,0 +1,21 @@
+"""Kafka's compression and record layer: every format, every codec, straight into Arrow and Spark."""
+
+from __future__ import annotations
+
+from kafkacomp import exceptions, record
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
+from kafkacomp._types import CompressionType
+from kafkacomp.arrow import ScanReport, SkippedRange, scan
+from kafkacomp.exceptions import *  # noqa: F403 - the whole tree, as documented
+
+__all__ = [
+    "DEFAULT_MAX_OUTPUT_SIZE",
+    "CompressionType",
+    "ScanReport",
+    "SkippedRange",
+    "__version__",
+    "exceptions",
+    "record",
+    "scan",
+    *exceptions.__all__,
+]
