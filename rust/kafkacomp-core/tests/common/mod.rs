@@ -1,6 +1,8 @@
 //! What the codec tests share: where the vectors are, and one call per way of reading.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod encode;
+
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
 use kafkacomp_core::compress::{CodecError, Decompressor};
