@@ -13,10 +13,10 @@ use std::path::PathBuf;
 /// A cap that no honest vector reaches.
 pub const ROOMY: usize = 64 << 20;
 
-/// The folder of a set of vectors: in the tree, or beside it. `None`, said loudly, if it is in neither.
+/// The folder of a set of vectors: the full set beside the tree if it is there, else the slice in the tree. `None`, said loudly, if it is in neither.
 pub fn vectors(folder: &str) -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let found = ["tests/vectors", "../shared/vectors"]
+    let found = ["../shared/vectors", "tests/vectors"]
         .map(|base| root.join(base).join(folder))
         .into_iter()
         .find(|path| path.is_dir());
