@@ -1,7 +1,11 @@
 //! A growing variable-length column: offsets, bytes and, once a null came, validity.
 
+use std::sync::Arc;
+
 use arrow_array::{BinaryArray, StringArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+
+use crate::pool::BufferPool;
 
 /// Binary or UTF-8 values with nulls. The caller sees to it that the bytes stay below 2^31.
 #[derive(Debug)]
@@ -9,15 +13,13 @@ pub struct BytesColumn {
     offsets: Vec<i32>,
     data: Vec<u8>,
     nulls: NullBufferBuilder,
-    /// What the last batch took, so that the next one allocates once.
-    rows_hint: usize,
-    bytes_hint: usize,
+    pool: Arc<BufferPool>,
 }
 
 impl BytesColumn {
-    /// An empty column.
-    pub fn new() -> Self {
-        Self { offsets: vec![0], data: Vec::new(), nulls: NullBufferBuilder::new(0), rows_hint: 0, bytes_hint: 0 }
+    /// An empty column whose bytes live in the pool's buffers.
+    pub fn new(pool: &Arc<BufferPool>) -> Self {
+        Self { offsets: vec![0], data: Vec::new(), nulls: NullBufferBuilder::new(0), pool: Arc::clone(pool) }
     }
 
     /// Bytes in the column so far.
@@ -49,13 +51,12 @@ impl BytesColumn {
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
-        self.rows_hint = self.rows();
-        self.bytes_hint = self.data.len();
-        let mut offsets = Vec::with_capacity(self.rows_hint.saturating_add(1));
+        // The next batch will be about as long as this one.
+        let mut offsets = Vec::with_capacity(self.offsets.len());
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
-        let data = std::mem::replace(&mut self.data, Vec::with_capacity(self.bytes_hint));
-        (OffsetBuffer::new(ScalarBuffer::from(offsets)), Buffer::from_vec(data), self.nulls.finish())
+        let data = std::mem::replace(&mut self.data, self.pool.take());
+        (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.nulls.finish())
     }
 
     /// The column so far as a binary array; the column is empty then.

@@ -12,6 +12,7 @@ use kafkacomp_core::record::text::decode_utf8;
 use kafkacomp_core::record::{Headers, Record, RecordBatch, TimestampType};
 
 use crate::bytes_column::BytesColumn;
+use crate::pool::BufferPool;
 use crate::runs::RunColumn;
 use crate::schema::{Column, header_element, header_fields, schema};
 
@@ -81,8 +82,8 @@ struct BatchRuns {
 }
 
 impl ColumnBuilder {
-    /// A builder of these columns, timestamps in `unit`.
-    pub fn new(columns: &[Column], unit: TimeUnit) -> Self {
+    /// A builder of these columns, timestamps in `unit`, bytes in the pool's buffers.
+    pub fn new(columns: &[Column], unit: TimeUnit, pool: &Arc<BufferPool>) -> Self {
         let has = |column| columns.contains(&column);
         let wants = Wants {
             key: has(Column::Key),
@@ -101,9 +102,9 @@ impl ColumnBuilder {
             row_bytes: columns.iter().map(|column| row_bytes(*column)).sum(),
             rows: 0,
             pending: 0,
-            key: BytesColumn::new(),
-            value: BytesColumn::new(),
-            headers: HeadersColumn::new(),
+            key: BytesColumn::new(pool),
+            value: BytesColumn::new(pool),
+            headers: HeadersColumn::new(pool),
             offset: Vec::new(),
             timestamp: Vec::new(),
             timestamp_nulls: NullBufferBuilder::new(0),
@@ -345,8 +346,9 @@ struct HeadersColumn {
 }
 
 impl HeadersColumn {
-    fn new() -> Self {
-        Self { offsets: vec![0], nulls: NullBufferBuilder::new(0), key: BytesColumn::new(), value: BytesColumn::new() }
+    fn new(pool: &Arc<BufferPool>) -> Self {
+        let (key, value) = (BytesColumn::new(pool), BytesColumn::new(pool));
+        Self { offsets: vec![0], nulls: NullBufferBuilder::new(0), key, value }
     }
 
     #[inline]

@@ -7,6 +7,7 @@ mod committed;
 pub mod files;
 pub mod options;
 mod plan;
+mod pool;
 pub mod report;
 mod runs;
 pub mod scan;

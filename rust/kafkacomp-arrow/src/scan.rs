@@ -16,6 +16,7 @@ use arrow_schema::SchemaRef;
 
 use crate::options::{Partition, ScanOptions};
 use crate::plan::{Chunk, Planner};
+use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
 use crate::schema::schema;
 use crate::worker::{Stop, Worker};
@@ -28,6 +29,9 @@ const LARGE_CHUNK_BYTES: usize = 4 << 20;
 const SMALL_CHUNK_BYTES: usize = 256 << 10;
 /// Pooled buffers above this size are given back after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
+
+/// One buffer being filled, one in the channel, one with the consumer; keys and values.
+const BUFFERS_PER_THREAD: usize = 4;
 
 type Item = Result<ArrowRecordBatch, ScanError>;
 
@@ -51,6 +55,7 @@ struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
     closed: AtomicBool,
+    pool: Arc<BufferPool>,
 }
 
 #[derive(Debug, Default)]
@@ -65,6 +70,7 @@ impl Scan {
     pub fn new(partitions: Vec<Partition>, options: ScanOptions, total_bytes: u64) -> Self {
         let schema = schema(&options.columns, options.timestamp_unit);
         let shared = Arc::new(Shared {
+            pool: BufferPool::new(options.threads.saturating_mul(BUFFERS_PER_THREAD)),
             options: Arc::new(options),
             report: Arc::default(),
             planner: Mutex::new(None),
@@ -197,7 +203,7 @@ impl Drop for Leaving<'_> {
 fn run(shared: &Shared) {
     let _leaving = Leaving(shared);
     let alone = shared.options.threads <= 1;
-    let mut worker = Worker::new(Arc::clone(&shared.options), Arc::clone(&shared.report));
+    let mut worker = Worker::new(Arc::clone(&shared.options), Arc::clone(&shared.report), &shared.pool);
     let mut buffer = Vec::new();
     let mut sender = None;
     while let Some(chunk) = claim(shared, &mut buffer, &mut sender) {

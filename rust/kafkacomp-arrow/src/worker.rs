@@ -9,6 +9,7 @@ use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordReader};
 use crate::columns::ColumnBuilder;
 use crate::options::{OnError, ScanOptions};
 use crate::plan::{Chunk, Context};
+use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 
 /// The most bytes that one record may add to a column of 32-bit offsets. A header key that is no UTF-8
@@ -45,9 +46,9 @@ struct Seen {
 
 impl Worker {
     /// A worker of a scan.
-    pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>) -> Self {
+    pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>, pool: &Arc<BufferPool>) -> Self {
         let reader = RecordReader::new(options.max_output_size);
-        let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit);
+        let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit, pool);
         Self { options, report, reader, builder, seen: Seen::default() }
     }
 
