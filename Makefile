@@ -134,7 +134,7 @@ lint-rust: $(DEV)
 lint-core: $(DEV)
 	$(CARGO) check --release --locked -p kafkacomp-core
 	@echo "what kafkacomp-core stands on:"
-	@$(CARGO) tree --locked -p kafkacomp-core --edges normal,build --prefix none | sort -u | tee target/core-tree.txt
+	@$(CARGO) tree --locked -p kafkacomp-core --edges normal,build --prefix none --no-dedupe | sort -u | tee target/core-tree.txt
 	@! grep -E '^(pyo3|arrow|python3-dll)' target/core-tree.txt || { echo "kafkacomp-core must not need these"; exit 1; }
 	@! $(CARGO) tree --locked -p kafkacomp-arrow --edges normal,build --prefix none | grep -E '^pyo3' \
 		|| { echo "kafkacomp-arrow must not need these"; exit 1; }
@@ -182,7 +182,7 @@ lock: $(DEV) ## Renew the locked requirements from requirements/*.in
 	$(LOCK) requirements/bootstrap.in -o requirements/bootstrap.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) requirements/spark40.in -o requirements/spark40.txt
-	$(LOCK) -c requirements/dev.txt requirements/demo.in -o requirements/demo.txt
+	$(LOCK) requirements/demo.in -o requirements/demo.txt
 
 clean: ## Remove the environments and everything built, the compiled crates too
 	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_DEMO) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

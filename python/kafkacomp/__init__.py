@@ -7,13 +7,42 @@ from kafkacomp._codec import decompress
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._types import CompressionType
 from kafkacomp.arrow import ScanReport, SkippedRange, scan
-from kafkacomp.exceptions import *  # noqa: F403 - the whole tree, as documented
+from kafkacomp.exceptions import (
+    CompressionError,
+    CorruptRecordError,
+    DecompressionError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    KafkaCompError,
+    MessageSetError,
+    OffsetsOutOfOrderError,
+    OutputLimitError,
+    RecordTooLargeError,
+    TruncatedError,
+    UnknownServerError,
+    UnsupportedCompressionTypeError,
+    UnsupportedForMessageFormatError,
+)
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT_SIZE",
+    "CompressionError",
     "CompressionType",
+    "CorruptRecordError",
+    "DecompressionError",
+    "InvalidRecordError",
+    "InvalidTimestampError",
+    "KafkaCompError",
+    "MessageSetError",
+    "OffsetsOutOfOrderError",
+    "OutputLimitError",
+    "RecordTooLargeError",
     "ScanReport",
     "SkippedRange",
+    "TruncatedError",
+    "UnknownServerError",
+    "UnsupportedCompressionTypeError",
+    "UnsupportedForMessageFormatError",
     "__version__",
     "decompress",
     "exceptions",
@@ -23,5 +52,4 @@ __all__ = [
     "scan",
     "snappy",
     "zstd",
-    *exceptions.__all__,
 ]

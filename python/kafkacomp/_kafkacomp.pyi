@@ -17,13 +17,13 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
-def decompress(data: Buffer, id: int, checksum: str, max_output_size: int) -> bytes:
+def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes:
     """By the codec's specification."""
 
-def decompress_into(data: Buffer, out: Buffer, id: int, checksum: str) -> int:
+def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: str) -> int:
     """By the codec's specification, to the front of a writable buffer; the number of bytes."""
 
-def decompress_record_set(data: Buffer, id: int, magic: int, max_output_size: int) -> bytes:
+def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes:
     """As Kafka reads a record set of this magic."""
 
 def lz4_frame_info(

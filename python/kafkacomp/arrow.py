@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
@@ -12,7 +13,7 @@ from kafkacomp._report import ScanReport, SkippedRange
 from kafkacomp._source import Partition, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
@@ -38,8 +39,8 @@ def scan(
     partition: int | None = None,
     start_offset: Offsets = None,
     end_offset: Offsets = None,
-    start_timestamp: int | datetime.datetime | None = None,
-    end_timestamp: int | datetime.datetime | None = None,
+    start_timestamp: int | dt.datetime | None = None,
+    end_timestamp: int | dt.datetime | None = None,
     isolation_level: IsolationLevel = "read_uncommitted",
     on_error: OnError = "raise",
     include_control: bool = False,
@@ -123,24 +124,42 @@ def scan(
 
 
 def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[tuple[object, ...]]:
-    known = {(each.topic, each.partition) for each in partitions}
-    for name, bound in (("start_offset", start), ("end_offset", end)):
+    known: set[object] = {(each.topic, each.partition) for each in partitions}
+    bounds: tuple[tuple[str, object], ...] = (("start_offset", start), ("end_offset", end))
+    for name, bound in bounds:
         if bound is None or isinstance(bound, int):
+            _offset(name, bound)
             continue
-        for key in bound:
+        if not isinstance(bound, Mapping):
+            message = f"{name} must be an int or a mapping of (topic, partition) to int, not {type(bound).__name__}"
+            raise TypeError(message)
+        for key, value in bound.items():
+            _offset(name, value)
             if key not in known:
                 message = f"{name}: no partition {key!r} in the source"
                 raise ValueError(message)
     sources: list[tuple[object, ...]] = []
     for each in partitions:
-        key = (each.topic, each.partition)
-        bounds = [bound if bound is None or isinstance(bound, int) else bound.get(key) for bound in (start, end)]  # type: ignore[arg-type]  # a key with None is in no mapping
         segments, context = (
             [(s.name, s.base_offset, s.source, s.range, s.active) for s in group]
             for group in (each.segments, each.context)
         )
-        sources.append((each.topic, each.partition, *bounds, segments, context))
+        first, last = _bound_of(start, each), _bound_of(end, each)
+        sources.append((each.topic, each.partition, first, last, segments, context))
     return sources
+
+
+def _bound_of(bound: Offsets, partition: Partition) -> int | None:
+    if bound is None or isinstance(bound, int):
+        return bound
+    if partition.topic is None or partition.partition is None:
+        return None
+    return bound.get((partition.topic, partition.partition))
+
+
+def _offset(name: str, value: object) -> None:
+    if value is not None:
+        _in_range(name, value, -(2**63), 2**63 - 1)
 
 
 def _columns(names: Iterable[str] | None) -> list[str]:
@@ -158,15 +177,16 @@ def _columns(names: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def _milliseconds(name: str, time: int | datetime.datetime | None) -> int | None:
-    if not isinstance(time, datetime.datetime):
+def _milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
+    if not isinstance(time, dt.datetime):
+        _offset(name, time)
         return time
     if time.tzinfo is None:
         message = f"{name} must be an aware datetime (with a time zone), or ms since the epoch"
         raise ValueError(message)
-    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     # Rounded up: a bound within a millisecond is the first whole one that lies behind it.
-    return -((epoch - time) // datetime.timedelta(milliseconds=1))
+    return -((epoch - time) // dt.timedelta(milliseconds=1))
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
@@ -175,7 +195,7 @@ def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise ValueError(message)
 
 
-def _in_range(name: str, value: int, least: int, most: int) -> None:
+def _in_range(name: str, value: object, least: int, most: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         message = f"{name} must be an int, not {type(value).__name__}"
         raise TypeError(message)

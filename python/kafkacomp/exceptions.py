@@ -56,7 +56,7 @@ class OutputLimitError(DecompressionError):
 
 
 class CorruptRecordError(KafkaCompError, ValueError):
-    """Kafka's CorruptRecordException: a checksum, a size or a magic that is wrong, or records that do not decompress."""
+    """Kafka's CorruptRecordException: a wrong checksum, size or magic, or records that do not decompress."""
 
     error_code = 2
 

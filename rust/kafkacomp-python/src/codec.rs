@@ -71,7 +71,7 @@ fn decoded<R>(
     result
 }
 
-fn compression_type(id: u8) -> PyResult<CompressionType> {
+fn kind(id: u8) -> PyResult<CompressionType> {
     CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("unknown compression type id: {id}")))
 }
 
@@ -91,19 +91,24 @@ fn header_checksum(name: &str) -> PyResult<HeaderChecksum> {
 #[pyfunction]
 pub fn decompress<'py>(
     data: &Bound<'py, PyAny>,
-    id: u8,
+    compression_type: u8,
     checksum: &str,
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let reading = Reading::Specification(compression_type(id)?, header_checksum(checksum)?);
+    let reading = Reading::Specification(kind(compression_type)?, header_checksum(checksum)?);
     decoded(data, reading, max_output_size, |content| Ok(PyBytes::new(data.py(), content)))
 }
 
 /// By the codec's specification, to the front of a writable buffer; the number of bytes.
 #[pyfunction]
-pub fn decompress_into(data: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, id: u8, checksum: &str) -> PyResult<usize> {
+pub fn decompress_into(
+    data: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    compression_type: u8,
+    checksum: &str,
+) -> PyResult<usize> {
     let py = data.py();
-    let reading = Reading::Specification(compression_type(id)?, header_checksum(checksum)?);
+    let reading = Reading::Specification(kind(compression_type)?, header_checksum(checksum)?);
     // The view holds the buffer's size while the GIL is free.
     let view = PyMemoryView::from(out)?.call_method1("cast", ("B",))?;
     if view.getattr("readonly")?.extract()? {
@@ -120,11 +125,11 @@ pub fn decompress_into(data: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, id: u8, 
 #[pyfunction]
 pub fn decompress_record_set<'py>(
     data: &Bound<'py, PyAny>,
-    id: u8,
+    compression_type: u8,
     magic: i8,
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let reading = Reading::RecordSet(compression_type(id)?, magic);
+    let reading = Reading::RecordSet(kind(compression_type)?, magic);
     decoded(data, reading, max_output_size, |content| Ok(PyBytes::new(data.py(), content)))
 }
 

@@ -7,8 +7,13 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.record.FileRecords;
 import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.Record;
@@ -16,6 +21,7 @@ import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.record.Records;
 import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.CloseableIterator;
+import org.apache.kafka.common.utils.Utils;
 
 /**
  * Kafka's consumer path over one segment: MemoryRecords over a heap buffer, as a fetch response is, or FileRecords; each
@@ -24,17 +30,24 @@ import org.apache.kafka.common.utils.CloseableIterator;
  * <p>Warms up, prints {@code ready}, then times one pass for each line on standard input. So that a caller can time another
  * reader in turn with this one; the JVM has no other work between two passes.
  *
- * <p>A record is delivered as {@code touch}: offset, timestamp, sizes and first bytes are read, nothing is copied; or as
- * {@code copy}: key and value become byte arrays, as ByteArrayDeserializer makes them.
+ * <p>A record is delivered as {@code touch}: offset, timestamp, sizes and first bytes are read, nothing is copied; as
+ * {@code copy}: key and value become byte arrays, as ByteArrayDeserializer makes them; or as {@code poll}: as a
+ * ConsumerRecord with such arrays, 500 at a time in a list, as KafkaConsumer.poll returns them.
  */
 public final class ConsumerBench {
+    private enum Delivery { TOUCH, COPY, POLL }
+
+    private static final int MAX_POLL_RECORDS = 500; // KafkaConsumer's default
+    private static final String TOPIC = "flights";
+
     private final BufferSupplier buffers = BufferSupplier.create();
-    private final boolean copy;
+    private final Delivery delivery;
+    private List<ConsumerRecord<byte[], byte[]>> polled = new ArrayList<>();
     private long records;
     private long digest;
 
-    private ConsumerBench(boolean copy) {
-        this.copy = copy;
+    private ConsumerBench(Delivery delivery) {
+        this.delivery = delivery;
     }
 
     public static void main(String[] args) throws IOException {
@@ -45,12 +58,7 @@ public final class ConsumerBench {
             case "file" -> false;
             default -> throw new IllegalArgumentException("--mode is memory or file");
         };
-        boolean copy = switch (options.get("deliver", "touch")) {
-            case "touch" -> false;
-            case "copy" -> true;
-            default -> throw new IllegalArgumentException("--deliver is touch or copy");
-        };
-        ConsumerBench bench = new ConsumerBench(copy);
+        ConsumerBench bench = new ConsumerBench(Delivery.valueOf(options.get("deliver").toUpperCase(Locale.ROOT)));
         byte[] bytes = inMemory ? Files.readAllBytes(file) : null;
         long warm = System.nanoTime() + 1_000_000L * Long.parseLong(options.get("warm-up-ms", "3000"));
         do {
@@ -85,37 +93,61 @@ public final class ConsumerBench {
             batch.ensureValid();
             try (CloseableIterator<Record> iterator = batch.streamingIterator(buffers)) {
                 while (iterator.hasNext()) {
-                    deliver(iterator.next());
+                    deliver(batch, iterator.next());
                 }
             }
         }
     }
 
-    private void deliver(Record record) {
+    private void deliver(RecordBatch batch, Record record) {
         records++;
         long sum = record.offset() ^ record.timestamp();
-        sum += bytes(record.key());
-        sum += bytes(record.value());
-        for (Header header : record.headers()) {
-            sum += header.key().length();
-            sum += bytes(header.value() == null ? null : ByteBuffer.wrap(header.value()));
+        switch (delivery) {
+            case TOUCH -> sum += look(record.key()) + look(record.value()) + look(record.headers());
+            case COPY -> sum += look(Utils.toNullableArray(record.key())) + look(Utils.toNullableArray(record.value()))
+                + look(record.headers());
+            case POLL -> sum += look(poll(batch, record));
         }
         digest += sum;
     }
 
-    private long bytes(ByteBuffer buffer) {
+    private ConsumerRecord<byte[], byte[]> poll(RecordBatch batch, Record record) {
+        byte[] key = Utils.toNullableArray(record.key());
+        byte[] value = Utils.toNullableArray(record.value());
+        ConsumerRecord<byte[], byte[]> polledRecord = new ConsumerRecord<>(
+            TOPIC, 0, record.offset(), record.timestamp(), batch.timestampType(),
+            key == null ? ConsumerRecord.NULL_SIZE : key.length, value == null ? ConsumerRecord.NULL_SIZE : value.length,
+            key, value, new RecordHeaders(record.headers()), Optional.of(batch.partitionLeaderEpoch()));
+        if (polled.size() == MAX_POLL_RECORDS) {
+            polled = new ArrayList<>();
+        }
+        polled.add(polledRecord);
+        return polledRecord;
+    }
+
+    private static long look(ConsumerRecord<byte[], byte[]> record) {
+        return look(record.key()) + look(record.value()) + look(record.headers().toArray());
+    }
+
+    private static long look(Header[] headers) {
+        long sum = 0;
+        for (Header header : headers) {
+            sum += header.key().length() + look(header.value());
+        }
+        return sum;
+    }
+
+    private static long look(ByteBuffer buffer) {
         if (buffer == null) {
             return -1;
         }
-        int size = buffer.remaining();
-        if (size == 0) {
-            return 0;
+        return buffer.remaining() == 0 ? 0 : buffer.remaining() + buffer.get(buffer.position());
+    }
+
+    private static long look(byte[] array) {
+        if (array == null) {
+            return -1;
         }
-        if (!copy) {
-            return size + buffer.get(buffer.position());
-        }
-        byte[] own = new byte[size];
-        buffer.get(buffer.position(), own);
-        return size + own[0];
+        return array.length == 0 ? 0 : array.length + array[0];
     }
 }
