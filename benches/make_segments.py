@@ -3,7 +3,8 @@
 One segment per codec and batch size, in a folder named as a broker names it, so that a scan has a topic and a partition
 to deliver. Batch sizes are numbers of records, or bytes before compression. Made once and kept in build/bench.
 
-Run: python benches/make_segments.py
+Run: python benches/make_segments.py                      all of them
+     python benches/make_segments.py OUT CODEC RECORDS OPTION...   one more; MakeSegments.java has the options
 """
 
 from __future__ import annotations
@@ -69,8 +70,12 @@ def write(path: Path, codec: str, records: int, *options: str) -> None:
     )
 
 
-def main() -> None:
-    """Makes all of them."""
+def main(arguments: list[str]) -> None:
+    """Makes the one that the arguments describe, or all of the comparison's."""
+    if arguments:
+        out, codec, records, *options = arguments
+        write(Path(out), codec, int(records), *options)
+        return
     for codec in CODECS:
         for batch in BATCHES:
             made = make(codec, batch)
@@ -78,4 +83,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

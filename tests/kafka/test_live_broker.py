@@ -134,6 +134,13 @@ def test_timestamp_bounds_cut_what_the_consumer_read(log: LiveLog) -> None:
     assert read == [expected(record) for record in records if start <= record.timestamp < end]
 
 
+def test_premise_consumer_got_records_from_every_partition(live_log: LiveLog) -> None:
+    partitions = [partition for topic in topics.ALL for partition in live_log.partitions(topic)]
+    assert len(partitions) == len(topics.ALL) + len(topics.JAVA) + len(topics.TRANSACTIONS)
+    for level in live.ISOLATION_LEVELS:
+        assert all(len(live_log.records(level, partition)) >= 30 for partition in partitions)
+
+
 @pytest.mark.parametrize(("topic", "codec"), topics.ONE_CODEC.items())
 def test_premise_codec_is_on_disk(live_log: LiveLog, topic: str, codec: str) -> None:
     """The broker has kept, or for the recompressed topics made, the codec that the topic's name promises."""

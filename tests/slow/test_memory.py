@@ -16,16 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benches"))
-
-import make_segments  # noqa: E402  (found by the line above)
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = [pytest.mark.slow, pytest.mark.java]
 
+MAKE_SEGMENTS = Path(__file__).resolve().parents[2] / "benches" / "make_segments.py"
 TOTAL = 1 << 30
 LIMIT = 300 << 20
 THREADS = 2
@@ -79,8 +75,8 @@ def test_peak_stays_under_the_limit(tmp_path: Path, shape: Shape, codec: str) ->
     folder.mkdir()
     seed = tmp_path / "seed.log"
     records = SEED_BYTES // (shape.value_bytes or 265)
-    options = (*shape.batch, "--value-bytes", str(shape.value_bytes))
-    make_segments.write(seed, codec, records, *options)
+    arguments = (str(seed), codec, str(records), *shape.batch, "--value-bytes", str(shape.value_bytes))
+    subprocess.run([sys.executable, MAKE_SEGMENTS, *arguments], stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=True)
     expected = repeat(seed, folder, shape.segments)
     try:
         done = subprocess.run(

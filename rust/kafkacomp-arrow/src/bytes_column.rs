@@ -3,29 +3,24 @@
 use std::sync::Arc;
 
 use arrow_array::{BinaryArray, StringArray};
-use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 
 use crate::pool::BufferPool;
+use crate::validity::Validity;
 
 /// Binary or UTF-8 values with nulls. The caller sees to it that the bytes stay below 2^31.
 #[derive(Debug)]
 pub struct BytesColumn {
     offsets: Vec<i32>,
     data: Vec<u8>,
-    nulls: NullBufferBuilder,
+    validity: Validity,
     pool: Arc<BufferPool>,
 }
 
 impl BytesColumn {
     /// An empty column whose bytes live in the pool's buffers.
     pub fn new(pool: &Arc<BufferPool>) -> Self {
-        Self { offsets: vec![0], data: Vec::new(), nulls: NullBufferBuilder::new(0), pool: Arc::clone(pool) }
-    }
-
-    /// Bytes in the column so far.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.data.len()
+        Self { offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
     /// Rows in the column so far.
@@ -39,15 +34,15 @@ impl BytesColumn {
         if let Some(value) = value {
             self.data.extend_from_slice(value);
         }
-        self.nulls.append(value.is_some());
+        self.validity.push(value.is_some());
         self.offsets.push(self.data.len() as i32);
     }
 
     /// Drops the rows from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
+        self.validity.drop_last(self.rows().saturating_sub(rows));
         self.offsets.truncate(rows.saturating_add(1));
         self.data.truncate(self.offsets.last().map_or(0, |&end| end as usize));
-        self.nulls.truncate(rows);
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
@@ -56,7 +51,7 @@ impl BytesColumn {
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
         let data = std::mem::replace(&mut self.data, self.pool.take());
-        (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.nulls.finish())
+        (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.validity.finish())
     }
 
     /// The column so far as a binary array; the column is empty then.

@@ -12,6 +12,7 @@ pub mod report;
 mod runs;
 pub mod scan;
 pub mod schema;
+mod validity;
 mod worker;
 
 pub use options::{IsolationLevel, OnError, OpenSegment, Partition, ScanOptions, Segment, SideFile};

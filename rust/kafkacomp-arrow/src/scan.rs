@@ -30,8 +30,8 @@ const SMALL_CHUNK_BYTES: usize = 256 << 10;
 /// Pooled buffers above this size are given back after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
 
-/// One buffer being filled, one in the channel, one with the consumer; keys and values.
-const BUFFERS_PER_THREAD: usize = 4;
+/// One buffer goes to the consumer while the next is filled.
+const BUFFERS_PER_THREAD: usize = 2;
 
 type Item = Result<ArrowRecordBatch, ScanError>;
 
@@ -208,7 +208,7 @@ fn run(shared: &Shared) {
     let mut sender = None;
     while let Some(chunk) = claim(shared, &mut buffer, &mut sender) {
         let Some(channel) = &sender else { return };
-        let outcome = process(&mut worker, &chunk, &buffer, channel, alone);
+        let outcome = process(&mut worker, &chunk, chunk.bytes(&buffer), channel, alone);
         if let Err(stop) = outcome.and_then(|()| chunk.error.map_or(Ok(()), |error| Err(Stop::Failed(error)))) {
             // The rows before the damage first, then what is wrong.
             let flushed = worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok());
