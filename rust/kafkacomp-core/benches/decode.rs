@@ -1,7 +1,7 @@
 //! Decoding of flight-like JSON, ours beside the bare codec on the same compressed bytes and a buffer of the
 //! right size: what the framing, the caps and the checks cost.
 
-#![allow(missing_docs, reason = "criterion's macros make public functions")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use kafkacomp_core::CompressionType;

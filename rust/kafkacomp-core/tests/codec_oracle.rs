@@ -1,5 +1,7 @@
 //! What Kafka's own `Lz4BlockInputStream` makes of frames, and what its old writers made.
 
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
+
 mod common;
 
 use common::{as_record_set, one_shot, sha256, vectors};

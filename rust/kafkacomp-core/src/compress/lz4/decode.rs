@@ -81,10 +81,9 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
     let start = out.len();
     loop {
         match block(input, &info, start, options.strictness, out)? {
-            Block::Content => {}
             Block::EndMark => return end_of_frame(input, &info, start, options.strictness, out),
             Block::Empty if options.strictness == Strictness::RecordSet => return Ok(()),
-            Block::Empty => {}
+            Block::Content | Block::Empty => {}
         }
     }
 }
