@@ -21,7 +21,7 @@ FULL_VECTORS = Path(os.environ.get("KAFKACOMP_VECTORS", TESTS.parent.parent / "s
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 
 # Folder -> the marks that its tests get, so that nobody forgets one.
-FOLDER_MARKS = {"kafka": ("kafka", "java"), "spark": ("spark", "java")}
+FOLDER_MARKS = {"kafka": ("kafka", "java"), "spark": ("spark", "java"), "slow": ("slow",)}
 # Mark -> the programs that its tests start.
 PROGRAMS = {"java": ("java",), "kafka": ("java", "mvn")}
 

@@ -50,7 +50,8 @@ impl BytesColumn {
         let mut offsets = Vec::with_capacity(self.offsets.len());
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
-        let data = std::mem::replace(&mut self.data, self.pool.take());
+        let next = self.pool.take(self.data.len());
+        let data = std::mem::replace(&mut self.data, next);
         (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.validity.finish())
     }
 

@@ -62,7 +62,8 @@ fn log(count: usize, each: usize, size: usize) -> Vec<u8> {
 
 fn partition(data: Vec<u8>) -> Partition {
     let files = Arc::new(MemorySegment(Arc::new(data)));
-    let segment = Segment { name: Arc::from("log"), base_offset: Some(0), files, range: None, active: false };
+    let segment =
+        Segment { name: Arc::from("log"), base_offset: Some(0), files, range: None, active: false, may_be_cut: false };
     Partition {
         topic: Some(Arc::from("t")),
         partition: Some(0),

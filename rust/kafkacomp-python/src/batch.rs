@@ -155,10 +155,14 @@ impl Batch {
 
     #[getter]
     fn base_offset(&self, py: Python<'_>) -> PyResult<i64> {
-        match self.view(py)?.base_offset() {
-            Some(offset) => Ok(offset),
-            None => self.read(py)?.first_offset(py),
-        }
+        let batch = self.view(py)?;
+        py.detach(|| {
+            READER.with_borrow_mut(|reader| {
+                reader.set_max_output_size(self.max_output_size);
+                reader.base_offset(&batch)
+            })
+        })
+        .map_err(|error| to_py(py, &error, None))
     }
 
     #[getter]

@@ -5,6 +5,7 @@ mod batch;
 mod codec;
 mod enums;
 mod error;
+mod gil;
 mod input;
 mod record;
 mod scan;

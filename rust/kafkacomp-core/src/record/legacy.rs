@@ -186,6 +186,12 @@ impl<'a> LegacyRecords<'a> {
         Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper) })
     }
 
+    /// The first message's offset, without a look at its key and value.
+    pub(super) fn first_offset(&self) -> Option<Result<i64>> {
+        let (offset, message, _) = take_entry(self.rest).ok().flatten()?;
+        Some(self.check_plain(message).map(|()| self.base_offset.wrapping_add(offset)))
+    }
+
     fn read(&self, offset: i64, message: Message<'a>) -> std::result::Result<Record<'a>, RecordFault> {
         // Only an inner message of format 1 takes anything from its wrapper.
         let wrapper = self.wrapper.filter(|_| message.magic() == 1);
