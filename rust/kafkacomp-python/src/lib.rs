@@ -2,6 +2,7 @@
 //! Nothing else.
 
 mod batch;
+mod codec;
 mod enums;
 mod error;
 mod gil;
@@ -23,5 +24,9 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<record::PyRecord>()?;
     m.add_class::<record::Records>()?;
     m.add_class::<scan::ScanReader>()?;
+    m.add_function(wrap_pyfunction!(codec::decompress, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::lz4_frame_info, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }
