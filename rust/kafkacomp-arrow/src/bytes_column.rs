@@ -29,7 +29,8 @@ impl BytesColumn {
     }
 
     /// Appends a value or a null.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
     pub fn push(&mut self, value: Option<&[u8]>) {
         if let Some(value) = value {
             self.data.extend_from_slice(value);

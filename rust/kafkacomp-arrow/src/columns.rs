@@ -240,9 +240,13 @@ impl ColumnBuilder {
         };
         if factor != 1 {
             // A time that the unit cannot hold becomes the last one that it can.
-            values.iter_mut().for_each(|value| *value = value.saturating_mul(factor));
+            for value in &mut values {
+                *value = value.saturating_mul(factor);
+            }
         } else if divisor != 1 {
-            values.iter_mut().for_each(|value| *value = value.div_euclid(divisor));
+            for value in &mut values {
+                *value = value.div_euclid(divisor);
+            }
         }
         let values = ScalarBuffer::from(values);
         match self.unit {

@@ -240,10 +240,8 @@ impl Planner {
             let Some(segment) = partition.segments.get(index) else { continue };
             let context = context_of(&partition, Some(segment), transactions.clone());
             let following = partition.segments.get(index.saturating_add(1)).and_then(|next| next.base_offset);
-            let opened = match within(segment, following, &context) {
-                true => self.open_segment(segment, &context),
-                false => Ok(None),
-            };
+            let opened =
+                if within(segment, following, &context) { self.open_segment(segment, &context) } else { Ok(None) };
             self.current = Some((partition, index.saturating_add(1), transactions));
             match opened {
                 Ok(Some(open)) => return Ok(Some(open)),

@@ -172,13 +172,11 @@ impl Iterator for Scan {
                     Err(_) => self.current = None,
                 }
             }
-            match self.next_receiver() {
-                Some(receiver) => self.current = Some(receiver),
-                None => {
-                    self.finish();
-                    return None;
-                }
-            }
+            let Some(receiver) = self.next_receiver() else {
+                self.finish();
+                return None;
+            };
+            self.current = Some(receiver);
         }
     }
 }

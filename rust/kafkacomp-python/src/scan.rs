@@ -142,13 +142,14 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
 #[pymethods]
 impl ScanReader {
     #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument is extracted to a value")]
     fn new(
         sources: Vec<Bound<'_, PyAny>>,
         settings: &Bound<'_, PyDict>,
         total_bytes: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let tuples = sources.iter().map(|source| source.extract()).collect::<PyResult<Vec<_>>>()?;
+        let tuples = sources.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<_>>>()?;
         let scan = Scan::new(partitions(tuples)?, options(settings)?, total_bytes);
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let stream = Stream {

@@ -5,6 +5,7 @@ use std::io::Write;
 
 /// The options of an LZ4 frame.
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "they are the flags of a frame")]
 pub struct Lz4 {
     pub block_size: lz4f::BlockSize,
     pub linked: bool,
