@@ -23,6 +23,11 @@ impl BytesColumn {
         Self { offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
+    /// The column whose values are expected to be the bulk of the batch.
+    pub fn of_values(pool: &Arc<BufferPool>) -> Self {
+        Self { data: pool.take_largest(), ..Self::new(pool) }
+    }
+
     /// Rows in the column so far.
     pub fn rows(&self) -> usize {
         self.offsets.len().saturating_sub(1)

@@ -107,7 +107,7 @@ impl ColumnBuilder {
             bytes: 0,
             pending: 0,
             key: BytesColumn::new(pool),
-            value: BytesColumn::new(pool),
+            value: if wants.value { BytesColumn::of_values(pool) } else { BytesColumn::new(pool) },
             headers: HeadersColumn::new(pool),
             offset: Vec::new(),
             timestamp: Vec::new(),

@@ -33,9 +33,17 @@ impl BufferPool {
             return Vec::new();
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = free.iter().position(|buffer| buffer.capacity() >= bytes);
+        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
+        let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
         // A little more than last time, so that the next batch does not outgrow it.
-        fits.map_or_else(|| Vec::with_capacity(bytes.saturating_add(bytes / 8)), |index| free.swap_remove(index))
+        tightest.map_or_else(|| Vec::with_capacity(bytes.saturating_add(bytes / 8)), |index| free.swap_remove(index))
+    }
+
+    /// The largest buffer that came back, for a column of unknown size.
+    pub fn take_largest(&self) -> Vec<u8> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
+        largest.map_or_else(Vec::new, |index| free.swap_remove(index))
     }
 
     fn give(&self, mut buffer: Vec<u8>) {
