@@ -98,7 +98,7 @@ sdist: $(DEV) ## Build the source distribution, unpack it and build a wheel from
 		--interpreter $(abspath $(BIN))/python --out $(abspath target/sdist)
 
 demo: $(INSTALLED_DEMO) ## Read segments of real brokers with PySpark, in a venv that has only the wheel and Spark
-	$(VENV_DEMO)/bin/python examples/demo.py
+	PYSPARK_PYTHON=$(abspath $(VENV_DEMO)/bin/python) SPARK_LOCAL_IP=127.0.0.1 $(VENV_DEMO)/bin/python examples/demo.py
 
 # ---------------------------------------------------------------------------------------------- tests
 test: test-rust test-python test-spark40 ## All tests that fit half an hour on two cores

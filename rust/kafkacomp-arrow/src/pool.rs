@@ -34,7 +34,8 @@ impl BufferPool {
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = free.iter().position(|buffer| buffer.capacity() >= bytes);
-        fits.map_or_else(|| Vec::with_capacity(bytes), |index| free.swap_remove(index))
+        // A little more than last time, so that the next batch does not outgrow it.
+        fits.map_or_else(|| Vec::with_capacity(bytes.saturating_add(bytes / 8)), |index| free.swap_remove(index))
     }
 
     fn give(&self, mut buffer: Vec<u8>) {

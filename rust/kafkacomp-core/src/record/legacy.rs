@@ -223,6 +223,24 @@ impl<'a> LegacyRecords<'a> {
     }
 }
 
+impl<'a> LegacyRecords<'a> {
+    /// Puts the next message into `record`; `Ok(false)` at the end.
+    ///
+    /// # Errors
+    /// What Kafka's iterator throws; there are no more messages then.
+    #[inline]
+    pub fn advance(&mut self, record: &mut Record<'a>) -> Result<bool> {
+        match self.next() {
+            Some(Ok(next)) => {
+                *record = next;
+                Ok(true)
+            }
+            Some(Err(error)) => Err(error),
+            None => Ok(false),
+        }
+    }
+}
+
 impl<'a> Iterator for LegacyRecords<'a> {
     type Item = Result<Record<'a>>;
 
