@@ -318,6 +318,7 @@ fn zig_zag(raw: u32) -> i32 {
 
 /// The bytes at `at` whose length is `folded`, null if that is negative; `at` goes behind them.
 #[inline]
+#[expect(clippy::option_option, reason = "not here, null, or bytes; it is inlined away")]
 fn nullable_at<'a>(data: &'a [u8], at: &mut usize, folded: u32) -> Option<Option<&'a [u8]>> {
     if folded & 1 != 0 {
         return Some(None);
