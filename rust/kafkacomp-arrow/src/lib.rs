@@ -1,1 +1,19 @@
-//! Kafka records as Arrow columns.
+//! Kafka records as Arrow columns: a scan over segments that gives Arrow record batches.
+
+mod bounds;
+mod bytes_column;
+pub mod columns;
+mod committed;
+pub mod files;
+pub mod options;
+mod plan;
+pub mod report;
+mod runs;
+pub mod scan;
+pub mod schema;
+mod worker;
+
+pub use options::{IsolationLevel, OnError, OpenSegment, Partition, ScanOptions, Segment, SideFile};
+pub use report::{ScanError, ScanReport, SkippedRange};
+pub use scan::Scan;
+pub use schema::Column;

@@ -19,6 +19,8 @@ pub enum ErrorKind {
     OutputLimit,
     /// Kafka's `CorruptRecordException`, code 2.
     CorruptRecord,
+    /// Kafka's `RecordTooLargeException`, code 10.
+    RecordTooLarge,
     /// Kafka's `InvalidRecordException`, code 87.
     InvalidRecord,
     /// Kafka's `UnsupportedCompressionTypeException`, code 76.
@@ -33,6 +35,7 @@ impl ErrorKind {
         match self {
             Self::Decompression | Self::Truncated | Self::OutputLimit => None,
             Self::CorruptRecord => Some(2),
+            Self::RecordTooLarge => Some(10),
             Self::InvalidRecord => Some(87),
             Self::UnsupportedCompressionType => Some(76),
             Self::UnknownServer => Some(-1),
@@ -101,6 +104,16 @@ pub enum Error {
         available: u64,
         /// Bytes that the batch says it has.
         needed: u64,
+    },
+    /// A record that no column (and no batch of Kafka's) can hold.
+    #[error("a record of {size} bytes in the batch at byte {position} is over the limit of {limit}")]
+    RecordTooLarge {
+        /// Where the batch begins.
+        position: u64,
+        /// The record's size.
+        size: u64,
+        /// The most that is allowed.
+        limit: u64,
     },
     /// The content of a batch breaks a rule of its format.
     #[error("{fault} in the batch at byte {position}")]
@@ -269,6 +282,7 @@ impl Error {
             | Self::CrcMismatch { .. }
             | Self::IncompleteBatch { .. }
             | Self::LogFile { .. } => ErrorKind::CorruptRecord,
+            Self::RecordTooLarge { .. } => ErrorKind::RecordTooLarge,
             Self::ControlRecord { .. } => ErrorKind::InvalidRecord,
             Self::UnknownCompressionType { .. } => ErrorKind::UnknownServer,
             Self::Invalid { fault, .. } => match fault {
@@ -288,6 +302,7 @@ impl Error {
             | Self::UnknownMagic { position, .. }
             | Self::CrcMismatch { position, .. }
             | Self::UnknownCompressionType { position, .. }
+            | Self::RecordTooLarge { position, .. }
             | Self::IncompleteBatch { position, .. }
             | Self::Invalid { position, .. }
             | Self::ControlRecord { position, .. }

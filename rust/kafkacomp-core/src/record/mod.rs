@@ -11,6 +11,7 @@ pub mod legacy;
 pub mod reader;
 #[expect(clippy::module_inception, reason = "the record in the records")]
 pub mod record;
+pub mod text;
 pub mod varint;
 
 pub use attributes::TimestampType;

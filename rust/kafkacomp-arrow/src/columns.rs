@@ -1,0 +1,392 @@
+//! Records into columns: only the columns asked for are built, and nothing is allocated per record.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch as ArrowRecordBatch, StructArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+};
+use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
+use kafkacomp_core::record::text::decode_utf8;
+use kafkacomp_core::record::{Headers, Record, RecordBatch, TimestampType};
+
+use crate::bytes_column::BytesColumn;
+use crate::runs::RunColumn;
+use crate::schema::{Column, header_element, header_fields, schema};
+
+/// What the place of a batch adds to its records.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The topic, if known.
+    pub topic: Option<Arc<str>>,
+    /// The partition, if known.
+    pub partition: Option<i32>,
+    /// The segment's path or name.
+    pub segment: Arc<str>,
+}
+
+/// Builds Arrow record batches from records.
+#[derive(Debug)]
+pub struct ColumnBuilder {
+    columns: Vec<Column>,
+    schema: SchemaRef,
+    unit: TimeUnit,
+    wants: Wants,
+    /// Bytes that a row takes in the columns of fixed width.
+    row_bytes: usize,
+    rows: usize,
+    /// Rows of the current Kafka batch that the run columns do not have yet.
+    pending: usize,
+    key: BytesColumn,
+    value: BytesColumn,
+    headers: HeadersColumn,
+    offset: Vec<i64>,
+    timestamp: Vec<i64>,
+    timestamp_nulls: NullBufferBuilder,
+    timestamp_type: RunColumn<Option<i32>>,
+    sequence: Vec<i32>,
+    runs: BatchRuns,
+}
+
+/// Which of the columns that are built row by row were asked for.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "a set of columns")]
+struct Wants {
+    key: bool,
+    value: bool,
+    headers: bool,
+    offset: bool,
+    timestamp: bool,
+    timestamp_type: bool,
+    sequence: bool,
+}
+
+/// Columns that are the same for a whole Kafka batch.
+#[derive(Debug)]
+struct BatchRuns {
+    topic: RunColumn<Option<Arc<str>>>,
+    partition: RunColumn<Option<i32>>,
+    segment: RunColumn<Option<Arc<str>>>,
+    leader_epoch: RunColumn<Option<i32>>,
+    magic: RunColumn<Option<i8>>,
+    compression_type: RunColumn<Option<Arc<str>>>,
+    base_offset: RunColumn<Option<i64>>,
+    position: RunColumn<Option<i64>>,
+    producer_id: RunColumn<Option<i64>>,
+    producer_epoch: RunColumn<Option<i16>>,
+    is_transactional: RunColumn<Option<bool>>,
+    is_control: RunColumn<Option<bool>>,
+    names: [Arc<str>; 5],
+}
+
+impl ColumnBuilder {
+    /// A builder of these columns, timestamps in `unit`.
+    pub fn new(columns: &[Column], unit: TimeUnit) -> Self {
+        let has = |column| columns.contains(&column);
+        let wants = Wants {
+            key: has(Column::Key),
+            value: has(Column::Value),
+            headers: has(Column::Headers),
+            offset: has(Column::Offset),
+            timestamp: has(Column::Timestamp),
+            timestamp_type: has(Column::TimestampType),
+            sequence: has(Column::Sequence),
+        };
+        Self {
+            columns: columns.to_vec(),
+            schema: schema(columns, unit),
+            unit,
+            wants,
+            row_bytes: columns.iter().map(|column| row_bytes(*column)).sum(),
+            rows: 0,
+            pending: 0,
+            key: BytesColumn::new(),
+            value: BytesColumn::new(),
+            headers: HeadersColumn::new(),
+            offset: Vec::new(),
+            timestamp: Vec::new(),
+            timestamp_nulls: NullBufferBuilder::new(0),
+            timestamp_type: RunColumn::new(),
+            sequence: Vec::new(),
+            runs: BatchRuns::new(),
+        }
+    }
+
+    /// The schema of what [`finish`](Self::finish) gives.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows so far.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes of column data so far.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.key.bytes() + self.value.bytes() + self.headers.bytes() + self.rows * self.row_bytes
+    }
+
+    /// Bytes of column data that `record` would add.
+    #[inline]
+    pub fn bytes_of(&self, record: &Record<'_>) -> usize {
+        let of = |wanted: bool, size: usize| if wanted { size } else { 0 };
+        self.row_bytes
+            + of(self.wants.key, record.key.map_or(0, <[u8]>::len))
+            + of(self.wants.value, record.value.map_or(0, <[u8]>::len))
+            + of(self.wants.headers, record.headers.size_in_bytes())
+    }
+
+    /// Appends a record.
+    #[inline]
+    pub fn push(&mut self, record: &Record<'_>) {
+        if self.wants.key {
+            self.key.push(record.key);
+        }
+        if self.wants.value {
+            self.value.push(record.value);
+        }
+        if self.wants.offset {
+            self.offset.push(record.offset);
+        }
+        if self.wants.timestamp {
+            self.timestamp.push(record.timestamp);
+            self.timestamp_nulls.append(record.timestamp_type != TimestampType::NoTimestampType);
+        }
+        if self.wants.timestamp_type {
+            self.timestamp_type.push(&Some(i32::from(record.timestamp_type as i8)), 1);
+        }
+        if self.wants.headers {
+            self.headers.push(record.headers);
+        }
+        if self.wants.sequence {
+            self.sequence.push(record.sequence);
+        }
+        self.rows += 1;
+        self.pending += 1;
+    }
+
+    /// Gives the rows since the last call the columns that `batch` and its place determine.
+    pub fn end_batch(&mut self, batch: &RecordBatch<'_>, place: &Place) {
+        let rows = std::mem::take(&mut self.pending);
+        if rows > 0 {
+            for column in &self.columns {
+                self.runs.push(*column, batch, place, rows);
+            }
+        }
+    }
+
+    /// Drops the rows from `rows` on, which must be rows of the current Kafka batch.
+    pub fn truncate(&mut self, rows: usize) {
+        let dropped = self.rows.saturating_sub(rows);
+        self.rows -= dropped;
+        self.pending = self.pending.saturating_sub(dropped);
+        self.key.truncate(rows);
+        self.value.truncate(rows);
+        self.headers.truncate(rows);
+        self.offset.truncate(rows);
+        self.timestamp.truncate(rows);
+        self.timestamp_nulls.truncate(rows);
+        self.timestamp_type.truncate(dropped);
+        self.sequence.truncate(rows);
+    }
+
+    /// The rows so far as an Arrow batch; the builder is empty then. [`end_batch`](Self::end_batch) must
+    /// have been called for all of them.
+    ///
+    /// # Errors
+    /// None that a caller could cause; Arrow checks the lengths of the columns once more.
+    pub fn finish(&mut self) -> Result<ArrowRecordBatch, ArrowError> {
+        let rows = std::mem::take(&mut self.rows);
+        let columns = self.columns.clone();
+        let arrays = columns.iter().map(|column| self.finish_column(*column)).collect::<Result<Vec<_>, _>>()?;
+        self.timestamp_nulls = NullBufferBuilder::new(rows);
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
+        ArrowRecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+    }
+
+    fn finish_column(&mut self, column: Column) -> Result<ArrayRef, ArrowError> {
+        Ok(match column {
+            Column::Key => Arc::new(self.key.finish_binary()),
+            Column::Value => Arc::new(self.value.finish_binary()),
+            Column::Headers => Arc::new(self.headers.finish()?),
+            Column::Offset => Arc::new(Int64Array::from(take_vec(&mut self.offset))),
+            Column::Timestamp => self.finish_timestamp(),
+            Column::TimestampType => self.timestamp_type.finish(),
+            Column::Sequence => {
+                let sequences = take_vec(&mut self.sequence);
+                let nulls = sequences.iter().map(|&sequence| sequence >= 0).collect();
+                Arc::new(Int32Array::new(sequences.into(), some_nulls(nulls)))
+            }
+            other => self.runs.finish(other),
+        })
+    }
+
+    fn finish_timestamp(&mut self) -> ArrayRef {
+        let mut values = take_vec(&mut self.timestamp);
+        let nulls = self.timestamp_nulls.finish();
+        let (factor, divisor) = match self.unit {
+            TimeUnit::Second => (1, 1000),
+            TimeUnit::Millisecond => (1, 1),
+            TimeUnit::Microsecond => (1000, 1),
+            TimeUnit::Nanosecond => (1_000_000, 1),
+        };
+        if factor != 1 {
+            // A time that the unit cannot hold becomes the last one that it can.
+            values.iter_mut().for_each(|value| *value = value.saturating_mul(factor));
+        } else if divisor != 1 {
+            values.iter_mut().for_each(|value| *value = value.div_euclid(divisor));
+        }
+        let values = ScalarBuffer::from(values);
+        match self.unit {
+            TimeUnit::Second => Arc::new(TimestampSecondArray::new(values, nulls).with_timezone("UTC")),
+            TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::new(values, nulls).with_timezone("UTC")),
+            TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::new(values, nulls).with_timezone("UTC")),
+            TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::new(values, nulls).with_timezone("UTC")),
+        }
+    }
+}
+
+/// The vector's content; a new one with the same room takes its place.
+fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(values.len());
+    std::mem::replace(values, room)
+}
+
+fn some_nulls(nulls: arrow_buffer::NullBuffer) -> Option<arrow_buffer::NullBuffer> {
+    (nulls.null_count() > 0).then_some(nulls)
+}
+
+fn row_bytes(column: Column) -> usize {
+    match column {
+        Column::Offset | Column::Timestamp | Column::BaseOffset | Column::Position | Column::ProducerId => 8,
+        Column::IsTransactional | Column::IsControl | Column::Magic => 1,
+        Column::ProducerEpoch => 2,
+        // A string of a run has its offset; its bytes are shared by all rows of the run.
+        _ => 4,
+    }
+}
+
+impl BatchRuns {
+    fn new() -> Self {
+        Self {
+            topic: RunColumn::new(),
+            partition: RunColumn::new(),
+            segment: RunColumn::new(),
+            leader_epoch: RunColumn::new(),
+            magic: RunColumn::new(),
+            compression_type: RunColumn::new(),
+            base_offset: RunColumn::new(),
+            position: RunColumn::new(),
+            producer_id: RunColumn::new(),
+            producer_epoch: RunColumn::new(),
+            is_transactional: RunColumn::new(),
+            is_control: RunColumn::new(),
+            names: kafkacomp_core::CompressionType::ALL.map(|kind| Arc::from(kind.name())),
+        }
+    }
+
+    fn push(&mut self, column: Column, batch: &RecordBatch<'_>, place: &Place, rows: usize) {
+        let producer_id = Some(batch.producer_id()).filter(|&id| id >= 0);
+        match column {
+            Column::Topic => self.topic.push(&place.topic, rows),
+            Column::Partition => self.partition.push(&place.partition, rows),
+            Column::Segment => self.segment.push(&Some(Arc::clone(&place.segment)), rows),
+            Column::LeaderEpoch => {
+                let epoch = Some(batch.partition_leader_epoch()).filter(|&epoch| epoch >= 0);
+                self.leader_epoch.push(&epoch, rows);
+            }
+            Column::Magic => self.magic.push(&Some(batch.magic()), rows),
+            Column::CompressionType => {
+                let name = self.names.get(usize::from(batch.attributes().compression_id())).cloned();
+                self.compression_type.push(&name, rows);
+            }
+            Column::BaseOffset => self.base_offset.push(&Some(batch.offset_field()), rows),
+            Column::Position => self.position.push(&Some(batch.position() as i64), rows),
+            Column::ProducerId => self.producer_id.push(&producer_id, rows),
+            Column::ProducerEpoch => {
+                let epoch = producer_id.map(|_| batch.producer_epoch());
+                self.producer_epoch.push(&epoch, rows);
+            }
+            Column::IsTransactional => self.is_transactional.push(&Some(batch.is_transactional()), rows),
+            Column::IsControl => self.is_control.push(&Some(batch.is_control_batch()), rows),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, column: Column) -> ArrayRef {
+        match column {
+            Column::Topic => self.topic.finish(),
+            Column::Partition => self.partition.finish(),
+            Column::Segment => self.segment.finish(),
+            Column::LeaderEpoch => self.leader_epoch.finish(),
+            Column::Magic => self.magic.finish(),
+            Column::CompressionType => self.compression_type.finish(),
+            Column::BaseOffset => self.base_offset.finish(),
+            Column::Position => self.position.finish(),
+            Column::ProducerId => self.producer_id.finish(),
+            Column::ProducerEpoch => self.producer_epoch.finish(),
+            Column::IsTransactional => self.is_transactional.finish(),
+            _ => self.is_control.finish(),
+        }
+    }
+}
+
+/// The headers' column: a list of key and value, null where a record has none.
+#[derive(Debug)]
+struct HeadersColumn {
+    offsets: Vec<i32>,
+    nulls: NullBufferBuilder,
+    key: BytesColumn,
+    value: BytesColumn,
+}
+
+impl HeadersColumn {
+    fn new() -> Self {
+        Self {
+            offsets: vec![0],
+            nulls: NullBufferBuilder::new(0),
+            key: BytesColumn::new(),
+            value: BytesColumn::new(),
+        }
+    }
+
+    #[inline]
+    fn bytes(&self) -> usize {
+        self.key.bytes() + self.value.bytes() + self.key.rows() * 8
+    }
+
+    #[inline]
+    fn push(&mut self, headers: Headers<'_>) {
+        if headers.is_empty() {
+            self.nulls.append_null();
+        } else {
+            for (key, value) in headers {
+                self.key.push(Some(decode_utf8(key).as_bytes()));
+                self.value.push(value);
+            }
+            self.nulls.append_non_null();
+        }
+        self.offsets.push(self.key.rows() as i32);
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.offsets.truncate(rows + 1);
+        self.nulls.truncate(rows);
+        let inner = self.offsets.last().map_or(0, |&end| end as usize);
+        self.key.truncate(inner);
+        self.value.truncate(inner);
+    }
+
+    fn finish(&mut self) -> Result<ListArray, ArrowError> {
+        let mut offsets = Vec::with_capacity(self.offsets.len());
+        offsets.push(0);
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
+        let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), Arc::new(self.value.finish_binary())];
+        let pairs = StructArray::try_new(header_fields(), children, None)?;
+        ListArray::try_new(header_element(), offsets, Arc::new(pairs), self.nulls.finish())
+    }
+}

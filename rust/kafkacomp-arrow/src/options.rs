@@ -1,0 +1,151 @@
+//! What a scan is told.
+
+use std::io;
+use std::sync::Arc;
+
+use arrow_schema::TimeUnit;
+use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_core::log::ReadAt;
+
+use crate::schema::Column;
+
+/// The largest `batch_bytes`: a column of 32-bit offsets holds 2^31 - 1 bytes, and half of that leaves room
+/// for whatever one record adds.
+pub const MAX_BATCH_BYTES: usize = 1 << 30;
+
+/// Which records count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IsolationLevel {
+    /// All.
+    #[default]
+    ReadUncommitted,
+    /// Not those of aborted transactions, and none from the first open one on.
+    ReadCommitted,
+}
+
+/// What happens at damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// The scan ends with an error.
+    #[default]
+    Raise,
+    /// The scan goes on at the next sound batch and reports what it left out.
+    Skip,
+}
+
+/// The options of a scan; bounds of offsets belong to a [`Partition`].
+#[derive(Debug, Clone)]
+pub struct ScanOptions {
+    /// The columns, in order.
+    pub columns: Vec<Column>,
+    /// First timestamp, ms, inclusive.
+    pub start_timestamp: Option<i64>,
+    /// Last timestamp, ms, exclusive.
+    pub end_timestamp: Option<i64>,
+    /// Which records count.
+    pub isolation_level: IsolationLevel,
+    /// What happens at damage.
+    pub on_error: OnError,
+    /// Whether control records are among the rows.
+    pub include_control: bool,
+    /// The most rows of an Arrow batch.
+    pub batch_size: usize,
+    /// The most bytes of column data of an Arrow batch.
+    pub batch_bytes: usize,
+    /// Worker threads, at least 1.
+    pub threads: usize,
+    /// The unit of the timestamp column.
+    pub timestamp_unit: TimeUnit,
+    /// Whether checksums are verified.
+    pub verify_crc: bool,
+    /// The most bytes that one batch may decompress to.
+    pub max_output_size: usize,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            columns: Column::DEFAULT.to_vec(),
+            start_timestamp: None,
+            end_timestamp: None,
+            isolation_level: IsolationLevel::default(),
+            on_error: OnError::default(),
+            include_control: false,
+            batch_size: 65_536,
+            batch_bytes: 8 << 20,
+            threads: 1,
+            timestamp_unit: TimeUnit::Millisecond,
+            verify_crc: true,
+            max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+        }
+    }
+}
+
+/// A file that lies beside a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideFile {
+    /// `.index`: offset to position.
+    OffsetIndex,
+    /// `.timeindex`: timestamp to offset.
+    TimeIndex,
+    /// `.txnindex`: aborted transactions.
+    TransactionIndex,
+}
+
+impl SideFile {
+    /// The file's suffix, without the dot.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::OffsetIndex => "index",
+            Self::TimeIndex => "timeindex",
+            Self::TransactionIndex => "txnindex",
+        }
+    }
+}
+
+/// Opens a segment and what lies beside it, when the scan gets there.
+pub trait OpenSegment: Send + Sync + std::fmt::Debug {
+    /// Opens the segment.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>>;
+
+    /// Reads a side file whole; `None` when there is none.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>>;
+}
+
+/// One segment of a partition, or bytes that are read like one.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// Its path or name, for messages and the `segment` column.
+    pub name: Arc<str>,
+    /// The offset in its name; `None` for bytes, whose offsets need not rise.
+    pub base_offset: Option<i64>,
+    /// Opens it.
+    pub files: Arc<dyn OpenSegment>,
+    /// Only the batches that begin in these bytes; `None` for all.
+    pub range: Option<(u64, u64)>,
+    /// Whether a broker may still be writing it: an incomplete batch at its end may be on its way.
+    pub active: bool,
+}
+
+/// The segments of one partition in offset order.
+#[derive(Debug, Clone)]
+pub struct Partition {
+    /// The topic, if known.
+    pub topic: Option<Arc<str>>,
+    /// The partition's number, if known.
+    pub partition: Option<i32>,
+    /// First offset, inclusive.
+    pub start_offset: Option<i64>,
+    /// Last offset, exclusive.
+    pub end_offset: Option<i64>,
+    /// The segments that are read.
+    pub segments: Vec<Segment>,
+    /// Further segments that tell of transactions only (a piece of a partition is read).
+    pub context: Vec<Segment>,
+}

@@ -1,0 +1,284 @@
+//! What is read next: segments in order, their bounds by the indexes, chunks of whole batches.
+//!
+//! One planner serves all workers under a lock. It alone reads the segments, so that the order is its
+//! order; the workers check, decompress and build columns side by side.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{thread, time};
+
+use kafkacomp_core::Error;
+use kafkacomp_core::log::recover::next_sound_batch;
+use kafkacomp_core::log::{ChunkEnd, ChunkReader, ReadAt, TransactionFilter};
+use kafkacomp_core::record::RecordBatch;
+
+use crate::bounds::start_position;
+use crate::columns::Place;
+use crate::committed::transaction_filter;
+use crate::options::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
+use crate::report::{ScanError, ScanReport, SkippedRange};
+
+/// How long an incomplete batch at the end of an active segment is given to become whole.
+const PATIENCE: time::Duration = time::Duration::from_millis(50);
+
+/// Whole batches of one segment.
+#[derive(Debug)]
+pub struct Chunk {
+    /// Where the bytes begin in the segment.
+    pub position: u64,
+    /// What all records of it have in common.
+    pub context: Arc<Context>,
+    /// What the chunk's records are followed by, if it is an error.
+    pub error: Option<ScanError>,
+}
+
+/// What holds for all batches of a segment.
+#[derive(Debug)]
+pub struct Context {
+    /// The columns by place.
+    pub place: Place,
+    /// First offset, inclusive.
+    pub start_offset: i64,
+    /// Last offset, exclusive.
+    pub end_offset: i64,
+    /// What a committed reader sees, when only that is asked for.
+    pub transactions: Option<Arc<TransactionFilter>>,
+}
+
+/// The segment that is being read.
+#[derive(Debug)]
+struct Open {
+    source: SharedSource,
+    reader: ChunkReader,
+    context: Arc<Context>,
+    /// Whether offsets rise through the file, so that the end offset ends it.
+    ordered: bool,
+    active: bool,
+    /// Batches that begin here or later belong to another piece.
+    stop: u64,
+}
+
+#[derive(Clone)]
+struct SharedSource(Arc<dyn ReadAt>);
+
+impl std::fmt::Debug for SharedSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadAt")
+    }
+}
+
+/// Hands out chunks in order.
+#[derive(Debug)]
+pub struct Planner {
+    partitions: std::vec::IntoIter<Partition>,
+    current: Option<(Partition, usize, Option<Arc<TransactionFilter>>)>,
+    open: Option<Open>,
+    options: Arc<ScanOptions>,
+    report: Arc<Mutex<ScanReport>>,
+    chunk_bytes: usize,
+    failed: bool,
+}
+
+impl Planner {
+    /// A planner of these partitions with chunks of about `chunk_bytes`.
+    pub fn new(
+        partitions: Vec<Partition>,
+        options: Arc<ScanOptions>,
+        report: Arc<Mutex<ScanReport>>,
+        chunk_bytes: usize,
+    ) -> Self {
+        let partitions = partitions.into_iter();
+        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false }
+    }
+
+    /// Reads the next chunk into `buffer`; `None` at the end. After an error there is no more.
+    pub fn next(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
+        while !self.failed {
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => match self.open_next() {
+                    Ok(Some(open)) => open,
+                    Ok(None) => return None,
+                    Err((context, error)) => {
+                        buffer.clear();
+                        self.failed = true;
+                        return Some(Chunk { position: 0, context, error: Some(error) });
+                    }
+                },
+            };
+            let position = open.reader.position();
+            let context = Arc::clone(&open.context);
+            let outcome = self.read_chunk(&mut open, buffer);
+            let (done, error) = match outcome {
+                Ok(done) => (done, None),
+                Err(error) => (true, self.absorb(&open, error)),
+            };
+            self.failed |= error.is_some();
+            if !done {
+                self.open = Some(open);
+            }
+            if !buffer.is_empty() || error.is_some() {
+                self.with_report(|report| report.bytes_in += buffer.len() as u64);
+                return Some(Chunk { position, context, error });
+            }
+        }
+        None
+    }
+
+    fn with_report<T>(&self, change: impl FnOnce(&mut ScanReport) -> T) -> T {
+        change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// With `on_error="skip"` the failure of a whole segment is an entry in the report.
+    fn absorb(&self, open: &Open, error: ScanError) -> Option<ScanError> {
+        if self.options.on_error == OnError::Raise {
+            return Some(error);
+        }
+        let position = open.reader.position();
+        self.with_report(|report| {
+            report.skipped.push(SkippedRange {
+                segment: Arc::clone(&open.context.place.segment),
+                position,
+                length: open.reader.end().saturating_sub(position),
+                reason: error.message(),
+            });
+        });
+        None
+    }
+
+    /// Reads a chunk; whether the segment is done.
+    fn read_chunk(&self, open: &mut Open, buffer: &mut Vec<u8>) -> Result<bool, ScanError> {
+        let name = Arc::clone(&open.context.place.segment);
+        let (stop, ordered, end_offset) = (open.stop, open.ordered, open.context.end_offset);
+        let skip = self.options.on_error == OnError::Skip;
+        let verify = skip && self.options.verify_crc;
+        let mut past_end = false;
+        let check = |batch: &RecordBatch<'_>| -> Result<(), Error> {
+            if past_end || batch.position() >= stop {
+                // Not an error: it ends the chunk, and what it says is not looked at.
+                past_end = true;
+                return Err(Error::IncompleteBatch { position: batch.position(), available: 0, needed: 0 });
+            }
+            past_end = ordered && batch.last_offset() >= end_offset.saturating_sub(1);
+            if verify { batch.ensure_valid() } else { Ok(()) }
+        };
+        let ended = open
+            .reader
+            .read(open.source.0.as_ref(), buffer, self.chunk_bytes, check)
+            .map_err(|error| ScanError::chunk(&name, error))?;
+        if past_end {
+            return Ok(true);
+        }
+        match ended {
+            ChunkEnd::More => Ok(false),
+            ChunkEnd::End => Ok(true),
+            ChunkEnd::Cut(_) if open.active && grows(open) => Ok(true),
+            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if skip => {
+                let position = open.reader.position();
+                let next = next_sound_batch(open.source.0.as_ref(), position, open.reader.end())
+                    .map_err(|error| ScanError::chunk(&name, error))?;
+                self.with_report(|report| {
+                    report.skipped.push(SkippedRange {
+                        segment: Arc::clone(&name),
+                        position,
+                        length: next.saturating_sub(position),
+                        reason: error.to_string(),
+                    });
+                });
+                open.reader.seek(next);
+                Ok(next >= open.reader.end() || next >= stop)
+            }
+            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => Err(ScanError::record(&name, error)),
+        }
+    }
+
+    fn open_next(&mut self) -> Result<Option<Open>, (Arc<Context>, ScanError)> {
+        loop {
+            let Some((partition, index, transactions)) = self.current.take() else {
+                let Some(partition) = self.partitions.next() else { return Ok(None) };
+                let transactions = match self.options.isolation_level {
+                    IsolationLevel::ReadUncommitted => None,
+                    IsolationLevel::ReadCommitted => {
+                        let filter = transaction_filter(&partition, &self.options, &self.report);
+                        Some(Arc::new(filter.map_err(|error| (context_of(&partition, None, None), error))?))
+                    }
+                };
+                self.current = Some((partition, 0, transactions));
+                continue;
+            };
+            let Some(segment) = partition.segments.get(index) else { continue };
+            let context = context_of(&partition, Some(segment), transactions.clone());
+            let following = partition.segments.get(index.saturating_add(1)).and_then(|next| next.base_offset);
+            let opened = match within(segment, following, &context) {
+                true => self.open_segment(segment, &context),
+                false => Ok(None),
+            };
+            let segment_active = segment.active;
+            self.current = Some((partition, index.saturating_add(1), transactions));
+            match opened {
+                Ok(Some(mut open)) => {
+                    open.active = segment_active;
+                    return Ok(Some(open));
+                }
+                Ok(None) => {}
+                Err(error) if self.options.on_error == OnError::Skip => {
+                    let segment = Arc::clone(&context.place.segment);
+                    let skipped = SkippedRange { segment, position: 0, length: 0, reason: error.message() };
+                    self.with_report(|report| report.skipped.push(skipped));
+                }
+                Err(error) => return Err((context, error)),
+            }
+        }
+    }
+
+    fn open_segment(&self, segment: &Segment, context: &Arc<Context>) -> Result<Option<Open>, ScanError> {
+        let io = |error| ScanError::io(&segment.name, error);
+        let source = segment.files.open().map_err(io)?;
+        let length = source.length().map_err(io)?;
+        let (start, stop) = segment.range.unwrap_or((0, length));
+        let warn = |text: String| self.with_report(|report| report.warnings.push(text));
+        let hint = start_position(segment, source.as_ref(), length, context.start_offset, &self.options, &warn);
+        Ok(Some(Open {
+            reader: ChunkReader::new(start.max(hint), length),
+            source: SharedSource(source),
+            context: Arc::clone(context),
+            ordered: segment.base_offset.is_some(),
+            active: segment.active,
+            stop: stop.min(length),
+        }))
+    }
+}
+
+/// Whether the segment may hold an offset between the bounds, by its name and the next one's.
+fn within(segment: &Segment, following: Option<i64>, context: &Context) -> bool {
+    let Some(base) = segment.base_offset else { return true };
+    let stable = context.transactions.as_ref().and_then(|filter| filter.last_stable_offset());
+    let end = context.end_offset.min(stable.unwrap_or(i64::MAX));
+    base < end && following.is_none_or(|next| next > context.start_offset)
+}
+
+/// Whether the active segment's incomplete last batch is one that a broker is just writing.
+fn grows(open: &Open) -> bool {
+    let longer = |source: &dyn ReadAt| source.length().is_ok_and(|length| length > open.reader.end());
+    if longer(open.source.0.as_ref()) {
+        return true;
+    }
+    thread::sleep(PATIENCE);
+    longer(open.source.0.as_ref())
+}
+
+fn context_of(
+    partition: &Partition,
+    segment: Option<&Segment>,
+    transactions: Option<Arc<TransactionFilter>>,
+) -> Arc<Context> {
+    Arc::new(Context {
+        place: Place {
+            topic: partition.topic.clone(),
+            partition: partition.partition,
+            segment: segment.map_or_else(|| Arc::from(""), |segment| Arc::clone(&segment.name)),
+        },
+        start_offset: partition.start_offset.unwrap_or(i64::MIN),
+        end_offset: partition.end_offset.unwrap_or(i64::MAX),
+        transactions,
+    })
+}

@@ -1,0 +1,114 @@
+//! What a scan has done: counts, what it left out and why, and what it noticed.
+
+use std::io;
+use std::sync::Arc;
+
+use kafkacomp_core::Error;
+use kafkacomp_core::log::ChunkError;
+
+/// Bytes that a scan left out.
+#[derive(Debug, Clone)]
+pub struct SkippedRange {
+    /// The segment.
+    pub segment: Arc<str>,
+    /// Where the range begins.
+    pub position: u64,
+    /// Its length in bytes.
+    pub length: u64,
+    /// Why; [`ScanError::message`] of what a scan with `on_error="raise"` would have said.
+    pub reason: String,
+}
+
+/// The counts of a scan so far.
+#[derive(Debug, Clone, Default)]
+pub struct ScanReport {
+    /// Kafka batches of which at least one record was looked at.
+    pub batches: u64,
+    /// Rows given.
+    pub records: u64,
+    /// Bytes of segments read.
+    pub bytes_in: u64,
+    /// Bytes of column data given.
+    pub bytes_out: u64,
+    /// What was left out, in file order.
+    pub skipped: Vec<SkippedRange>,
+    /// What was odd but no reason to stop.
+    pub warnings: Vec<String>,
+}
+
+/// Why a scan ended.
+#[derive(Debug)]
+pub enum ScanError {
+    /// Damage in a segment.
+    Record {
+        /// The segment.
+        segment: Arc<str>,
+        /// What is wrong, with the byte position.
+        error: Error,
+    },
+    /// The file system.
+    Io {
+        /// The segment.
+        segment: Arc<str>,
+        /// What it said.
+        error: io::Error,
+    },
+    /// The segment became shorter while it was read.
+    Shrunk {
+        /// The segment.
+        segment: Arc<str>,
+        /// Bytes that are there now.
+        length: u64,
+        /// Bytes that were there.
+        expected: u64,
+    },
+    /// A worker thread could not be started or died.
+    Thread(String),
+}
+
+impl ScanError {
+    pub(crate) fn record(segment: &Arc<str>, error: Error) -> Self {
+        Self::Record { segment: Arc::clone(segment), error }
+    }
+
+    pub(crate) fn io(segment: &Arc<str>, error: io::Error) -> Self {
+        Self::Io { segment: Arc::clone(segment), error }
+    }
+
+    pub(crate) fn chunk(segment: &Arc<str>, error: ChunkError) -> Self {
+        match error {
+            ChunkError::Io(error) => Self::io(segment, error),
+            ChunkError::Shrunk { length, expected } => {
+                Self::Shrunk { segment: Arc::clone(segment), length, expected }
+            }
+        }
+    }
+
+    /// The message with the segment's name.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Record { segment, error } => format!("{segment}: {error}"),
+            Self::Io { segment, error } => format!("{segment}: {error}"),
+            Self::Shrunk { segment, length, expected } => {
+                format!("{segment}: truncated during the scan at byte {length}, {expected} bytes were there")
+            }
+            Self::Thread(what) => format!("scan thread: {what}"),
+        }
+    }
+}
+
+impl std::fmt::Display for ScanError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl std::error::Error for ScanError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Record { error, .. } => Some(error),
+            Self::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The columns: names and types of Spark's Kafka source, so that queries carry over, and a few more that
+//! are built on demand.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+
+macro_rules! columns {
+    ($($variant:ident $name:literal $doc:literal)*) => {
+        /// A column that a scan can build.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Column {
+            $(#[doc = $doc] $variant),*
+        }
+
+        impl Column {
+            /// Every column there is.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The column's name.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+        }
+    };
+}
+
+columns! {
+    Key "key" "The record's key, binary."
+    Value "value" "The record's value, binary."
+    Topic "topic" "The topic, string."
+    Partition "partition" "The partition, int32."
+    Offset "offset" "The record's offset, int64."
+    Timestamp "timestamp" "The record's timestamp, UTC; null where the format has none."
+    TimestampType "timestampType" "0 CreateTime, 1 LogAppendTime, -1 none; int32."
+    Headers "headers" "The record's headers; null when there are none."
+    LeaderEpoch "leaderEpoch" "The partition leader epoch; null before magic 2. int32."
+    Magic "magic" "The message format, int8."
+    CompressionType "compressionType" "The batch's compression type by name, string."
+    BaseOffset "baseOffset" "The batch's first offset; of a wrapper of magic 0 and 1 its last one. int64."
+    Position "position" "Where the batch begins in its segment, bytes. int64."
+    Segment "segment" "The segment's path or name, string."
+    ProducerId "producerId" "The producer id; null without one. int64."
+    ProducerEpoch "producerEpoch" "The producer epoch; null without a producer id. int16."
+    Sequence "sequence" "The record's sequence; null without one. int32."
+    IsTransactional "isTransactional" "Whether the batch belongs to a transaction."
+    IsControl "isControl" "Whether the record is a control record."
+}
+
+impl Column {
+    /// The columns of a scan that names none: those of Spark's Kafka source with headers.
+    pub const DEFAULT: [Self; 8] = [
+        Self::Key,
+        Self::Value,
+        Self::Topic,
+        Self::Partition,
+        Self::Offset,
+        Self::Timestamp,
+        Self::TimestampType,
+        Self::Headers,
+    ];
+
+    /// The column with this name.
+    pub fn for_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|column| column.name() == name)
+    }
+
+    /// The column's Arrow field; timestamps in `unit`. All are nullable, as in Spark's Kafka source, whose
+    /// Arrow reader compares nullability too.
+    pub fn field(self, unit: TimeUnit) -> Field {
+        let data_type = match self {
+            Self::Key | Self::Value => DataType::Binary,
+            Self::Topic | Self::CompressionType | Self::Segment => DataType::Utf8,
+            Self::Timestamp => DataType::Timestamp(unit, Some("UTC".into())),
+            Self::Headers => DataType::List(header_element()),
+            Self::Magic => DataType::Int8,
+            Self::ProducerEpoch => DataType::Int16,
+            Self::Partition | Self::TimestampType | Self::LeaderEpoch | Self::Sequence => DataType::Int32,
+            Self::Offset | Self::BaseOffset | Self::Position | Self::ProducerId => DataType::Int64,
+            Self::IsTransactional | Self::IsControl => DataType::Boolean,
+        };
+        Field::new(self.name(), data_type, true)
+    }
+}
+
+/// Key and value of a header.
+pub fn header_fields() -> Fields {
+    Fields::from(vec![Field::new("key", DataType::Utf8, true), Field::new("value", DataType::Binary, true)])
+}
+
+/// The element of the headers' list.
+pub fn header_element() -> Arc<Field> {
+    Arc::new(Field::new("element", DataType::Struct(header_fields()), true))
+}
+
+/// The schema of these columns.
+pub fn schema(columns: &[Column], unit: TimeUnit) -> SchemaRef {
+    Arc::new(Schema::new(columns.iter().map(|column| column.field(unit)).collect::<Vec<_>>()))
+}

@@ -1,0 +1,212 @@
+//! From a chunk to Arrow batches: what every worker thread does with what the planner hands it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch as ArrowRecordBatch;
+use kafkacomp_core::Error;
+use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordReader};
+
+use crate::columns::ColumnBuilder;
+use crate::options::{OnError, ScanOptions};
+use crate::plan::{Chunk, Context};
+use crate::report::{ScanError, ScanReport, SkippedRange};
+
+/// The most bytes that one record may add to a column of 32-bit offsets. A header key that is no UTF-8
+/// grows to three times its size.
+const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
+
+/// Takes finished Arrow batches; `false` means that nobody wants more.
+pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
+
+/// Why a chunk was not finished.
+#[derive(Debug)]
+pub enum Stop {
+    /// Nobody wants more.
+    Closed,
+    /// The scan failed.
+    Failed(ScanError),
+}
+
+/// One worker's buffers and contexts.
+#[derive(Debug)]
+pub struct Worker {
+    options: Arc<ScanOptions>,
+    report: Arc<Mutex<ScanReport>>,
+    reader: RecordReader,
+    builder: ColumnBuilder,
+    seen: Seen,
+}
+
+/// Counts that go to the report with each Arrow batch.
+#[derive(Debug, Default)]
+struct Seen {
+    batches: u64,
+}
+
+impl Worker {
+    /// A worker of a scan.
+    pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>) -> Self {
+        let reader = RecordReader::new(options.max_output_size);
+        let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit);
+        Self { options, report, reader, builder, seen: Seen::default() }
+    }
+
+    /// Builds the columns of all batches of `chunk`, whose bytes are `data`.
+    ///
+    /// # Errors
+    /// [`Stop`]; rows of batches before the failing one are in the builder or delivered.
+    pub fn chunk(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
+        for framed in Batches::new(data, chunk.position) {
+            let batch = framed.map_err(|error| failed(&chunk.context, error))?;
+            match self.batch(&batch, &chunk.context, sink) {
+                Err(BatchStop::Bad(error)) if self.options.on_error == OnError::Skip => {
+                    self.skip(&batch, &chunk.context, &error);
+                }
+                Err(BatchStop::Bad(error)) => return Err(failed(&chunk.context, error)),
+                Err(BatchStop::Stop(stop)) => return Err(stop),
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers the rows that are there.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn flush(&mut self, sink: Sink<'_>) -> Result<(), Stop> {
+        flush_builder(&mut self.builder, &mut self.seen, &self.report, sink)
+    }
+
+    fn skip(&self, batch: &RecordBatch<'_>, context: &Context, error: &Error) {
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.skipped.push(SkippedRange {
+            segment: Arc::clone(&context.place.segment),
+            position: batch.position(),
+            length: batch.size_in_bytes() as u64,
+            reason: error.to_string(),
+        });
+    }
+
+    /// Whether no record of the batch can be wanted, by its header alone.
+    fn is_beside_the_point(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
+        (batch.is_control_batch() && !self.options.include_control)
+            || batch.last_offset() < context.start_offset
+            || batch.base_offset().is_some_and(|base| base >= context.end_offset)
+            || self.options.start_timestamp.is_some_and(|start| batch.magic() > 0 && batch.max_timestamp() < start)
+            || context.transactions.as_ref().is_some_and(|filter| {
+                filter.is_aborted(batch)
+                    || filter.last_stable_offset().is_some_and(|stable| batch.last_offset() >= stable)
+            })
+    }
+
+    fn batch(&mut self, batch: &RecordBatch<'_>, context: &Context, sink: Sink<'_>) -> Result<(), BatchStop> {
+        // The planner has verified checksums already where it must find its way past damage.
+        if self.options.verify_crc && self.options.on_error == OnError::Raise {
+            batch.ensure_valid().map_err(BatchStop::Bad)?;
+        }
+        if self.is_beside_the_point(batch, context) {
+            return Ok(());
+        }
+        self.seen.batches += 1;
+        let filter = RecordFilter::new(&self.options, context);
+        let first_row = self.builder.rows();
+        let mut flushed = false;
+        for record in self.reader.records(batch).map_err(BatchStop::Bad)? {
+            let record = match record {
+                Ok(record) => record,
+                Err(error) => {
+                    // A batch comes whole or not at all, as far as its rows have not left yet.
+                    self.builder.truncate(if flushed { 0 } else { first_row });
+                    return Err(BatchStop::Bad(error));
+                }
+            };
+            if !filter.takes(&record) {
+                continue;
+            }
+            let rows = self.builder.rows();
+            let size = self.builder.bytes_of(&record);
+            if size > MAX_RECORD_BYTES {
+                self.builder.truncate(if flushed { 0 } else { first_row });
+                let limit = MAX_RECORD_BYTES as u64;
+                let position = batch.position();
+                return Err(BatchStop::Bad(Error::RecordTooLarge { position, size: size as u64, limit }));
+            }
+            if rows > 0
+                && (rows >= self.options.batch_size || self.builder.bytes().saturating_add(size) > self.options.batch_bytes)
+            {
+                self.builder.end_batch(batch, &context.place);
+                flush_builder(&mut self.builder, &mut self.seen, &self.report, sink).map_err(BatchStop::Stop)?;
+                flushed = true;
+            }
+            self.builder.push(&record);
+        }
+        self.builder.end_batch(batch, &context.place);
+        Ok(())
+    }
+}
+
+/// Free of the worker, because a record iterator borrows its reader meanwhile.
+fn flush_builder(
+    builder: &mut ColumnBuilder,
+    seen: &mut Seen,
+    report: &Mutex<ScanReport>,
+    sink: Sink<'_>,
+) -> Result<(), Stop> {
+    if builder.rows() == 0 {
+        return Ok(());
+    }
+    let bytes = builder.bytes();
+    let finished = builder.finish().map_err(|error| Stop::Failed(ScanError::Thread(error.to_string())))?;
+    let seen = std::mem::take(seen);
+    {
+        let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.batches += seen.batches;
+        report.records += finished.num_rows() as u64;
+        report.bytes_out += bytes as u64;
+    }
+    if sink(finished) { Ok(()) } else { Err(Stop::Closed) }
+}
+
+/// Why a batch was not finished.
+enum BatchStop {
+    Bad(Error),
+    Stop(Stop),
+}
+
+fn failed(context: &Context, error: Error) -> Stop {
+    Stop::Failed(ScanError::record(&context.place.segment, error))
+}
+
+/// The bounds that are looked at record by record.
+struct RecordFilter {
+    start_offset: i64,
+    end_offset: i64,
+    start_timestamp: i64,
+    end_timestamp: i64,
+    timestamps: bool,
+    always: bool,
+}
+
+impl RecordFilter {
+    fn new(options: &ScanOptions, context: &Context) -> Self {
+        let timestamps = options.start_timestamp.is_some() || options.end_timestamp.is_some();
+        Self {
+            start_offset: context.start_offset,
+            end_offset: context.end_offset,
+            start_timestamp: options.start_timestamp.unwrap_or(i64::MIN),
+            end_timestamp: options.end_timestamp.unwrap_or(i64::MAX),
+            timestamps,
+            always: !timestamps && context.start_offset == i64::MIN && context.end_offset == i64::MAX,
+        }
+    }
+
+    #[inline]
+    fn takes(&self, record: &Record<'_>) -> bool {
+        self.always
+            || ((self.start_offset..self.end_offset).contains(&record.offset)
+                && (!self.timestamps
+                    || (record.timestamp_type != kafkacomp_core::record::TimestampType::NoTimestampType
+                        && (self.start_timestamp..self.end_timestamp).contains(&record.timestamp))))
+    }
+}

@@ -1,0 +1,1 @@
+"""A real single-node Kafka broker for the tests, and the clients that fill and read it."""
