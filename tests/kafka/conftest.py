@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from livekafka import live, maven
+from livekafka import live
 
 
 @pytest.fixture(scope="module")
 def live_log(request: pytest.FixtureRequest) -> Iterator[live.LiveLog]:
     """A broker whose topics are filled and were read by a consumer; its folder is kept, and named, if a test fails."""
-    if not maven.available():
-        pytest.skip("needs java and mvn")
     folder = Path(tempfile.mkdtemp(prefix="kafkacomp-live-"))
     failed_before = request.session.testsfailed
     kept = True

@@ -8,14 +8,11 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
-from livekafka import live, topics
 
 import kafkacomp as kc
-
-pa = pytest.importorskip("pyarrow")
-pytest.importorskip("confluent_kafka")
-pytest.importorskip("aiokafka")
+from livekafka import live, topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 
     from livekafka.live import LiveLog, Partition
     from livekafka.tools import Batch, ConsumedRecord
-
-pytestmark = [pytest.mark.java, pytest.mark.kafka, pytest.mark.timeout(300)]
 
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "leaderEpoch", "key", "value", "headers")
 BATCH_COLUMNS = (
@@ -137,6 +132,13 @@ def test_timestamp_bounds_cut_what_the_consumer_read(log: LiveLog) -> None:
     start, end = ordered[len(ordered) // 3], ordered[len(ordered) // 2]
     read = scan(folders(log, topics.SEGMENTS), start_timestamp=start, end_timestamp=end)
     assert read == [expected(record) for record in records if start <= record.timestamp < end]
+
+
+def test_premise_consumer_got_records_from_every_partition(live_log: LiveLog) -> None:
+    partitions = [partition for topic in topics.ALL for partition in live_log.partitions(topic)]
+    assert len(partitions) == len(topics.ALL) + len(topics.JAVA) + len(topics.TRANSACTIONS)
+    for level in live.ISOLATION_LEVELS:
+        assert all(len(live_log.records(level, partition)) >= 30 for partition in partitions)
 
 
 @pytest.mark.parametrize(("topic", "codec"), topics.ONE_CODEC.items())

@@ -3,12 +3,12 @@
 //! An index only ever saves reading: what it says is checked against the segment, and one that is damaged,
 //! missing or of another segment costs nothing but a warning.
 
+use kafkacomp_core::log::ReadAt;
 use kafkacomp_core::log::offset_index::OffsetIndex;
 use kafkacomp_core::log::source::read_full;
 use kafkacomp_core::log::time_index::TimeIndex;
-use kafkacomp_core::log::ReadAt;
-use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 use kafkacomp_core::record::BatchHead;
+use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 
 use crate::options::{ScanOptions, Segment, SideFile};
 

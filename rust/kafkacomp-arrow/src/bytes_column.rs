@@ -1,29 +1,26 @@
 //! A growing variable-length column: offsets, bytes and, once a null came, validity.
 
+use std::sync::Arc;
+
 use arrow_array::{BinaryArray, StringArray};
-use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+
+use crate::pool::BufferPool;
+use crate::validity::Validity;
 
 /// Binary or UTF-8 values with nulls. The caller sees to it that the bytes stay below 2^31.
 #[derive(Debug)]
 pub struct BytesColumn {
     offsets: Vec<i32>,
     data: Vec<u8>,
-    nulls: NullBufferBuilder,
-    /// What the last batch took, so that the next one allocates once.
-    rows_hint: usize,
-    bytes_hint: usize,
+    validity: Validity,
+    pool: Arc<BufferPool>,
 }
 
 impl BytesColumn {
-    /// An empty column.
-    pub fn new() -> Self {
-        Self { offsets: vec![0], data: Vec::new(), nulls: NullBufferBuilder::new(0), rows_hint: 0, bytes_hint: 0 }
-    }
-
-    /// Bytes in the column so far.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.data.len()
+    /// An empty column whose bytes live in the pool's buffers.
+    pub fn new(pool: &Arc<BufferPool>) -> Self {
+        Self { offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
     /// Rows in the column so far.
@@ -37,25 +34,24 @@ impl BytesColumn {
         if let Some(value) = value {
             self.data.extend_from_slice(value);
         }
-        self.nulls.append(value.is_some());
+        self.validity.push(value.is_some());
         self.offsets.push(self.data.len() as i32);
     }
 
     /// Drops the rows from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
+        self.validity.drop_last(self.rows().saturating_sub(rows));
         self.offsets.truncate(rows.saturating_add(1));
         self.data.truncate(self.offsets.last().map_or(0, |&end| end as usize));
-        self.nulls.truncate(rows);
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
-        self.rows_hint = self.rows();
-        self.bytes_hint = self.data.len();
-        let mut offsets = Vec::with_capacity(self.rows_hint.saturating_add(1));
+        // The next batch will be about as long as this one.
+        let mut offsets = Vec::with_capacity(self.offsets.len());
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
-        let data = std::mem::replace(&mut self.data, Vec::with_capacity(self.bytes_hint));
-        (OffsetBuffer::new(ScalarBuffer::from(offsets)), Buffer::from_vec(data), self.nulls.finish())
+        let data = std::mem::replace(&mut self.data, self.pool.take());
+        (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.validity.finish())
     }
 
     /// The column so far as a binary array; the column is empty then.

@@ -6,14 +6,16 @@ use arrow_array::{
     ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch as ArrowRecordBatch, StructArray,
     TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
-use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::record::text::decode_utf8;
 use kafkacomp_core::record::{Headers, Record, RecordBatch, TimestampType};
 
 use crate::bytes_column::BytesColumn;
+use crate::pool::BufferPool;
 use crate::runs::RunColumn;
 use crate::schema::{Column, header_element, header_fields, schema};
+use crate::validity::Validity;
 
 /// What the place of a batch adds to its records.
 #[derive(Debug, Clone)]
@@ -36,6 +38,8 @@ pub struct ColumnBuilder {
     /// Bytes that a row takes in the columns of fixed width.
     row_bytes: usize,
     rows: usize,
+    /// Bytes of column data so far.
+    bytes: usize,
     /// Rows of the current Kafka batch that the run columns do not have yet.
     pending: usize,
     key: BytesColumn,
@@ -43,7 +47,7 @@ pub struct ColumnBuilder {
     headers: HeadersColumn,
     offset: Vec<i64>,
     timestamp: Vec<i64>,
-    timestamp_nulls: NullBufferBuilder,
+    timestamp_validity: Validity,
     timestamp_type: RunColumn<Option<i32>>,
     sequence: Vec<i32>,
     runs: BatchRuns,
@@ -81,8 +85,8 @@ struct BatchRuns {
 }
 
 impl ColumnBuilder {
-    /// A builder of these columns, timestamps in `unit`.
-    pub fn new(columns: &[Column], unit: TimeUnit) -> Self {
+    /// A builder of these columns, timestamps in `unit`, bytes in the pool's buffers.
+    pub fn new(columns: &[Column], unit: TimeUnit, pool: &Arc<BufferPool>) -> Self {
         let has = |column| columns.contains(&column);
         let wants = Wants {
             key: has(Column::Key),
@@ -100,13 +104,14 @@ impl ColumnBuilder {
             wants,
             row_bytes: columns.iter().map(|column| row_bytes(*column)).sum(),
             rows: 0,
+            bytes: 0,
             pending: 0,
-            key: BytesColumn::new(),
-            value: BytesColumn::new(),
-            headers: HeadersColumn::new(),
+            key: BytesColumn::new(pool),
+            value: BytesColumn::new(pool),
+            headers: HeadersColumn::new(pool),
             offset: Vec::new(),
             timestamp: Vec::new(),
-            timestamp_nulls: NullBufferBuilder::new(0),
+            timestamp_validity: Validity::default(),
             timestamp_type: RunColumn::new(),
             sequence: Vec::new(),
             runs: BatchRuns::new(),
@@ -127,7 +132,7 @@ impl ColumnBuilder {
     /// Bytes of column data so far.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.key.bytes() + self.value.bytes() + self.headers.bytes() + self.rows * self.row_bytes
+        self.bytes
     }
 
     /// Bytes of column data that `record` would add.
@@ -140,9 +145,10 @@ impl ColumnBuilder {
             + of(self.wants.headers, record.headers.size_in_bytes())
     }
 
-    /// Appends a record.
+    /// Appends a record that takes `bytes` by [`bytes_of`](Self::bytes_of).
     #[inline]
-    pub fn push(&mut self, record: &Record<'_>) {
+    pub fn push(&mut self, record: &Record<'_>, bytes: usize) {
+        self.bytes += bytes;
         if self.wants.key {
             self.key.push(record.key);
         }
@@ -154,10 +160,10 @@ impl ColumnBuilder {
         }
         if self.wants.timestamp {
             self.timestamp.push(record.timestamp);
-            self.timestamp_nulls.append(record.timestamp_type != TimestampType::NoTimestampType);
+            self.timestamp_validity.push(record.timestamp_type != TimestampType::NoTimestampType);
         }
         if self.wants.timestamp_type {
-            self.timestamp_type.push(&Some(i32::from(record.timestamp_type as i8)), 1);
+            self.timestamp_type.push_one(Some(i32::from(record.timestamp_type as i8)));
         }
         if self.wants.headers {
             self.headers.push(record.headers);
@@ -179,8 +185,10 @@ impl ColumnBuilder {
         }
     }
 
-    /// Drops the rows from `rows` on, which must be rows of the current Kafka batch.
-    pub fn truncate(&mut self, rows: usize) {
+    /// Drops the rows from `rows` on, which must be rows of the current Kafka batch; `bytes` is what
+    /// [`bytes`](Self::bytes) was before them.
+    pub fn truncate(&mut self, rows: usize, bytes: usize) {
+        self.bytes = bytes;
         let dropped = self.rows.saturating_sub(rows);
         self.rows -= dropped;
         self.pending = self.pending.saturating_sub(dropped);
@@ -189,7 +197,7 @@ impl ColumnBuilder {
         self.headers.truncate(rows);
         self.offset.truncate(rows);
         self.timestamp.truncate(rows);
-        self.timestamp_nulls.truncate(rows);
+        self.timestamp_validity.drop_last(dropped);
         self.timestamp_type.truncate(dropped);
         self.sequence.truncate(rows);
     }
@@ -201,9 +209,9 @@ impl ColumnBuilder {
     /// None that a caller could cause; Arrow checks the lengths of the columns once more.
     pub fn finish(&mut self) -> Result<ArrowRecordBatch, ArrowError> {
         let rows = std::mem::take(&mut self.rows);
+        self.bytes = 0;
         let columns = self.columns.clone();
         let arrays = columns.iter().map(|column| self.finish_column(*column)).collect::<Result<Vec<_>, _>>()?;
-        self.timestamp_nulls = NullBufferBuilder::new(rows);
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
         ArrowRecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
     }
@@ -227,7 +235,7 @@ impl ColumnBuilder {
 
     fn finish_timestamp(&mut self) -> ArrayRef {
         let mut values = take_vec(&mut self.timestamp);
-        let nulls = self.timestamp_nulls.finish();
+        let nulls = self.timestamp_validity.finish();
         let (factor, divisor) = match self.unit {
             TimeUnit::Second => (1, 1000),
             TimeUnit::Millisecond => (1, 1),
@@ -339,43 +347,34 @@ impl BatchRuns {
 #[derive(Debug)]
 struct HeadersColumn {
     offsets: Vec<i32>,
-    nulls: NullBufferBuilder,
+    validity: Validity,
     key: BytesColumn,
     value: BytesColumn,
 }
 
 impl HeadersColumn {
-    fn new() -> Self {
-        Self {
-            offsets: vec![0],
-            nulls: NullBufferBuilder::new(0),
-            key: BytesColumn::new(),
-            value: BytesColumn::new(),
-        }
-    }
-
-    #[inline]
-    fn bytes(&self) -> usize {
-        self.key.bytes() + self.value.bytes() + self.key.rows() * 8
+    fn new(pool: &Arc<BufferPool>) -> Self {
+        let (key, value) = (BytesColumn::new(pool), BytesColumn::new(pool));
+        Self { offsets: vec![0], validity: Validity::default(), key, value }
     }
 
     #[inline]
     fn push(&mut self, headers: Headers<'_>) {
         if headers.is_empty() {
-            self.nulls.append_null();
+            self.validity.push(false);
         } else {
             for (key, value) in headers {
                 self.key.push(Some(decode_utf8(key).as_bytes()));
                 self.value.push(value);
             }
-            self.nulls.append_non_null();
+            self.validity.push(true);
         }
         self.offsets.push(self.key.rows() as i32);
     }
 
     fn truncate(&mut self, rows: usize) {
+        self.validity.drop_last((self.offsets.len() - 1).saturating_sub(rows));
         self.offsets.truncate(rows + 1);
-        self.nulls.truncate(rows);
         let inner = self.offsets.last().map_or(0, |&end| end as usize);
         self.key.truncate(inner);
         self.value.truncate(inner);
@@ -387,6 +386,6 @@ impl HeadersColumn {
         let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
         let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), Arc::new(self.value.finish_binary())];
         let pairs = StructArray::try_new(header_fields(), children, None)?;
-        ListArray::try_new(header_element(), offsets, Arc::new(pairs), self.nulls.finish())
+        ListArray::try_new(header_element(), offsets, Arc::new(pairs), self.validity.finish())
     }
 }

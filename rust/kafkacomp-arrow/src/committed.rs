@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::recover::next_sound_batch;
-use kafkacomp_core::log::{AbortedRange, ChunkEnd, ChunkReader, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex};
+use kafkacomp_core::log::{
+    AbortedRange, ChunkEnd, ChunkReader, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex,
+};
 use kafkacomp_core::record::{Batches, RecordReader};
 
 use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
+use crate::plan::chunk_bytes;
 use crate::report::{ScanError, ScanReport};
 
 /// How much of a segment is looked at at once.
@@ -53,10 +56,10 @@ impl Pass<'_> {
         loop {
             let begin = chunks.position();
             let skip = self.options.on_error == OnError::Skip;
-            let end = chunks
+            let (used, end) = chunks
                 .read(source.as_ref(), &mut buffer, CHUNK, |batch| if skip { batch.ensure_valid() } else { Ok(()) })
                 .map_err(|error| ScanError::chunk(&segment.name, error))?;
-            for batch in Batches::new(&buffer, begin).flatten() {
+            for batch in Batches::new(chunk_bytes(source.as_ref(), &buffer, begin, used), begin).flatten() {
                 self.collector.observe(&batch, &mut self.reader);
             }
             match end {

@@ -7,10 +7,12 @@ mod committed;
 pub mod files;
 pub mod options;
 mod plan;
+mod pool;
 pub mod report;
 mod runs;
 pub mod scan;
 pub mod schema;
+mod validity;
 mod worker;
 
 pub use options::{IsolationLevel, OnError, OpenSegment, Partition, ScanOptions, Segment, SideFile};

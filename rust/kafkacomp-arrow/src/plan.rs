@@ -25,10 +25,30 @@ const PATIENCE: time::Duration = time::Duration::from_millis(50);
 pub struct Chunk {
     /// Where the bytes begin in the segment.
     pub position: u64,
+    /// How many there are.
+    length: usize,
+    /// The segment; `None` in front of the first one.
+    source: Option<SharedSource>,
     /// What all records of it have in common.
     pub context: Arc<Context>,
     /// What the chunk's records are followed by, if it is an error.
     pub error: Option<ScanError>,
+}
+
+impl Chunk {
+    /// The bytes: in the buffer that the planner was given, or where the segment lies in memory.
+    pub fn bytes<'c>(&'c self, buffer: &'c [u8]) -> &'c [u8] {
+        let source = self.source.as_ref();
+        source.map_or(&[], |source| chunk_bytes(source.0.as_ref(), buffer, self.position, self.length))
+    }
+}
+
+/// The `length` bytes of a chunk at `position`, which [`ChunkReader::read`] left in `buffer` or in place.
+pub fn chunk_bytes<'c>(source: &'c dyn ReadAt, buffer: &'c [u8], position: u64, length: usize) -> &'c [u8] {
+    match source.as_slice() {
+        Some(all) => usize::try_from(position).ok().and_then(|at| all.get(at..)?.get(..length)).unwrap_or_default(),
+        None => buffer.get(..length).unwrap_or_default(),
+    }
 }
 
 /// What holds for all batches of a segment.
@@ -57,6 +77,7 @@ struct Open {
     stop: u64,
 }
 
+/// A source with a name for `Debug`.
 #[derive(Clone)]
 struct SharedSource(Arc<dyn ReadAt>);
 
@@ -65,6 +86,9 @@ impl std::fmt::Debug for SharedSource {
         f.write_str("ReadAt")
     }
 }
+
+/// A chunk's length, and whether its segment is done or why it cannot go on.
+type ReadOutcome = (usize, Result<bool, ScanError>);
 
 /// Hands out chunks in order.
 #[derive(Debug)]
@@ -99,26 +123,27 @@ impl Planner {
                     Ok(Some(open)) => open,
                     Ok(None) => return None,
                     Err((context, error)) => {
-                        buffer.clear();
                         self.failed = true;
-                        return Some(Chunk { position: 0, context, error: Some(error) });
+                        return Some(Chunk { position: 0, length: 0, source: None, context, error: Some(error) });
                     }
                 },
             };
             let position = open.reader.position();
             let context = Arc::clone(&open.context);
             let outcome = self.read_chunk(&mut open, buffer);
-            let (done, error) = match outcome {
-                Ok(done) => (done, None),
-                Err(error) => (true, self.absorb(&open, error)),
+            let (length, done, error) = match outcome {
+                Ok((length, Ok(done))) => (length, done, None),
+                Ok((length, Err(error))) => (length, true, self.absorb(&open, error)),
+                Err(error) => (0, true, self.absorb(&open, error)),
             };
             self.failed |= error.is_some();
+            let source = Some(open.source.clone());
             if !done {
                 self.open = Some(open);
             }
-            if !buffer.is_empty() || error.is_some() {
-                self.with_report(|report| report.bytes_in += buffer.len() as u64);
-                return Some(Chunk { position, context, error });
+            if length > 0 || error.is_some() {
+                self.with_report(|report| report.bytes_in += length as u64);
+                return Some(Chunk { position, length, source, context, error });
             }
         }
         None
@@ -145,12 +170,10 @@ impl Planner {
         None
     }
 
-    /// Reads a chunk; whether the segment is done.
-    fn read_chunk(&self, open: &mut Open, buffer: &mut Vec<u8>) -> Result<bool, ScanError> {
-        let name = Arc::clone(&open.context.place.segment);
+    /// Reads a chunk: its length, and whether the segment is done or why it cannot go on.
+    fn read_chunk(&self, open: &mut Open, buffer: &mut Vec<u8>) -> Result<ReadOutcome, ScanError> {
         let (stop, ordered, end_offset) = (open.stop, open.ordered, open.context.end_offset);
-        let skip = self.options.on_error == OnError::Skip;
-        let verify = skip && self.options.verify_crc;
+        let verify = self.options.on_error == OnError::Skip && self.options.verify_crc;
         let mut past_end = false;
         let check = |batch: &RecordBatch<'_>| -> Result<(), Error> {
             if past_end || batch.position() >= stop {
@@ -161,33 +184,37 @@ impl Planner {
             past_end = ordered && batch.last_offset() >= end_offset.saturating_sub(1);
             if verify { batch.ensure_valid() } else { Ok(()) }
         };
-        let ended = open
+        let (length, ended) = open
             .reader
             .read(open.source.0.as_ref(), buffer, self.chunk_bytes, check)
-            .map_err(|error| ScanError::chunk(&name, error))?;
-        if past_end {
-            return Ok(true);
-        }
+            .map_err(|error| ScanError::chunk(&open.context.place.segment, error))?;
+        let done = if past_end { Ok(true) } else { self.after_chunk(open, ended) };
+        Ok((length, done))
+    }
+
+    /// What follows the chunk that was just read: whether the segment is done.
+    fn after_chunk(&self, open: &mut Open, ended: ChunkEnd) -> Result<bool, ScanError> {
+        let name = &open.context.place.segment;
         match ended {
             ChunkEnd::More => Ok(false),
             ChunkEnd::End => Ok(true),
             ChunkEnd::Cut(_) if open.active && grows(open) => Ok(true),
-            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if skip => {
+            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if self.options.on_error == OnError::Skip => {
                 let position = open.reader.position();
                 let next = next_sound_batch(open.source.0.as_ref(), position, open.reader.end())
-                    .map_err(|error| ScanError::chunk(&name, error))?;
+                    .map_err(|error| ScanError::chunk(name, error))?;
                 self.with_report(|report| {
                     report.skipped.push(SkippedRange {
-                        segment: Arc::clone(&name),
+                        segment: Arc::clone(name),
                         position,
                         length: next.saturating_sub(position),
                         reason: error.to_string(),
                     });
                 });
                 open.reader.seek(next);
-                Ok(next >= open.reader.end() || next >= stop)
+                Ok(next >= open.reader.end() || next >= open.stop)
             }
-            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => Err(ScanError::record(&name, error)),
+            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => Err(ScanError::record(name, error)),
         }
     }
 

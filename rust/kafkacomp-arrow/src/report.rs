@@ -78,9 +78,7 @@ impl ScanError {
     pub(crate) fn chunk(segment: &Arc<str>, error: ChunkError) -> Self {
         match error {
             ChunkError::Io(error) => Self::io(segment, error),
-            ChunkError::Shrunk { length, expected } => {
-                Self::Shrunk { segment: Arc::clone(segment), length, expected }
-            }
+            ChunkError::Shrunk { length, expected } => Self::Shrunk { segment: Arc::clone(segment), length, expected },
         }
     }
 

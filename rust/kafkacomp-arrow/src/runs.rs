@@ -46,6 +46,15 @@ impl<T: RunValue> RunColumn<T> {
         }
     }
 
+    /// Appends one row.
+    #[inline]
+    pub fn push_one(&mut self, value: T) {
+        match self.runs.last_mut() {
+            Some((last, count)) if *last == value => *count += 1,
+            _ => self.runs.push((value, 1)),
+        }
+    }
+
     /// Drops the last `rows` rows.
     pub fn truncate(&mut self, mut rows: usize) {
         while let Some((_, count)) = self.runs.last_mut()

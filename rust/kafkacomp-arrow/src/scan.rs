@@ -2,7 +2,8 @@
 //!
 //! Every chunk has a channel of its own that holds one Arrow batch; the channels stand in a queue of
 //! bounded length in the order of the chunks. So a worker that is ahead waits, memory stays at a few
-//! batches a thread, and order costs no sorting.
+//! batches a thread, and order costs no sorting. A worker alone has one channel for all, and its rows run
+//! on from chunk to chunk.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +16,7 @@ use arrow_schema::SchemaRef;
 
 use crate::options::{Partition, ScanOptions};
 use crate::plan::{Chunk, Planner};
+use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
 use crate::schema::schema;
 use crate::worker::{Stop, Worker};
@@ -27,6 +29,9 @@ const LARGE_CHUNK_BYTES: usize = 4 << 20;
 const SMALL_CHUNK_BYTES: usize = 256 << 10;
 /// Pooled buffers above this size are given back after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
+
+/// One buffer goes to the consumer while the next is filled.
+const BUFFERS_PER_THREAD: usize = 2;
 
 type Item = Result<ArrowRecordBatch, ScanError>;
 
@@ -50,6 +55,7 @@ struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
     closed: AtomicBool,
+    pool: Arc<BufferPool>,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +70,7 @@ impl Scan {
     pub fn new(partitions: Vec<Partition>, options: ScanOptions, total_bytes: u64) -> Self {
         let schema = schema(&options.columns, options.timestamp_unit);
         let shared = Arc::new(Shared {
+            pool: BufferPool::new(options.threads.saturating_mul(BUFFERS_PER_THREAD)),
             options: Arc::new(options),
             report: Arc::default(),
             planner: Mutex::new(None),
@@ -71,15 +78,7 @@ impl Scan {
             changed: Condvar::new(),
             closed: AtomicBool::new(false),
         });
-        Self {
-            shared,
-            schema,
-            current: None,
-            workers: Vec::new(),
-            plan: Some(partitions),
-            total_bytes,
-            done: false,
-        }
+        Self { shared, schema, current: None, workers: Vec::new(), plan: Some(partitions), total_bytes, done: false }
     }
 
     /// The schema of all batches.
@@ -204,29 +203,33 @@ impl Drop for Leaving<'_> {
 fn run(shared: &Shared) {
     let _leaving = Leaving(shared);
     let alone = shared.options.threads <= 1;
-    let mut worker = Worker::new(Arc::clone(&shared.options), Arc::clone(&shared.report));
+    let mut worker = Worker::new(Arc::clone(&shared.options), Arc::clone(&shared.report), &shared.pool);
     let mut buffer = Vec::new();
-    let mut last = None;
-    while let Some((chunk, sender)) = claim(shared, &mut buffer) {
-        let outcome = process(&mut worker, &chunk, &buffer, &sender, alone);
+    let mut sender = None;
+    while let Some(chunk) = claim(shared, &mut buffer, &mut sender) {
+        let Some(channel) = &sender else { return };
+        let outcome = process(&mut worker, &chunk, chunk.bytes(&buffer), channel, alone);
         if let Err(stop) = outcome.and_then(|()| chunk.error.map_or(Ok(()), |error| Err(Stop::Failed(error)))) {
             // The rows before the damage first, then what is wrong.
-            let flushed = worker.flush(&mut |batch| sender.send(Ok(batch)).is_ok());
+            let flushed = worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok());
             if let (Stop::Failed(error), Ok(())) = (stop, flushed) {
-                drop(sender.send(Err(error)));
+                drop(channel.send(Err(error)));
             }
             shared.closed.store(true, Ordering::Release);
             return;
         }
-        last = Some(sender);
+        if !alone {
+            // The consumer goes on to the next chunk only when this one's channel is closed.
+            sender = None;
+        }
         if buffer.capacity() > MAX_KEPT_BUFFER {
             buffer = Vec::new();
         }
     }
-    if let Some(sender) = last
-        && let Err(Stop::Failed(error)) = worker.flush(&mut |batch| sender.send(Ok(batch)).is_ok())
+    if let Some(channel) = sender
+        && let Err(Stop::Failed(error)) = worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok())
     {
-        drop(sender.send(Err(error)));
+        drop(channel.send(Err(error)));
     }
 }
 
@@ -243,13 +246,16 @@ fn process(
     if alone { Ok(()) } else { worker.flush(&mut sink) }
 }
 
-/// Takes the next chunk and its place in the queue, in one step.
-fn claim(shared: &Shared, buffer: &mut Vec<u8>) -> Option<(Chunk, SyncSender<Item>)> {
+/// Takes the next chunk and, without a channel yet, its place in the queue, in one step.
+fn claim(shared: &Shared, buffer: &mut Vec<u8>, channel: &mut Option<SyncSender<Item>>) -> Option<Chunk> {
     let mut planner = lock(&shared.planner);
     if shared.closed.load(Ordering::Acquire) {
         return None;
     }
     let chunk = planner.as_mut()?.next(buffer)?;
+    if channel.is_some() {
+        return Some(chunk);
+    }
     let (sender, receiver) = sync_channel(1);
     let mut queue = lock(&shared.queue);
     while queue.chunks.len() >= shared.options.threads.max(1) && !shared.closed.load(Ordering::Acquire) {
@@ -260,5 +266,6 @@ fn claim(shared: &Shared, buffer: &mut Vec<u8>) -> Option<(Chunk, SyncSender<Ite
     }
     queue.chunks.push_back(receiver);
     shared.changed.notify_all();
-    Some((chunk, sender))
+    *channel = Some(sender);
+    Some(chunk)
 }

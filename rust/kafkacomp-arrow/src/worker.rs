@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::Error;
-use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordReader};
+use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordReader, Records};
 
 use crate::columns::ColumnBuilder;
 use crate::options::{OnError, ScanOptions};
 use crate::plan::{Chunk, Context};
+use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 
 /// The most bytes that one record may add to a column of 32-bit offsets. A header key that is no UTF-8
@@ -45,9 +46,9 @@ struct Seen {
 
 impl Worker {
     /// A worker of a scan.
-    pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>) -> Self {
+    pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>, pool: &Arc<BufferPool>) -> Self {
         let reader = RecordReader::new(options.max_output_size);
-        let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit);
+        let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit, pool);
         Self { options, report, reader, builder, seen: Seen::default() }
     }
 
@@ -110,38 +111,84 @@ impl Worker {
         }
         self.seen.batches += 1;
         let filter = RecordFilter::new(&self.options, context);
-        let first_row = self.builder.rows();
-        let mut flushed = false;
-        for record in self.reader.records(batch).map_err(BatchStop::Bad)? {
+        let records = self.reader.records(batch).map_err(BatchStop::Bad)?;
+        let start = Some((self.builder.rows(), self.builder.bytes()));
+        let mut rows = Rows {
+            builder: &mut self.builder,
+            seen: &mut self.seen,
+            options: &self.options,
+            report: &self.report,
+            batch,
+            context,
+            filter,
+            start,
+        };
+        match records {
+            Records::None => Ok(()),
+            Records::Default(records) => rows.take(records, sink),
+            Records::Legacy(records) => rows.take(records, sink),
+        }
+    }
+}
+
+/// The rows of one Kafka batch on their way into the columns.
+struct Rows<'w> {
+    builder: &'w mut ColumnBuilder,
+    seen: &'w mut Seen,
+    options: &'w ScanOptions,
+    report: &'w Mutex<ScanReport>,
+    batch: &'w RecordBatch<'w>,
+    context: &'w Context,
+    filter: RecordFilter,
+    /// Rows and bytes of the builder before this batch; `None` once some of its rows have left.
+    start: Option<(usize, usize)>,
+}
+
+impl Rows<'_> {
+    /// One copy of this loop per kind of iterator, so that the formats' code does not share registers.
+    fn take<'a>(
+        &mut self,
+        records: impl Iterator<Item = Result<Record<'a>, Error>>,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchStop> {
+        for record in records {
             let record = match record {
                 Ok(record) => record,
-                Err(error) => {
-                    // A batch comes whole or not at all, as far as its rows have not left yet.
-                    self.builder.truncate(if flushed { 0 } else { first_row });
-                    return Err(BatchStop::Bad(error));
-                }
+                Err(error) => return Err(self.give_up(error)),
             };
-            if !filter.takes(&record) {
+            if !self.filter.takes(&record) {
                 continue;
             }
-            let rows = self.builder.rows();
             let size = self.builder.bytes_of(&record);
-            if size > MAX_RECORD_BYTES {
-                self.builder.truncate(if flushed { 0 } else { first_row });
-                let limit = MAX_RECORD_BYTES as u64;
-                let position = batch.position();
-                return Err(BatchStop::Bad(Error::RecordTooLarge { position, size: size as u64, limit }));
+            let rows = self.builder.rows();
+            if rows >= self.options.batch_size || self.builder.bytes().saturating_add(size) > self.options.batch_bytes {
+                self.make_room(size, sink)?;
             }
-            if rows > 0
-                && (rows >= self.options.batch_size || self.builder.bytes().saturating_add(size) > self.options.batch_bytes)
-            {
-                self.builder.end_batch(batch, &context.place);
-                flush_builder(&mut self.builder, &mut self.seen, &self.report, sink).map_err(BatchStop::Stop)?;
-                flushed = true;
-            }
-            self.builder.push(&record);
+            self.builder.push(&record, size);
         }
-        self.builder.end_batch(batch, &context.place);
+        self.builder.end_batch(self.batch, &self.context.place);
+        Ok(())
+    }
+
+    /// A batch comes whole or not at all, as far as its rows have not left yet.
+    #[cold]
+    fn give_up(&mut self, error: Error) -> BatchStop {
+        let (rows, bytes) = self.start.unwrap_or_default();
+        self.builder.truncate(rows, bytes);
+        BatchStop::Bad(error)
+    }
+
+    #[cold]
+    fn make_room(&mut self, size: usize, sink: Sink<'_>) -> Result<(), BatchStop> {
+        if size > MAX_RECORD_BYTES {
+            let (position, limit) = (self.batch.position(), MAX_RECORD_BYTES as u64);
+            return Err(self.give_up(Error::RecordTooLarge { position, size: size as u64, limit }));
+        }
+        if self.builder.rows() > 0 {
+            self.builder.end_batch(self.batch, &self.context.place);
+            flush_builder(self.builder, self.seen, self.report, sink).map_err(BatchStop::Stop)?;
+            self.start = None;
+        }
         Ok(())
     }
 }

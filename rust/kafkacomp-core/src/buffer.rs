@@ -68,13 +68,35 @@ impl OutputBuffer {
         if left == 0 && want > 0 {
             return Err(LimitReached { limit: self.limit });
         }
-        let needed = self.filled.saturating_add(want.min(left));
-        if needed > self.storage.len() {
-            let doubled = self.storage.len().saturating_mul(2).max(MIN_GROWTH);
-            self.storage.resize(needed.max(doubled.min(self.limit)), 0);
-        }
+        self.grow(self.filled.saturating_add(want.min(left)));
         let end = self.storage.len().min(self.limit);
         Ok(self.storage.get_mut(self.filled..end).unwrap_or_default())
+    }
+
+    /// What was written from byte `from` on, and room behind it as [`spare`](Self::spare) gives it: for
+    /// decoders whose matches reach back.
+    ///
+    /// # Errors
+    /// As [`spare`](Self::spare).
+    pub fn spare_with_history(&mut self, from: usize, want: usize) -> Result<(&[u8], &mut [u8]), LimitReached> {
+        self.spare(want)?;
+        let end = self.storage.len().min(self.limit);
+        let (written, spare) = self.storage.get_mut(..end).unwrap_or_default().split_at_mut(self.filled.min(end));
+        Ok((written.get(from..).unwrap_or_default(), spare))
+    }
+
+    /// Makes the storage at least `needed` bytes long, `needed` being within the limit. New storage comes
+    /// zeroed from the allocator, so that pages nobody writes to cost nothing.
+    fn grow(&mut self, needed: usize) {
+        if needed <= self.storage.len() {
+            return;
+        }
+        let doubled = self.storage.len().saturating_mul(2).max(MIN_GROWTH);
+        let mut larger = vec![0; needed.max(doubled.min(self.limit))];
+        if let Some(start) = larger.get_mut(..self.filled) {
+            start.copy_from_slice(self.as_slice());
+        }
+        self.storage = larger;
     }
 
     /// Room for exactly `size` bytes that the decoder is sure to need.

@@ -1,7 +1,7 @@
 //! One error type for the whole core. Variants carry numbers and byte positions; text is made only when
 //! asked. [`ErrorKind`] is what a binding matches on, without a wildcard.
 
-use crate::compress::{CodecError, CodecFault};
+use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
 use crate::record::ControlFault;
 
@@ -268,14 +268,14 @@ impl Error {
     /// The kind, for choosing an exception class.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Codec(e) => match e.fault {
-                CodecFault::OutputLimit { .. } => ErrorKind::OutputLimit,
-                CodecFault::Truncated => ErrorKind::Truncated,
-                CodecFault::Malformed => ErrorKind::Decompression,
+            Self::Codec(e) => match e.fault.kind() {
+                CodecFaultKind::OutputLimit => ErrorKind::OutputLimit,
+                CodecFaultKind::Truncated => ErrorKind::Truncated,
+                CodecFaultKind::Malformed => ErrorKind::Decompression,
             },
-            Self::BatchCodec { source, .. } => match source.fault {
-                CodecFault::OutputLimit { .. } => ErrorKind::OutputLimit,
-                CodecFault::Truncated | CodecFault::Malformed => ErrorKind::CorruptRecord,
+            Self::BatchCodec { source, .. } => match source.fault.kind() {
+                CodecFaultKind::OutputLimit => ErrorKind::OutputLimit,
+                CodecFaultKind::Truncated | CodecFaultKind::Malformed => ErrorKind::CorruptRecord,
             },
             Self::SizeTooSmall { .. }
             | Self::UnknownMagic { .. }
@@ -290,6 +290,17 @@ impl Error {
                 RecordFault::MessageField { .. } | RecordFault::SizeVarintTooLong { .. } => ErrorKind::UnknownServer,
                 _ => ErrorKind::InvalidRecord,
             },
+        }
+    }
+
+    /// The cap that was reached, for [`ErrorKind::OutputLimit`].
+    pub fn output_limit(&self) -> Option<u64> {
+        match self {
+            Self::Codec(CodecError { fault: CodecFault::OutputLimit { limit }, .. })
+            | Self::BatchCodec { source: CodecError { fault: CodecFault::OutputLimit { limit }, .. }, .. } => {
+                Some(*limit)
+            }
+            _ => None,
         }
     }
 

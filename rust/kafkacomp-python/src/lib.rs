@@ -1,8 +1,26 @@
-//! The extension module: extract, release the GIL, call the core, map the error. Nothing else.
+//! The extension module `kafkacomp._kafkacomp`: extract, release the GIL, call the core, map the error.
+//! Nothing else.
+
+mod batch;
+mod enums;
+mod error;
+mod input;
+mod record;
+mod scan;
+mod segment;
 
 use pyo3::prelude::*;
 
-#[pymodule]
-fn _kafkacomp(_m: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+/// The Rust core of kafkacomp; private, see the package's modules.
+#[pymodule(gil_used = false)]
+fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("DEFAULT_MAX_OUTPUT_SIZE", kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE)?;
+    m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;
+    m.add_class::<batch::Batch>()?;
+    m.add_class::<batch::BatchReader>()?;
+    m.add_class::<record::PyRecord>()?;
+    m.add_class::<record::Records>()?;
+    m.add_class::<scan::ScanReader>()?;
+    m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,8 +26,8 @@ STOP_TIMEOUT = 60.0
 JAVA_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 NO_LIMIT = 2**63 - 1
 
-# One node plays both roles. Replication 1 throughout; record times of any year; compaction and retention checks often
-# enough for a test to wait for them; nothing is deleted or rolled by age (a record of 1970 beside one of today would roll).
+# One node plays both roles. Replication 1 throughout; record times of any year; compaction often enough for a test to
+# wait for it; nothing is deleted or rolled by age (a record of 1970 beside one of today would roll).
 PROPERTIES = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -158,8 +159,10 @@ class Broker:
 
     def _java(self, *arguments: str) -> subprocess.Popen[bytes]:
         log4j = f"-Dlog4j2.configurationFile={PROJECT / 'log4j2.properties'}"
+        # Where the system has it, setpriv ends the broker with the test run, however that ends.
+        end_with_parent = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
         self._process = subprocess.Popen(
-            ["java", *JAVA_OPTIONS, log4j, "-cp", self._class_path, *arguments],
+            [*end_with_parent, "java", *JAVA_OPTIONS, log4j, "-cp", self._class_path, *arguments],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=self._log,

@@ -23,13 +23,8 @@ class MavenError(RuntimeError):
     """Maven is missing or failed; the message ends with what it printed."""
 
 
-def available() -> bool:
-    """Whether Java and Maven are installed."""
-    return shutil.which("java") is not None and shutil.which("mvn") is not None
-
-
 def class_path(project: Path, phase: str) -> str:
-    """The class path of a project: its classes, if it has any, and its jars; built first where that has not been done."""
+    """The class path of a project: its classes, if it has any, and its jars; built first where that is still to do."""
     target = project / "target"
     target.mkdir(exist_ok=True)
     stamp = target / "stamp"

@@ -116,7 +116,7 @@ def _left_open(topic: str, codec: str) -> Iterator[Step]:
 
 
 def _after_open(topic: str, codec: str) -> Iterator[Step]:
-    """What follows the open transaction, which read_committed must not show: plain records and a committed transaction."""
+    """What follows the open transaction, hidden from read_committed: plain records, a committed transaction."""
     yield _open(codec)
     yield from (payload.step(topic) for payload in payloads(f"{topic}-after", 20))
     yield _open(codec, f"{topic}-after")

@@ -18,7 +18,7 @@ pub struct CodecError {
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodecFault {
-    /// The data end inside a frame.
+    /// The data end inside a frame, or before the first one.
     #[error("the data end too early")]
     Truncated,
     /// More output than the caller allows.
@@ -27,7 +27,160 @@ pub enum CodecFault {
         /// The cap in bytes.
         limit: u64,
     },
-    /// The data break the codec's format.
-    #[error("malformed data")]
+    /// No frame or member of the codec begins here.
+    #[error("no frame begins with the bytes {found:02x?}")]
+    BadMagic {
+        /// The bytes found.
+        found: [u8; 4],
+    },
+    /// A version of the framing that nobody defined.
+    #[error("unsupported version {version}")]
+    UnsupportedVersion {
+        /// The version found.
+        version: i64,
+    },
+    /// Bits that must be zero are not.
+    #[error("reserved bits are set in {found:#04x}")]
+    ReservedBits {
+        /// The byte found.
+        found: u8,
+    },
+    /// An id of a largest block size that LZ4 does not define.
+    #[error("invalid block maximum size id {id} (4 to 7 are defined)")]
+    BlockMaxSize {
+        /// The id found.
+        id: u8,
+    },
+    /// The checksum of an LZ4 frame descriptor is not the one that was asked for.
+    #[error("header checksum mismatch (stored {stored:#04x}, standard {standard:#04x}, broken {broken:#04x})")]
+    HeaderChecksum {
+        /// The byte found.
+        stored: u8,
+        /// What the specification asks for.
+        standard: u8,
+        /// What Kafka 0.8.2 and 0.9 wrote (KIP-57).
+        broken: u8,
+    },
+    /// The checksum in a gzip header is not that of the header.
+    #[error("header checksum mismatch (stored {stored:#06x}, computed {computed:#06x})")]
+    HeaderCrc {
+        /// The value found.
+        stored: u16,
+        /// The value of the bytes.
+        computed: u16,
+    },
+    /// A gzip compression method other than deflate.
+    #[error("unsupported compression method {method}")]
+    CompressionMethod {
+        /// The method found.
+        method: u8,
+    },
+    /// A block whose stored size is above what its frame or format allows.
+    #[error("block size {size} exceeds the maximum of {max}")]
+    BlockSize {
+        /// The size found.
+        size: i64,
+        /// The most that is allowed.
+        max: i64,
+    },
+    /// A block that claims more output than its bytes can hold.
+    #[error("a block of {compressed} bytes cannot hold the {claimed} bytes that it claims")]
+    ImplausibleSize {
+        /// The bytes of the block.
+        compressed: u64,
+        /// The size that it claims.
+        claimed: u64,
+    },
+    /// The content of a block breaks the codec's rules.
+    #[error("corrupt block")]
+    CorruptBlock,
+    /// The checksum of a block is not that of its bytes.
+    #[error("block checksum mismatch (stored {stored:#010x}, computed {computed:#010x})")]
+    BlockChecksum {
+        /// The value found.
+        stored: u32,
+        /// The value of the bytes.
+        computed: u32,
+    },
+    /// The checksum of the whole content is not that of what was decoded.
+    #[error("content checksum mismatch (stored {stored:#010x}, computed {computed:#010x})")]
+    ContentChecksum {
+        /// The value found.
+        stored: u32,
+        /// The value of the decoded bytes.
+        computed: u32,
+    },
+    /// The checksum of the whole content, where the library tells no numbers.
+    #[error("content checksum mismatch")]
+    ContentHash,
+    /// The frame declares another size than its content has.
+    #[error("content size mismatch (declared {declared}, decoded {actual})")]
+    ContentSize {
+        /// The size found.
+        declared: u64,
+        /// The size decoded, or the most that the frame's blocks can hold.
+        actual: u64,
+    },
+    /// The frame needs a dictionary. Kafka never has one.
+    #[error("the frame needs dictionary {id}, and dictionaries are not supported")]
+    Dictionary {
+        /// The dictionary's id.
+        id: u32,
+    },
+    /// A zstd window above what Kafka's reader takes.
+    #[error("the frame needs a window of {window} bytes, the most is {max}")]
+    WindowSize {
+        /// The window that the frame asks for.
+        window: u64,
+        /// The most that is taken.
+        max: u64,
+    },
+    /// Bytes that belong to no frame follow the last one.
+    #[error("{length} bytes follow the last frame")]
+    TrailingData {
+        /// How many.
+        length: u64,
+    },
+    /// The library could not get memory for its context.
+    #[error("out of memory")]
+    OutOfMemory,
+}
+
+/// The three kinds of fault that a caller tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CodecFaultKind {
+    /// More bytes may mend it.
+    Truncated,
+    /// A higher cap may mend it.
+    OutputLimit,
+    /// Nothing mends it.
     Malformed,
+}
+
+impl CodecFault {
+    /// Which of the three kinds it is.
+    pub fn kind(&self) -> CodecFaultKind {
+        match self {
+            Self::Truncated => CodecFaultKind::Truncated,
+            Self::OutputLimit { .. } => CodecFaultKind::OutputLimit,
+            Self::BadMagic { .. }
+            | Self::UnsupportedVersion { .. }
+            | Self::ReservedBits { .. }
+            | Self::BlockMaxSize { .. }
+            | Self::HeaderChecksum { .. }
+            | Self::HeaderCrc { .. }
+            | Self::CompressionMethod { .. }
+            | Self::BlockSize { .. }
+            | Self::ImplausibleSize { .. }
+            | Self::CorruptBlock
+            | Self::BlockChecksum { .. }
+            | Self::ContentChecksum { .. }
+            | Self::ContentHash
+            | Self::ContentSize { .. }
+            | Self::Dictionary { .. }
+            | Self::WindowSize { .. }
+            | Self::TrailingData { .. }
+            | Self::OutOfMemory => CodecFaultKind::Malformed,
+        }
+    }
 }

@@ -1,9 +1,36 @@
 //! Kafka's five compression types and their framings. Knows nothing of records: which LZ4 header checksum
 //! a message format wants is an argument (KIP-57).
+//!
+//! | module | framing | one-shot |
+//! |---|---|---|
+//! | [`gzip`] | RFC 1952 members | [`gzip::decompress`] |
+//! | [`snappy`] | xerial's stream of blocks, or one raw block | [`snappy::decompress`] |
+//! | [`lz4`] | LZ4 frames, with either header checksum of KIP-57 | [`lz4::decompress`] |
+//! | [`zstd`] | Zstandard frames | [`zstd::decompress`] |
+//!
+//! The one-shots keep the specifications. A record set is read wherever Kafka's own streams read it, by a
+//! [`Decompressor`]: see [`Strictness`].
 
+mod decompressor;
 mod fault;
+pub mod gzip;
+mod input;
+pub mod lz4;
+pub mod snappy;
+pub mod zstd;
 
-pub use fault::{CodecError, CodecFault};
+pub use decompressor::Decompressor;
+pub use fault::{CodecError, CodecFault, CodecFaultKind};
+
+/// How much of its specification compressed data must keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Strictness {
+    /// All of it: every checksum and size counts, and bytes after the last frame are an error.
+    #[default]
+    Specification,
+    /// As much as Kafka's own reader looks at. Each codec's module says what that leaves out.
+    RecordSet,
+}
 
 /// Kafka's compression types with the ids that the attributes of a batch carry
 /// (`org.apache.kafka.common.record.CompressionType`).

@@ -69,8 +69,9 @@ impl ChunkReader {
         self.end
     }
 
-    /// Reads whole batches into `buffer`, about `target` bytes of them, each one accepted by `check`; the
-    /// buffer is cut to them. A batch that `check` refuses ends the chunk before it.
+    /// Reads whole batches, about `target` bytes of them, each one accepted by `check`; a batch that it
+    /// refuses ends the chunk before it. They stand in `buffer` then, or, if the source is in memory, where
+    /// they are; the result tells how many bytes they take.
     ///
     /// # Errors
     /// [`ChunkError`] when the bytes cannot be read.
@@ -80,60 +81,70 @@ impl ChunkReader {
         buffer: &mut Vec<u8>,
         target: usize,
         mut check: impl FnMut(&RecordBatch<'_>) -> Result<(), Error>,
-    ) -> Result<ChunkEnd, ChunkError> {
+    ) -> Result<(usize, ChunkEnd), ChunkError> {
         let mut wanted = target.max(MIN_READ);
         loop {
             let left = self.end.saturating_sub(self.position);
             let size = usize::try_from(left).unwrap_or(usize::MAX).min(wanted);
-            buffer.resize(size, 0);
-            let read = read_full(source, buffer, self.position)?;
-            if read < size {
-                let length = self.position.saturating_add(read as u64);
-                return Err(ChunkError::Shrunk { length, expected: self.end });
-            }
-            let at_end = size as u64 == left;
-            let mut batches = Batches::new(buffer, self.position);
-            let mut good = self.position;
-            let mut bad = None;
-            while let Some(framed) = batches.next() {
-                if let Err(error) = framed.and_then(|batch| check(&batch)) {
-                    bad = Some(error);
-                    break;
+            let data = match source.as_slice() {
+                Some(all) => usize::try_from(self.position).ok().and_then(|at| all.get(at..)?.get(..size)),
+                None => {
+                    buffer.resize(size, 0);
+                    let read = read_full(source, buffer, self.position)?;
+                    buffer.get(..size).filter(|_| read == size)
                 }
-                good = batches.position();
-            }
-            let tail = batches.tail();
-            let used = good.saturating_sub(self.position) as usize;
+            };
+            let Some(data) = data else {
+                return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+            };
+            let at_end = size as u64 == left;
+            let (used, bad, tail) = self.frame(data, &mut check);
             if let (None, false, 0) = (&bad, at_end, used) {
                 // Not one whole batch: zeros so far, or a batch larger than the chunk.
                 match tail {
-                    Some(Tail::Partial { needed, .. }) => {
+                    Some(Tail::Partial { needed, .. }) if needed <= left => {
                         wanted = usize::try_from(needed).unwrap_or(usize::MAX).max(MIN_READ);
-                        if needed <= left {
-                            continue;
-                        }
+                        continue;
+                    }
+                    Some(Tail::Partial { needed, .. }) => {
                         let error = Error::IncompleteBatch { position: self.position, available: left, needed };
-                        buffer.clear();
-                        return Ok(ChunkEnd::Cut(error));
+                        return Ok((0, ChunkEnd::Cut(error)));
                     }
-                    Some(Tail::Zeros { .. }) => {
-                        buffer.clear();
-                        return self.rest_is_zero(source, left);
-                    }
+                    Some(Tail::Zeros { .. }) => return Ok((0, self.rest_is_zero(source, left)?)),
                     _ => {}
                 }
             }
             buffer.truncate(used);
-            self.position = good;
-            return Ok(match (bad, tail) {
+            self.position = self.position.saturating_add(used as u64);
+            let ended = match (bad, tail) {
                 (Some(error), _) => ChunkEnd::Bad(error),
                 (None, Some(Tail::Partial { position, available, needed })) if at_end => {
                     ChunkEnd::Cut(Error::IncompleteBatch { position, available, needed })
                 }
                 (None, _) if at_end => ChunkEnd::End,
                 (None, _) => ChunkEnd::More,
-            });
+            };
+            return Ok((used, ended));
         }
+    }
+
+    /// The bytes of the whole batches at the start of `data`, what is wrong behind them, and what is left.
+    fn frame(
+        &self,
+        data: &[u8],
+        check: &mut impl FnMut(&RecordBatch<'_>) -> Result<(), Error>,
+    ) -> (usize, Option<Error>, Option<Tail>) {
+        let mut batches = Batches::new(data, self.position);
+        let mut good = self.position;
+        let mut bad = None;
+        while let Some(framed) = batches.next() {
+            if let Err(error) = framed.and_then(|batch| check(&batch)) {
+                bad = Some(error);
+                break;
+            }
+            good = batches.position();
+        }
+        (good.saturating_sub(self.position) as usize, bad, batches.tail())
     }
 
     /// Whether a preallocated file has nothing but zeros up to its end.

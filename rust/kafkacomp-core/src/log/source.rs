@@ -12,6 +12,11 @@ pub trait ReadAt: Send + Sync {
     /// Whatever the file system says.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
+    /// All the bytes, where they lie in memory already and need not be copied to be read.
+    fn as_slice(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// The length in bytes, as it is now.
     ///
     /// # Errors
@@ -39,6 +44,10 @@ impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let rest = usize::try_from(position).ok().and_then(|at| self.0.as_ref().get(at..)).unwrap_or_default();
         io::Read::read(&mut { rest }, buffer)
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        Some(self.0.as_ref())
     }
 
     fn length(&self) -> io::Result<u64> {

@@ -137,6 +137,11 @@ impl<'a> RecordBatch<'a> {
         Attributes(be_i8(self.data, at) as u8)
     }
 
+    /// The whole attributes: 16 bits in magic 2, 8 before.
+    pub fn raw_attributes(&self) -> i16 {
+        if self.is_default() { be_i16(self.data, ATTRIBUTES_OFFSET) } else { i16::from(self.attributes().0) }
+    }
+
     /// The compression type.
     ///
     /// # Errors
@@ -246,11 +251,7 @@ impl<'a> RecordBatch<'a> {
     /// [`Error::CrcMismatch`].
     pub fn ensure_valid(&self) -> Result<()> {
         let (stored, computed) = (self.crc(), self.compute_crc());
-        if stored == computed {
-            Ok(())
-        } else {
-            Err(Error::CrcMismatch { position: self.position, stored, computed })
-        }
+        if stored == computed { Ok(()) } else { Err(Error::CrcMismatch { position: self.position, stored, computed }) }
     }
 }
 

@@ -187,11 +187,8 @@ impl<'a> DefaultRecords<'a> {
         let key = take_nullable(&mut fields, index)?;
         let value = take_nullable(&mut fields, index)?;
         let headers_count = take_varint(&mut fields).map_err(overrun)?;
-        let headers = if headers_count == 0 {
-            Headers::EMPTY
-        } else {
-            take_headers(&mut fields, headers_count, index)?
-        };
+        let headers =
+            if headers_count == 0 { Headers::EMPTY } else { take_headers(&mut fields, headers_count, index)? };
         if !fields.is_empty() {
             return Err(RecordFault::RecordLength {
                 index,

@@ -112,7 +112,6 @@ impl<'a> Message<'a> {
 }
 
 /// A length and as many bytes from the front; what follows them.
-#[expect(clippy::type_complexity, reason = "a nullable slice and the rest")]
 fn take_nullable(fields: &[u8]) -> std::result::Result<(Option<&[u8]>, &[u8]), RecordFault> {
     let Some((length, rest)) = fields.split_first_chunk::<SIZE_OF_LENGTH>() else {
         return Err(RecordFault::MessageField { size: SIZE_OF_LENGTH as i32 });
@@ -235,9 +234,12 @@ impl<'a> Iterator for LegacyRecords<'a> {
     }
 }
 
-/// The first entry: offset, message, what follows. A cut one ends the set without an error, as in Kafka.
+/// Offset, message, what follows.
+type Entry<'a> = (i64, Message<'a>, &'a [u8]);
+
+/// The first entry. A cut one ends the set without an error, as in Kafka.
 #[inline]
-fn take_entry(data: &[u8]) -> std::result::Result<Option<(i64, Message<'_>, &[u8])>, RecordFault> {
+fn take_entry(data: &[u8]) -> std::result::Result<Option<Entry<'_>>, RecordFault> {
     let Some(body) = data.get(LOG_OVERHEAD..) else { return Ok(None) };
     let size = be_i32(data, SIZE_OFFSET);
     if size < RECORD_OVERHEAD_V0 as i32 {

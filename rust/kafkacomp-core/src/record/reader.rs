@@ -23,12 +23,23 @@ impl RecordReader {
         Self { decompressor: Decompressor::new(), buffer: OutputBuffer::new(max_output_size), max_output_size }
     }
 
+    /// Another cap for the batches to come.
+    pub fn set_max_output_size(&mut self, max_output_size: usize) {
+        self.max_output_size = max_output_size;
+    }
+
+    /// The decompressed bytes of the last batch; empty if it was not compressed.
+    pub fn payload(&self) -> &[u8] {
+        self.buffer.as_slice()
+    }
+
     /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not
     /// looked at (Kafka's iterators do not either): see [`RecordBatch::ensure_valid`].
     ///
     /// # Errors
     /// What Kafka's iterator throws before its first record. Errors after it come from the iterator.
     pub fn records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Records<'r>> {
+        self.buffer.reset(self.max_output_size);
         if batch.records_count() == Some(0) {
             return Ok(Records::None);
         }
@@ -46,7 +57,6 @@ impl RecordReader {
             0 | 1 => wrapper_payload(batch, compression_type)?,
             _ => batch.data().get(RECORDS_OFFSET..).unwrap_or_default(),
         };
-        self.buffer.reset(self.max_output_size);
         let codec_error =
             self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer).err();
         let payload = self.buffer.as_slice();

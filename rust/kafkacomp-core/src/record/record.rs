@@ -51,23 +51,24 @@ impl<'a> Headers<'a> {
         self.count == 0
     }
 
+    /// The headers as they are on the wire, without their number.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
     /// Bytes that the headers take on the wire.
     pub fn size_in_bytes(&self) -> usize {
         self.raw.len()
     }
-
-    /// Key (bytes that ought to be UTF-8) and value of each, in order.
-    pub fn iter(&self) -> HeaderIter<'a> {
-        HeaderIter { rest: self.raw, left: self.count }
-    }
 }
 
+/// Key (bytes that ought to be UTF-8) and value of each, in order.
 impl<'a> IntoIterator for Headers<'a> {
     type Item = (&'a [u8], Option<&'a [u8]>);
     type IntoIter = HeaderIter<'a>;
 
     fn into_iter(self) -> HeaderIter<'a> {
-        self.iter()
+        HeaderIter { rest: self.raw, left: self.count }
     }
 }
 
@@ -79,12 +80,12 @@ pub struct HeaderIter<'a> {
 }
 
 impl<'a> HeaderIter<'a> {
-    fn take(&mut self) -> Option<Option<&'a [u8]>> {
-        let length = take_varint(&mut self.rest).ok()?;
-        let Ok(length) = usize::try_from(length) else { return Some(None) };
+    /// A nullable field. The headers were checked when the record was read, so what cannot be is null too.
+    fn take(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(take_varint(&mut self.rest).ok()?).ok()?;
         let (bytes, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
-        Some(Some(bytes))
+        Some(bytes)
     }
 }
 
@@ -93,7 +94,7 @@ impl<'a> Iterator for HeaderIter<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let key = self.take()?.unwrap_or_default();
-        Some((key, self.take()?))
+        let key = self.take().unwrap_or_default();
+        Some((key, self.take()))
     }
 }

@@ -1,0 +1,191 @@
+# Everything a person or CI runs has a target here; CI and the pre-commit hooks call these and nothing else.
+# Needs Python 3.11 or later, Rust, a JDK 17 and Maven. All Python packages go into virtual environments in this folder.
+
+PYTHON ?= python3
+VENV := .venv
+VENV_SPARK40 := .venv-spark40
+VENV_DEMO := .venv-demo
+BIN := $(VENV)/bin
+CARGO ?= cargo
+PYTEST_ARGS ?=
+
+# Stamps record what a finished step was made from, so that a second run of any target is quick.
+DEV := $(VENV)/.stamp-dev
+WHEEL_STAMP := target/wheels/.stamp
+INSTALLED := $(VENV)/.stamp-wheel
+INSTALLED_SPARK40 := $(VENV_SPARK40)/.stamp-wheel
+INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-python \
+	-name '*.rs' -o -name Cargo.toml)
+PYTHON_SOURCES := pyproject.toml README.md LICENSE $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+
+# One interpreter for every cargo call: a change of it would compile pyo3 and all that stands on it anew.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-kafka \
+	lint lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows lint-deny fmt check bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---------------------------------------------------------------------------------------------- environments
+# make-venv: folder, lock. Plain pip installs uv by its hash, uv the rest: seconds instead of a minute.
+define make-venv
+	test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	$(1)/bin/uv pip sync --quiet --python $(1)/bin/python --require-hashes requirements/bootstrap.txt $(2)
+endef
+
+$(DEV): requirements/dev.txt requirements/bootstrap.txt
+	$(call make-venv,$(VENV),requirements/dev.txt)
+	rm -f $(INSTALLED)
+	touch $@
+
+$(VENV_SPARK40)/.stamp-dev: requirements/spark40.txt requirements/bootstrap.txt
+	$(call make-venv,$(VENV_SPARK40),requirements/spark40.txt)
+	rm -f $(INSTALLED_SPARK40)
+	touch $@
+
+$(VENV_DEMO)/.stamp-dev: requirements/demo.txt requirements/bootstrap.txt
+	$(call make-venv,$(VENV_DEMO),requirements/demo.txt)
+	rm -f $(INSTALLED_DEMO)
+	touch $@
+
+setup: $(DEV) ## Make .venv from the locked requirements
+
+# ---------------------------------------------------------------------------------------------- building
+develop: $(DEV) ## Build the extension in place (release mode) and install the package editable into .venv
+	rm -f $(INSTALLED)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv
+
+$(WHEEL_STAMP): $(DEV) $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -rf target/wheels
+	$(BIN)/maturin build --release --interpreter $(BIN)/python --out target/wheels
+	touch $@
+
+wheel: $(WHEEL_STAMP) ## Build the release wheel into target/wheels
+	@ls target/wheels/*.whl
+
+# install-wheel: folder. An extension that `make develop` left in the source tree would not be used, but might confuse.
+define install-wheel
+	$(BIN)/uv pip install --quiet --python $(1)/bin/python --no-deps --reinstall target/wheels/*.whl
+endef
+
+$(INSTALLED): $(WHEEL_STAMP)
+	$(call install-wheel,$(VENV))
+	touch $@
+
+$(INSTALLED_SPARK40): $(WHEEL_STAMP) $(VENV_SPARK40)/.stamp-dev
+	$(call install-wheel,$(VENV_SPARK40))
+	touch $@
+
+$(INSTALLED_DEMO): $(WHEEL_STAMP) $(VENV_DEMO)/.stamp-dev
+	$(call install-wheel,$(VENV_DEMO))
+	touch $@
+
+build: $(INSTALLED) ## Build the release wheel and install it into .venv
+
+# A target folder of its own: cargo would take the unpacked sources, older than the last build, for built.
+sdist: $(DEV) ## Build the source distribution, unpack it and build a wheel from it
+	rm -rf target/sdist
+	$(BIN)/maturin sdist --out target/sdist
+	mkdir target/sdist/unpacked
+	tar -xzf target/sdist/*.tar.gz -C target/sdist/unpacked --strip-components 1
+	cd target/sdist/unpacked && CARGO_TARGET_DIR=$(abspath target/sdist/target) $(abspath $(BIN))/maturin build --release \
+		--interpreter $(abspath $(BIN))/python --out $(abspath target/sdist)
+
+demo: $(INSTALLED_DEMO) ## Read segments of real brokers with PySpark, in a venv that has only the wheel and Spark
+	$(VENV_DEMO)/bin/python examples/demo.py
+
+# ---------------------------------------------------------------------------------------------- tests
+test: test-rust test-python test-spark40 ## All tests that fit half an hour on two cores
+
+test-all: test-rust $(INSTALLED) test-spark40 ## All tests, the long ones too
+	$(CARGO) test --release --locked --workspace --exclude kafkacomp-python -- --ignored
+	$(BIN)/python -m pytest tests $(PYTEST_ARGS)
+
+# The binding crate has no Rust tests: it is tested from Python, as the wheel that users get.
+test-rust: $(DEV) ## Rust's tests
+	$(CARGO) test --release --locked --workspace --exclude kafkacomp-python
+
+test-python: $(INSTALLED) ## Python's tests against the installed wheel, but for the long ones
+	$(BIN)/python -m pytest tests -m "not slow" $(PYTEST_ARGS)
+
+test-spark: $(INSTALLED) ## Only the Spark tests, on the newest PySpark
+	$(BIN)/python -m pytest tests/spark -m "not slow" $(PYTEST_ARGS)
+
+test-spark40: $(INSTALLED_SPARK40) ## Only the Spark tests, on PySpark 4.0
+	$(VENV_SPARK40)/bin/python -m pytest tests/spark -m "not slow" $(PYTEST_ARGS)
+
+test-kafka: $(INSTALLED) ## Only the tests against a live broker
+	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
+
+# ---------------------------------------------------------------------------------------------- lints
+lint: lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
+
+lint-rust: $(DEV)
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p kafkacomp-core -p kafkacomp-arrow
+
+# The core's borders: it builds by itself, and neither Python nor Arrow is behind it.
+lint-core: $(DEV)
+	$(CARGO) check --release --locked -p kafkacomp-core
+	@echo "what kafkacomp-core stands on:"
+	@$(CARGO) tree --locked -p kafkacomp-core --edges normal,build --prefix none --no-dedupe | sort -u | tee target/core-tree.txt
+	@! grep -E '^(pyo3|arrow|python3-dll)' target/core-tree.txt || { echo "kafkacomp-core must not need these"; exit 1; }
+	@! $(CARGO) tree --locked -p kafkacomp-arrow --edges normal,build --prefix none | grep -E '^pyo3' \
+		|| { echo "kafkacomp-arrow must not need these"; exit 1; }
+
+# The fuzz targets need nightly to run, not to compile.
+lint-fuzz: $(DEV)
+	$(CARGO) fmt --manifest-path rust/fuzz/Cargo.toml --check
+	$(CARGO) clippy --release --locked --manifest-path rust/fuzz/Cargo.toml --target-dir target -- -D warnings
+
+lint-python: $(INSTALLED)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy python
+	$(BIN)/mypy tests --exclude '^tests/kafka/'
+	MYPYPATH=tests/kafka $(BIN)/mypy tests/kafka tools
+	$(BIN)/python -m mypy.stubtest kafkacomp._kafkacomp --mypy-config-file pyproject.toml
+
+lint-house: $(DEV)
+	$(BIN)/python tools/check_house.py
+
+lint-workflows: $(DEV)
+	$(BIN)/zizmor --offline --quiet .github/workflows
+
+lint-deny: ## Licences, bans and sources of the crates; needs cargo-deny
+	$(CARGO) deny --locked --all-features check bans licenses sources
+
+fmt: $(DEV) ## Format Rust and Python, and let ruff fix what it can
+	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path rust/fuzz/Cargo.toml
+	$(BIN)/ruff check --fix --exit-zero
+	$(BIN)/ruff format
+
+check: lint test ## What CI runs: the lints, then the tests
+
+# ---------------------------------------------------------------------------------------------- the rest
+bench: $(INSTALLED) ## Criterion's benchmarks, then Python's
+	$(CARGO) bench --locked --workspace --exclude kafkacomp-python
+	$(BIN)/python -m pytest benches --benchmark-only $(PYTEST_ARGS)
+
+# Locks name neither an index nor a path: what is fetched is decided by its hash alone.
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+
+lock: $(DEV) ## Renew the locked requirements from requirements/*.in
+	$(LOCK) requirements/bootstrap.in -o requirements/bootstrap.txt
+	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) requirements/spark40.in -o requirements/spark40.txt
+	$(LOCK) requirements/demo.in -o requirements/demo.txt
+
+clean: ## Remove the environments and everything built, the compiled crates too
+	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_DEMO) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python -name '_kafkacomp*.so' -delete

@@ -1,0 +1,193 @@
+"""Records per second of kafkacomp.scan and of Kafka's Java consumer path over the same segments, in one run, in turn.
+
+Both sides check every CRC and deliver offset, timestamp, key, value and headers of every record. Ours puts them into
+Arrow columns (all eight default columns). Java's records are delivered in three ways: `poll` as KafkaConsumer.poll
+does, ConsumerRecords with byte arrays of key and value, 500 in a list; `copy` makes the byte arrays only; `touch` looks
+at key and value in the batch's buffer and keeps nothing, which is less than we do and the least that can be done.
+`memory` reads a segment that is in memory on both sides (bytes here, a heap ByteBuffer there), `file` the file (kc.scan
+of its path, FileRecords). A ratio is Java's median time by our median time: above 1 ours is faster.
+
+The machine is taken as it is, so compare ratios, not numbers; nothing is asserted about time.
+
+Run: python benches/compare_java.py [--codecs none lz4] [--batches 16k 1m] [--modes memory file] [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime as dt
+import functools
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import make_segments
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from java_baseline import OPTIONS, JavaConsumer
+
+import kafkacomp as kc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from make_segments import Segment
+
+RESULTS = Path(__file__).resolve().parent / "results"
+DELIVERIES = ("poll", "copy", "touch")
+READERS = ("ours_1", *(f"java_{deliver}" for deliver in DELIVERIES))
+TURN = 0.25  # seconds that a side reads before it is the other's turn
+WARM_UP_MS = 2_500
+
+
+def main() -> None:
+    """Compares what the arguments ask for and writes benches/results/NAME.json and .md."""
+    parser = argparse.ArgumentParser(description="kafkacomp against Kafka's Java consumer path")
+    parser.add_argument("--codecs", nargs="+", choices=make_segments.CODECS, default=make_segments.CODECS)
+    parser.add_argument("--batches", nargs="+", choices=make_segments.BATCHES, default=list(make_segments.BATCHES))
+    parser.add_argument("--modes", nargs="+", choices=("memory", "file"), default=("memory",))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--name", default="compare-java", help="of the result files")
+    arguments = parser.parse_args()
+    results = []
+    for mode in arguments.modes:
+        for codec in arguments.codecs:
+            for batch in arguments.batches:
+                result = compare(make_segments.make(codec, batch), mode, arguments.rounds)
+                results.append(result)
+                print(_line(result), flush=True)
+    report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{arguments.name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    (RESULTS / f"{arguments.name}.md").write_text(markdown(report))
+
+
+def compare(segment: Segment, mode: str, rounds: int) -> dict[str, Any]:
+    """The median seconds of a pass of each reader over one segment."""
+    source = segment.path.read_bytes() if mode == "memory" else segment.path
+    passes: dict[str, list[float]] = {}
+    with contextlib.ExitStack() as stack:
+        readers: dict[str, Callable[[], float]] = {}
+        javas = {deliver: JavaConsumer(segment.path, mode, deliver, WARM_UP_MS) for deliver in DELIVERIES}
+        for deliver, java in javas.items():
+            readers[f"java_{deliver}"] = stack.enter_context(java).one_pass
+        for threads in (1, 2):
+            readers[f"ours_{threads}"] = functools.partial(_one_pass, source, segment.records, threads)
+        # Ours once unmeasured: the first pass pays for the allocator's memory. Java has warmed up by itself.
+        readers["ours_1"]()
+        javas["poll"].one_pass()
+        _check_same(source, javas["poll"])
+        for _ in range(rounds):
+            for name, one_pass in readers.items():
+                taken = passes.setdefault(name, [])
+                start = time.perf_counter()
+                while time.perf_counter() - start < TURN:
+                    taken.append(one_pass())
+    seconds = {name: statistics.median(taken) for name, taken in passes.items()}
+    return {
+        "mode": mode,
+        "codec": segment.codec,
+        "batch": segment.batch,
+        "records": segment.records,
+        "bytes": segment.path.stat().st_size,
+        "seconds": seconds,
+        "fastest": {name: min(taken) for name, taken in passes.items()},
+        "passes": {name: len(taken) for name, taken in passes.items()},
+        "ratios": {deliver: seconds[f"java_{deliver}"] / seconds["ours_1"] for deliver in DELIVERIES},
+        "two_threads": seconds["ours_1"] / seconds["ours_2"],
+    }
+
+
+def _scan(source: bytes | Path, threads: int) -> pa.RecordBatchReader:
+    # A file has topic and partition from its folder; bytes get them by argument, so that all columns are filled.
+    named: dict[str, Any] = {"topic": "flights", "partition": 0} if isinstance(source, bytes) else {}
+    return pa.RecordBatchReader.from_stream(kc.scan(source, threads=threads, verify_crc=True, **named))
+
+
+def _one_pass(source: bytes | Path, records: int, threads: int) -> float:
+    start = time.perf_counter()
+    seen = sum(batch.num_rows for batch in _scan(source, threads))
+    seconds = time.perf_counter() - start
+    if seen != records:
+        raise RuntimeError(f"{seen} records of {records}")
+    return seconds
+
+
+def _check_same(source: bytes | Path, java: JavaConsumer) -> None:
+    """Both sides read the same: Java's digest, from our columns (keys are null, headers none)."""
+    table = _scan(source, 1).read_all()
+    offsets, timestamps = (table[name].cast(pa.int64()).to_numpy() for name in ("offset", "timestamp"))
+    first_bytes = sum(sum(chunk) for chunk in pc.binary_slice(table["value"], 0, 1).to_pylist())
+    sizes = pc.sum(pc.binary_length(table["value"])).as_py()
+    digest = int(np.sum(offsets ^ timestamps)) - table["key"].null_count + sizes + first_bytes
+    if (digest, table.num_rows) != (java.digest, java.records):
+        raise RuntimeError(f"Java read something else: {java.digest} of {java.records}, ours {digest}")
+
+
+def machine() -> dict[str, str]:
+    """Where and with what this ran."""
+    cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True, timeout=60)
+    describe = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--dirty"]
+    commit = subprocess.run(describe, capture_output=True, text=True, check=False, timeout=60)
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "commit": commit.stdout.strip(),
+        "cpu": f"{cpu[1] if cpu else platform.machine()}, {os.cpu_count()} cores",
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "kafkacomp": importlib.metadata.version("kafkacomp"),
+        "pyarrow": pa.__version__,
+        "java": java.stderr.splitlines()[1] + " " + " ".join(OPTIONS),
+        "kafka-clients": "3.9.2",
+    }
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report for people."""
+    lines = ["# kafkacomp.scan against Kafka's Java consumer path", ""]
+    lines += ["Made by `python benches/compare_java.py`; its head says what is compared.", ""]
+    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
+    lines.append(f"- rounds: {report['rounds']}, Java and ours in turn")
+    for mode in dict.fromkeys(result["mode"] for result in report["results"]):
+        lines += [
+            "",
+            f"## {mode}",
+            "",
+            "Millions of records per second, and ratios.",
+            "",
+            "| codec | batch | ours | poll | copy | touch | ours / poll | ours / copy | ours / touch | 2 threads / 1 |",
+            "|---|---|---|---|---|---|---|---|---|---|",
+        ]
+        lines += [_row(result) for result in report["results"] if result["mode"] == mode]
+    return "\n".join(lines) + "\n"
+
+
+def _row(result: dict[str, Any]) -> str:
+    cells = [result["codec"], result["batch"], *(f"{_rate(result, name):.2f}" for name in READERS)]
+    cells += [f"{result['ratios'][deliver]:.2f}" for deliver in DELIVERIES]
+    return f"| {' | '.join(cells)} | {result['two_threads']:.2f} |"
+
+
+def _line(result: dict[str, Any]) -> str:
+    rates = "  ".join(f"{name} {_rate(result, name):6.2f}" for name in READERS)
+    ratios = "  ".join(f"ours/{deliver} {ratio:5.2f}" for deliver, ratio in result["ratios"].items())
+    head = f"{result['mode']:6} {result['codec']:6} {result['batch']:>4}"
+    return f"{head}  M records/s: {rates}  {ratios}  two threads {result['two_threads']:4.2f}"
+
+
+def _rate(result: dict[str, Any], name: str) -> float:
+    return float(result["records"] / result["seconds"][name] / 1e6)
+
+
+if __name__ == "__main__":
+    main()

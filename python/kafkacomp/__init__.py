@@ -1,0 +1,49 @@
+"""Kafka's compression and record layer: every format, every codec, straight into Arrow and Spark."""
+
+from __future__ import annotations
+
+from kafkacomp import exceptions, record
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
+from kafkacomp._types import CompressionType
+from kafkacomp.arrow import ScanReport, SkippedRange, scan
+from kafkacomp.exceptions import (
+    CompressionError,
+    CorruptRecordError,
+    DecompressionError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    KafkaCompError,
+    MessageSetError,
+    OffsetsOutOfOrderError,
+    OutputLimitError,
+    RecordTooLargeError,
+    TruncatedError,
+    UnknownServerError,
+    UnsupportedCompressionTypeError,
+    UnsupportedForMessageFormatError,
+)
+
+__all__ = [
+    "DEFAULT_MAX_OUTPUT_SIZE",
+    "CompressionError",
+    "CompressionType",
+    "CorruptRecordError",
+    "DecompressionError",
+    "InvalidRecordError",
+    "InvalidTimestampError",
+    "KafkaCompError",
+    "MessageSetError",
+    "OffsetsOutOfOrderError",
+    "OutputLimitError",
+    "RecordTooLargeError",
+    "ScanReport",
+    "SkippedRange",
+    "TruncatedError",
+    "UnknownServerError",
+    "UnsupportedCompressionTypeError",
+    "UnsupportedForMessageFormatError",
+    "__version__",
+    "exceptions",
+    "record",
+    "scan",
+]

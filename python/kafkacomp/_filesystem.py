@@ -1,0 +1,212 @@
+"""File systems: the local one by ``os``, any other by pyarrow.fs or, where pyarrow has none, by fsspec."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Entry", "FileSystem", "open_filesystem"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or folder."""
+
+    path: str
+    is_dir: bool
+    size: int
+
+
+class FileSystem(Protocol):
+    """What finding and reading segments needs of a file system."""
+
+    def info(self, path: str) -> Entry:
+        """Look at one path; FileNotFoundError if it is not there."""
+
+    def list(self, path: str) -> list[Entry]:
+        """List a folder."""
+
+    def read(self, path: str) -> bytes | None:
+        """Read a small file whole; ``None`` if it is not there."""
+
+    def segment(self, path: str) -> object:
+        """Give what the core opens a segment by."""
+
+
+def open_filesystem(path: str) -> tuple[FileSystem, str]:
+    """Find the file system of a path or URL, and the path within it.
+
+    Raises:
+        ValueError: a URL whose scheme neither pyarrow nor fsspec knows, with what each said.
+    """
+    scheme = _SCHEME.match(path)
+    if scheme is None:
+        return _Local(), os.path.abspath(path)  # noqa: PTH100 - no symlink is to be resolved
+    if scheme[1] == "file":
+        from urllib.parse import unquote, urlparse  # noqa: PLC0415 - rare
+
+        return _Local(), unquote(urlparse(path).path)
+    reasons = []
+    for opener in (_open_pyarrow, _open_fsspec):
+        try:
+            return opener(path)
+        except ImportError as error:
+            reasons.append(f"{error}")
+        except (ValueError, NotImplementedError) as error:
+            reasons.append(f"{opener.__name__.removeprefix('_open_')}: {error}")
+    message = f"{path}: no file system for {scheme[1]}:// ({'; '.join(reasons)})"
+    raise ValueError(message)
+
+
+def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
+    from pyarrow import fs  # noqa: PLC0415 - an extra
+
+    filesystem, path = fs.FileSystem.from_uri(url)
+    return _Arrow(filesystem), path
+
+
+def _open_fsspec(url: str) -> tuple[FileSystem, str]:
+    from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra
+
+    filesystem, path = url_to_fs(url)
+    return _Fsspec(filesystem), path
+
+
+class _Local:
+    def info(self, path: str) -> Entry:
+        stat = os.stat(path)  # noqa: PTH116 - paths stay strings on every file system
+        return Entry(path, os.path.isdir(path), stat.st_size)  # noqa: PTH112
+
+    def list(self, path: str) -> list[Entry]:
+        entries = []
+        with os.scandir(path) as scan:
+            for entry in scan:
+                try:
+                    entries.append(Entry(entry.path, entry.is_dir(), entry.stat().st_size))
+                except FileNotFoundError:
+                    continue  # deleted by the broker meanwhile
+        return entries
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def segment(self, path: str) -> object:
+        return path
+
+
+class _Remote:
+    """A segment on a file system that Python speaks to; pickles with it."""
+
+    def __init__(self, filesystem: Any, path: str) -> None:  # noqa: ANN401 - pyarrow's or fsspec's
+        self.filesystem = filesystem
+        self.path = path
+
+    def open_segment(self) -> object:
+        """Open the segment for reads at positions."""
+        return self.filesystem.open(self.path)
+
+    def side_file(self, suffix: str) -> bytes | None:
+        """Read a file beside the segment."""
+        content: bytes | None = self.filesystem.read(f"{self.path.rpartition('.')[0]}.{suffix}")
+        return content
+
+
+class _Arrow:
+    """A file system of pyarrow."""
+
+    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
+        self._fs = filesystem
+
+    def _entry(self, info: Any) -> Entry:  # noqa: ANN401 - pyarrow is an extra
+        from pyarrow.fs import FileType  # noqa: PLC0415 - an extra
+
+        return Entry(info.path, info.type == FileType.Directory, info.size or 0)
+
+    def info(self, path: str) -> Entry:
+        from pyarrow.fs import FileType  # noqa: PLC0415 - an extra
+
+        info = self._fs.get_file_info(path)
+        if info.type == FileType.NotFound:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return self._entry(info)
+
+    def list(self, path: str) -> list[Entry]:
+        from pyarrow.fs import FileSelector  # noqa: PLC0415 - an extra
+
+        return [self._entry(info) for info in self._fs.get_file_info(FileSelector(path))]
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with self._fs.open_input_stream(path) as stream:
+                content: bytes = stream.read()
+        except FileNotFoundError:
+            return None
+        return content
+
+    def open(self, path: str) -> object:
+        return _ArrowFile(self._fs.open_input_file(path))
+
+    def segment(self, path: str) -> object:
+        return _Remote(self, path)
+
+
+class _ArrowFile:
+    def __init__(self, file: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
+        self._file = file
+
+    def size(self) -> int:
+        return int(self._file.size())
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        content: bytes = self._file.read_at(nbytes, offset)
+        return content
+
+
+class _Fsspec:
+    """A file system of fsspec."""
+
+    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - fsspec is an extra
+        self._fs = filesystem
+
+    def _entry(self, info: dict[str, Any]) -> Entry:
+        return Entry(info["name"].rstrip("/"), info["type"] == "directory", info.get("size") or 0)
+
+    def info(self, path: str) -> Entry:
+        return self._entry(self._fs.info(path))
+
+    def list(self, path: str) -> list[Entry]:
+        return [self._entry(info) for info in self._fs.ls(path, detail=True)]
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            content: bytes = self._fs.cat_file(path)
+        except FileNotFoundError:
+            return None
+        return content
+
+    def open(self, path: str) -> object:
+        return _FsspecFile(self._fs, path)
+
+    def segment(self, path: str) -> object:
+        return _Remote(self, path)
+
+
+class _FsspecFile:
+    def __init__(self, filesystem: Any, path: str) -> None:  # noqa: ANN401 - fsspec is an extra
+        self._fs = filesystem
+        self._path = path
+
+    def size(self) -> int:
+        return int(self._fs.size(self._path))
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        content: bytes = self._fs.cat_file(self._path, start=offset, end=offset + nbytes)
+        return content

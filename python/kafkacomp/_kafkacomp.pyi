@@ -1,0 +1,220 @@
+"""The Rust core. Private: use the package's modules."""
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Final, Self, final
+
+import pyarrow as pa
+from typing_extensions import Buffer, CapsuleType
+
+from kafkacomp._report import ScanReport
+from kafkacomp._types import CompressionType, TimestampType
+from kafkacomp.exceptions import KafkaCompError
+
+__version__: str
+DEFAULT_MAX_OUTPUT_SIZE: Final[int]
+MAX_BATCH_BYTES: Final[int]
+
+def columns() -> list[str]: ...
+
+@final
+class BatchReader:
+    """Iterates over the batches of a buffer; made by :func:`kafkacomp.record.read_batches`."""
+
+    def __new__(cls, data: Buffer, max_output_size: int) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> RecordBatch: ...
+    @property
+    def position(self) -> int:
+        """Where the next batch begins; at the end, the byte where reading stopped."""
+
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes behind the last whole batch that are the beginning of another one; 0 before the end."""
+
+    @property
+    def zero_bytes(self) -> int:
+        """Zero bytes behind the last batch (a preallocated tail); 0 before the end."""
+
+@final
+class RecordBatch:
+    """A batch of magic 2, or a message of magic 0 or 1 (a wrapper if it is compressed).
+
+    A frozen view of the buffer it was read from; iterating over it decompresses it and gives its records. What is
+    wrong with them is raised where Kafka's own iterator throws, after the records before it:
+    ``InvalidRecordError`` (87), ``CorruptRecordError`` (2; with the codec's ``DecompressionError`` as its cause),
+    ``OutputLimitError``, ``UnknownServerError`` (-1).
+    """
+
+    def __iter__(self) -> RecordIterator: ...
+    def __bytes__(self) -> bytes: ...
+    def ensure_valid(self) -> None:
+        """Raise ``CorruptRecordError`` if the checksum is wrong."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the checksum is right: CRC-32C from the attributes on (magic 2), CRC-32 from the magic on."""
+
+    @property
+    def magic(self) -> int:
+        """The message format: 0, 1 or 2."""
+
+    @property
+    def position(self) -> int:
+        """The byte of the buffer at which the batch begins."""
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The whole size, with the offset and size fields."""
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset; of a wrapper of magic 0 or 1 that of its first message, for which it is decompressed."""
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset by the header, which stays when compaction removes the record."""
+
+    @property
+    def crc(self) -> int:
+        """The stored checksum."""
+
+    @property
+    def attributes(self) -> int:
+        """The attributes as stored: 16 bits in magic 2, 8 before."""
+
+    @property
+    def compression_type(self) -> CompressionType:
+        """The compression type; raises ``UnknownServerError`` for an id that Kafka does not know."""
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        """Where the timestamps come from; NO_TIMESTAMP_TYPE for magic 0."""
+
+    @property
+    def base_timestamp(self) -> int:
+        """Milliseconds; the delete horizon where there is one; the message's own time in magic 1, -1 in magic 0."""
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp by the header, milliseconds; -1 without one."""
+
+    @property
+    def records_count(self) -> int | None:
+        """The declared number of records; None in magic 0 and 1, which do not declare one."""
+
+    @property
+    def partition_leader_epoch(self) -> int:
+        """-1 where there is none."""
+
+    @property
+    def producer_id(self) -> int:
+        """-1 where there is none."""
+
+    @property
+    def producer_epoch(self) -> int:
+        """-1 where there is none."""
+
+    @property
+    def base_sequence(self) -> int:
+        """The first record's sequence, -1 where there is none."""
+
+    @property
+    def last_sequence(self) -> int:
+        """The last record's sequence, -1 where there is none."""
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction (KIP-98)."""
+
+    @property
+    def is_control_batch(self) -> bool:
+        """Whether its records are control records, which consumers do not see."""
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When a tombstone or marker in it may be removed, milliseconds (KIP-534)."""
+
+@final
+class RecordIterator(Iterator[Record]):
+    """Iterates over the records of a batch."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Record: ...
+    def __length_hint__(self) -> int: ...
+
+@final
+class Record:
+    """One record; its fields are made when asked for."""
+
+    @property
+    def offset(self) -> int:
+        """The absolute offset."""
+
+    @property
+    def timestamp(self) -> int:
+        """Milliseconds since the epoch; -1 without one."""
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        """Where the timestamp comes from."""
+
+    @property
+    def sequence(self) -> int:
+        """-1 without a producer id."""
+
+    @property
+    def key(self) -> bytes | None:
+        """The key."""
+
+    @property
+    def value(self) -> bytes | None:
+        """The value."""
+
+    @property
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        """Key and value of each header, in order; what is no UTF-8 in a key becomes U+FFFD, as in Java."""
+
+    @property
+    def is_valid(self) -> bool | None:
+        """Whether the message's own checksum is right (magic 0 and 1); None in magic 2, where only batches have one."""
+
+@final
+class ScanReader:
+    """A scan that is read once; made by :func:`kafkacomp.scan`."""
+
+    def __new__(
+        cls,
+        sources: list[tuple[object, ...]],
+        settings: dict[str, Any],
+        total_bytes: int,
+        progress: Callable[[int, int], object] | None,
+    ) -> Self: ...
+    def __arrow_c_schema__(self) -> CapsuleType: ...
+    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> pa.RecordBatch:
+        """The next batch; failures are raised as they are."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+        /,
+    ) -> None: ...
+    def close(self) -> None:
+        """Stop the scan and free what it holds."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the scan was handed over or closed."""
+
+    @property
+    def error(self) -> KafkaCompError | OSError | None:
+        """The exception that ended the scan; an Arrow stream carries no more than its text."""
+
+    @property
+    def report(self) -> ScanReport:
+        """What was done so far."""

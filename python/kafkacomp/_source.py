@@ -1,0 +1,248 @@
+"""Finding segments: files, partition folders, log folders, tiered storage, file systems, bytes.
+
+What the names in a broker's folder mean::
+
+    <topic>-<partition>/                        a partition; the number follows the last dash
+        <20 digits>.log                         a segment, named by its first offset (or one below it)
+        <20 digits>.{index,timeindex,txnindex,snapshot}   beside it
+        *.deleted *.swap *.cleaned              a segment's files on their way out or in: not part of the log
+    <topic>-<partition>.<uuid>-{delete,future,stray}/      a partition that is not one (any more, yet)
+    <topic>-<topic id>/<partition>/<20 digits>-<uuid>.log  tiered storage
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkacomp._filesystem import Entry, FileSystem
+
+__all__ = ["Partition", "Segment", "resolve"]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+SEGMENT = re.compile(r"(\d{20})\.log")
+PARTITION = re.compile(r"(.+)-(\d{1,10})")
+_MARKED_PARTITION = re.compile(r".+-\d+\.[0-9a-f]+-(delete|future|stray)")
+_TIERED_SEGMENT = re.compile(r"(\d{20})-([A-Za-z0-9_-]{22})\.log")
+_TIERED_TOPIC = re.compile(r"(.+)-([A-Za-z0-9_-]{22})")
+_SIDE_FILES = ("index", "timeindex", "txnindex", "snapshot")
+_MANIFEST = ".rsm-manifest"
+
+
+@dataclass
+class Segment:
+    """One segment to read."""
+
+    #: Path, URL or name, for messages and the ``segment`` column.
+    name: str
+    #: What the core opens: a local path, bytes, or an object with ``open_segment`` and ``side_file``.
+    source: Any
+    #: Length in bytes when it was found.
+    size: int
+    #: The offset in its name; ``None`` where offsets need not rise (captured record sets).
+    base_offset: int | None = None
+    #: Only the batches that begin in this range of bytes.
+    range: tuple[int, int] | None = None
+    #: Whether a broker may still be writing it.
+    active: bool = False
+
+
+@dataclass
+class Partition:
+    """The segments of one partition in offset order."""
+
+    topic: str | None
+    partition: int | None
+    segments: list[Segment] = field(default_factory=list)
+    #: Segments that are only asked about transactions.
+    context: list[Segment] = field(default_factory=list)
+
+
+def resolve(source: object, topic: str | None = None, partition: int | None = None) -> list[Partition]:
+    """Find what ``source`` names; see :func:`kafkacomp.scan` for what it may be.
+
+    ``topic`` and ``partition`` are for segments whose folder does not tell them.
+
+    Raises:
+        FileNotFoundError: a path that is not there, or a folder without segments.
+        ValueError: a file that is known to be no segment.
+        TypeError: neither bytes nor a path nor a collection of these.
+    """
+    found = list(_resolve(source))
+    for each in found:
+        if each.topic is None and each.partition is None:
+            each.topic, each.partition = topic, partition
+    return _merge(found)
+
+
+def _merge(found: list[Partition]) -> list[Partition]:
+    """Bring segments of one partition that were named one by one together."""
+    merged: dict[tuple[str, int, str], Partition] = {}
+    result = []
+    for each in found:
+        named = all(segment.base_offset is not None for segment in each.segments)
+        if each.topic is None or each.partition is None or not named:
+            result.append(each)
+            continue
+        key = (each.topic, each.partition, _parent(each.segments[0].name))
+        if key not in merged:
+            merged[key] = each
+            result.append(each)
+            continue
+        known = {segment.name for segment in merged[key].segments}
+        merged[key].segments += [segment for segment in each.segments if segment.name not in known]
+        merged[key].segments.sort(key=lambda segment: segment.base_offset or 0)
+    return result
+
+
+def _resolve(source: object) -> Iterator[Partition]:
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        if not isinstance(path, str):
+            path = os.fsdecode(path)
+        from kafkacomp._filesystem import open_filesystem  # noqa: PLC0415 - only paths need it
+
+        filesystem, path = open_filesystem(path)
+        yield from _path(filesystem, path)
+    elif _is_bytes_like(source):
+        view = memoryview(source)  # type: ignore[arg-type]  # just tested
+        yield Partition(None, None, [Segment(f"<{view.nbytes} bytes>", source, view.nbytes)])
+    elif isinstance(source, Iterable):
+        empty = True
+        for each in source:
+            empty = False
+            yield from _resolve(each)
+        if empty:
+            message = "no source: the collection is empty"
+            raise ValueError(message)
+    else:
+        message = f"source must be bytes-like, a path, a URL or a collection of these, not {type(source).__name__}"
+        raise TypeError(message)
+
+
+def _is_bytes_like(source: object) -> bool:
+    try:
+        memoryview(source)  # type: ignore[arg-type]  # that is the test
+    except TypeError:
+        return False
+    return True
+
+
+def _path(filesystem: FileSystem, path: str) -> Iterator[Partition]:
+    entry = filesystem.info(path)
+    if not entry.is_dir:
+        yield _single_file(filesystem, entry)
+        return
+    entries = filesystem.list(path)
+    found = list(_folder(filesystem, path, entries))
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "no Kafka log segments in this folder", path)
+    yield from found
+
+
+def _folder(filesystem: FileSystem, path: str, entries: list[Entry], depth: int = 0) -> Iterator[Partition]:
+    """Yield a folder's partitions: its own, or those of the folders in it."""
+    name = _name(path)
+    own = _segments(filesystem, entries)
+    if own:
+        topic, partition = _owner(name) or _tiered_owner(path) or (None, None)
+        if topic is None and depth > 0:
+            _LOGGER.warning("%s: skipped: the folder's name is not <topic>-<partition>", path)
+            return
+        for segment in own:
+            segment.active = segment is own[-1] and _TIERED_SEGMENT.fullmatch(_name(segment.name)) is None
+        yield Partition(topic, partition, own)
+        return
+    if depth > 2 or _MARKED_PARTITION.fullmatch(name):  # noqa: PLR2004 - root, topic, partition
+        return
+    for entry in sorted((e for e in entries if e.is_dir), key=lambda e: _natural(_name(e.path))):
+        if _MARKED_PARTITION.fullmatch(_name(entry.path)):
+            _LOGGER.info("%s: skipped: not part of a log", entry.path)
+            continue
+        yield from _folder(filesystem, entry.path, filesystem.list(entry.path), depth + 1)
+
+
+def _segments(filesystem: FileSystem, entries: list[Entry]) -> list[Segment]:
+    found = []
+    names = {_name(entry.path) for entry in entries}
+    for entry in entries:
+        name = _name(entry.path)
+        matched = SEGMENT.fullmatch(name) or _TIERED_SEGMENT.fullmatch(name)
+        if matched is None or entry.is_dir:
+            stem, _, suffix = name.partition(".")
+            if suffix in _SIDE_FILES[:3] and stem.isdigit() and f"{stem}.log" not in names:
+                _LOGGER.warning("%s: skipped: its segment %s.log is not there", entry.path, stem)
+            continue
+        _check_manifest(filesystem, entry.path)
+        source = filesystem.segment(entry.path)
+        found.append(Segment(entry.path, source, entry.size, base_offset=int(matched[1])))
+    found.sort(key=lambda segment: (segment.base_offset, segment.name))
+    return found
+
+
+def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
+    name, parent = _name(entry.path), _parent(entry.path)
+    suffix = name.rpartition(".")[2]
+    if suffix in _SIDE_FILES or name.endswith(("-checkpoint", ".metadata", _MANIFEST)):
+        message = f"{entry.path}: this is a file beside the log (.{suffix}), not a segment"
+        raise ValueError(message)
+    topic, partition = _owner(_name(parent)) or _tiered_owner(parent) or (None, None)
+    matched = SEGMENT.fullmatch(name) or _TIERED_SEGMENT.fullmatch(name)
+    _check_manifest(filesystem, entry.path)
+    base_offset = int(matched[1]) if matched else None
+    segment = Segment(entry.path, filesystem.segment(entry.path), entry.size, base_offset=base_offset)
+    return Partition(topic, partition, [segment])
+
+
+def _check_manifest(filesystem: FileSystem, path: str) -> None:
+    """Refuse a tiered segment that is stored in compressed or encrypted chunks."""
+    if _TIERED_SEGMENT.fullmatch(_name(path)) is None:
+        return
+    manifest = filesystem.read(path.removesuffix(".log") + _MANIFEST)
+    if manifest is None:
+        return
+    try:
+        content = json.loads(manifest)
+    except ValueError as error:
+        message = f"{path}: its manifest is no JSON: {error}"
+        raise ValueError(message) from None
+    if not isinstance(content, dict):
+        return
+    for feature in ("compression", "encryption"):
+        if content.get(feature):
+            message = f"{path}: its manifest says chunked {feature}, which is not read"
+            raise ValueError(message)
+
+
+def _owner(folder: str) -> tuple[str, int] | None:
+    matched = PARTITION.fullmatch(folder)
+    return (matched[1], int(matched[2])) if matched else None
+
+
+def _tiered_owner(path: str) -> tuple[str, int] | None:
+    matched = _TIERED_TOPIC.fullmatch(_name(_parent(path)))
+    return (matched[1], int(_name(path))) if matched and _name(path).isdigit() else None
+
+
+def _name(path: str) -> str:
+    return re.split(r"[/\\]" if os.name == "nt" else "/", path.rstrip("/"))[-1]
+
+
+def _parent(path: str) -> str:
+    return path.rstrip("/")[: -len(_name(path))].rstrip("/")
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """Sort partition 10 behind partition 9."""
+    owner = _owner(name)
+    return owner or (name, -1)

@@ -1,0 +1,47 @@
+"""Kafka's small enumerations."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["CompressionType", "TimestampType"]
+
+
+class CompressionType(enum.IntEnum):
+    """Kafka's compression types, by the id in a batch's attributes (``CompressionType``)."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+    @classmethod
+    def for_id(cls, id: int) -> CompressionType:  # noqa: A002 - Kafka's name
+        """The type with this id, 0 to 4; ValueError for any other."""
+        try:
+            return cls(id)
+        except ValueError:
+            message = f"unknown compression type id: {id!r} (0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd)"
+            raise ValueError(message) from None
+
+    @classmethod
+    def for_name(cls, name: str) -> CompressionType:
+        """The type with this name, in lower case as configurations have it; ValueError for any other."""
+        for member in cls:
+            if member.name.lower() == name:
+                return member
+        message = f"unknown compression name: {name!r} (none, gzip, snappy, lz4, zstd)"
+        raise ValueError(message)
+
+    def __str__(self) -> str:
+        """The name as configurations have it."""
+        return self.name.lower()
+
+
+class TimestampType(enum.IntEnum):
+    """Where a record's timestamp comes from (KIP-32)."""
+
+    NO_TIMESTAMP_TYPE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1

@@ -1,0 +1,210 @@
+"""Segments as Arrow: :func:`scan`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, get_args
+
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
+from kafkacomp._kafkacomp import columns as _all_columns
+from kafkacomp._report import ScanReport, SkippedRange
+from kafkacomp._source import Partition, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+    Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
+
+__all__ = ["COLUMNS", "DEFAULT_COLUMNS", "ScanReader", "ScanReport", "SkippedRange", "scan"]
+
+#: Every column that a scan can build.
+COLUMNS: tuple[str, ...] = tuple(_all_columns())
+#: The columns of a scan that names none: those of Spark's Kafka source with headers.
+DEFAULT_COLUMNS: tuple[str, ...] = COLUMNS[:8]
+
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
+OnError = Literal["raise", "skip"]
+Format = Literal["auto", "0.8+"]
+TimestampUnit = Literal["s", "ms", "us", "ns"]
+
+
+def scan(
+    source: object,
+    *,
+    columns: Iterable[str] | None = None,
+    topic: str | None = None,
+    partition: int | None = None,
+    start_offset: Offsets = None,
+    end_offset: Offsets = None,
+    start_timestamp: int | dt.datetime | None = None,
+    end_timestamp: int | dt.datetime | None = None,
+    isolation_level: IsolationLevel = "read_uncommitted",
+    on_error: OnError = "raise",
+    include_control: bool = False,
+    batch_size: int = 65536,
+    batch_bytes: int = 8 << 20,
+    threads: int | None = None,
+    timestamp_unit: TimestampUnit = "ms",
+    verify_crc: bool = True,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    format: Format = "auto",  # noqa: A002 - the option's name everywhere
+    progress: Callable[[int, int], object] | None = None,
+) -> ScanReader:
+    """Read Kafka's log segments as a stream of Arrow record batches, without a broker.
+
+    Args:
+        source: Bytes-like (a record set), a segment, a partition folder, a folder of partition folders, tiered
+            storage's ``<topic>-<topic id>/<partition>/<offset>-<uuid>.log``, a URL of one of these on a file system
+            of pyarrow or fsspec, or a collection of such sources.
+        columns: Names from ``kafkacomp.arrow.COLUMNS``, in the order wanted; only these are built.
+            Default: key, value, topic, partition, offset, timestamp, timestampType, headers.
+        topic: The topic of segments whose folder does not name one.
+        partition: The partition of segments whose folder does not name one.
+        start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``.
+        end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``.
+        start_timestamp: The first timestamp, inclusive: ms since the epoch, or an aware datetime. Records without a
+            timestamp are left out where a bound is given.
+        end_timestamp: The end, exclusive.
+        isolation_level: ``read_committed`` leaves out what a consumer of that level does not see: records of aborted
+            transactions, and everything from the first open one on.
+        on_error: ``raise`` ends the scan at damage, after the rows before it; ``skip`` goes on at the next sound batch,
+            and the report tells what was left out.
+        include_control: Whether control records are among the rows.
+        batch_size: The most rows of an Arrow batch.
+        batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
+        threads: Decoding threads; default: one per core that the process may use. The order is the same for any number.
+        timestamp_unit: The unit of the timestamp column. A time that it cannot hold becomes the last one that it can.
+        verify_crc: Whether checksums are verified.
+        max_output_size: The most bytes that the records of one batch may decompress to.
+        format: ``0.8+``, or ``auto``, which is the same until Kafka 0.7's format is read.
+        progress: Called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
+
+    Returns:
+        A reader with ``__arrow_c_stream__``: hand it to ``pyarrow.table``, ``polars.DataFrame``,
+        ``duckdb.from_arrow`` or ``pandas.DataFrame.from_arrow``. It is read once. Iterating over it gives
+        ``pyarrow.RecordBatch`` objects and raises errors as they are; through an Arrow stream only their text
+        comes, and ``error`` has the exception. ``report`` tells what was done.
+
+    Raises:
+        FileNotFoundError: a path that is not there, or a folder without segments.
+        ValueError, TypeError: a wrong argument.
+        CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading, with the file and the byte.
+    """
+    _one_of("isolation_level", isolation_level, get_args(IsolationLevel))
+    _one_of("on_error", on_error, get_args(OnError))
+    _one_of("timestamp_unit", timestamp_unit, get_args(TimestampUnit))
+    _one_of("format", format, get_args(Format))
+    _in_range("batch_size", batch_size, 1, 2**31 - 1)
+    _in_range("batch_bytes", batch_bytes, 1, MAX_BATCH_BYTES)
+    _in_range("max_output_size", max_output_size, 1, DEFAULT_MAX_OUTPUT_SIZE)
+    if threads is None:
+        threads = _cores()
+    _in_range("threads", threads, 1, 1024)
+    partitions = resolve(source, topic, partition)
+    settings = {
+        "columns": _columns(columns),
+        "start_timestamp": _milliseconds("start_timestamp", start_timestamp),
+        "end_timestamp": _milliseconds("end_timestamp", end_timestamp),
+        "read_committed": isolation_level == "read_committed",
+        "skip": on_error == "skip",
+        "include_control": include_control,
+        "batch_size": batch_size,
+        "batch_bytes": batch_bytes,
+        "threads": threads,
+        "timestamp_unit": timestamp_unit,
+        "verify_crc": verify_crc,
+        "max_output_size": max_output_size,
+    }
+    total = sum(segment.size for each in partitions for segment in each.segments)
+    sources = _with_bounds(partitions, start_offset, end_offset)
+    return ScanReader(sources, settings, total, progress)
+
+
+def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[tuple[object, ...]]:
+    known: set[object] = {(each.topic, each.partition) for each in partitions}
+    bounds: tuple[tuple[str, object], ...] = (("start_offset", start), ("end_offset", end))
+    for name, bound in bounds:
+        if bound is None or isinstance(bound, int):
+            _offset(name, bound)
+            continue
+        if not isinstance(bound, Mapping):
+            message = f"{name} must be an int or a mapping of (topic, partition) to int, not {type(bound).__name__}"
+            raise TypeError(message)
+        for key, value in bound.items():
+            _offset(name, value)
+            if key not in known:
+                message = f"{name}: no partition {key!r} in the source"
+                raise ValueError(message)
+    sources: list[tuple[object, ...]] = []
+    for each in partitions:
+        segments, context = (
+            [(s.name, s.base_offset, s.source, s.range, s.active) for s in group]
+            for group in (each.segments, each.context)
+        )
+        first, last = _bound_of(start, each), _bound_of(end, each)
+        sources.append((each.topic, each.partition, first, last, segments, context))
+    return sources
+
+
+def _bound_of(bound: Offsets, partition: Partition) -> int | None:
+    if bound is None or isinstance(bound, int):
+        return bound
+    if partition.topic is None or partition.partition is None:
+        return None
+    return bound.get((partition.topic, partition.partition))
+
+
+def _offset(name: str, value: object) -> None:
+    if value is not None:
+        _in_range(name, value, -(2**63), 2**63 - 1)
+
+
+def _columns(names: Iterable[str] | None) -> list[str]:
+    if names is None:
+        return list(DEFAULT_COLUMNS)
+    if isinstance(names, str):
+        message = f"columns must be a collection of names, not the string {names!r}"
+        raise TypeError(message)
+    chosen = list(names)
+    unknown = [name for name in chosen if name not in COLUMNS]
+    if unknown or not chosen or len(set(chosen)) != len(chosen):
+        problem = f"unknown column {unknown[0]!r}" if unknown else "columns must be named, each once"
+        message = f"{problem}; there are {', '.join(COLUMNS)}"
+        raise ValueError(message)
+    return chosen
+
+
+def _milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
+    if not isinstance(time, dt.datetime):
+        _offset(name, time)
+        return time
+    if time.tzinfo is None:
+        message = f"{name} must be an aware datetime (with a time zone), or ms since the epoch"
+        raise ValueError(message)
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    # Rounded up: a bound within a millisecond is the first whole one that lies behind it.
+    return -((epoch - time) // dt.timedelta(milliseconds=1))
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        message = f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}"
+        raise ValueError(message)
+
+
+def _in_range(name: str, value: object, least: int, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        message = f"{name} must be an int, not {type(value).__name__}"
+        raise TypeError(message)
+    if not least <= value <= most:
+        message = f"{name} must be {least} to {most}, not {value}"
+        raise ValueError(message)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

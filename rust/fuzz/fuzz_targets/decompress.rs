@@ -1,0 +1,28 @@
+//! Every codec on any bytes, as a record set of any magic: an answer within the cap, the same one twice.
+//!
+//! Input: one byte that picks codec and magic, then the compressed data.
+
+#![no_main]
+
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_core::compress::Decompressor;
+use libfuzzer_sys::fuzz_target;
+
+const LIMIT: usize = 1 << 20;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&choice, data)) = data.split_first() else { return };
+    let compression_type = CompressionType::ALL[usize::from(choice) % CompressionType::ALL.len()];
+    let magic = (choice / 8 % 3).cast_signed();
+    let mut decompressor = Decompressor::new();
+    let mut out = OutputBuffer::new(LIMIT);
+    let first = decompressor.decompress(compression_type, magic, data, &mut out);
+    assert!(out.len() <= LIMIT);
+    let content = out.as_slice().to_vec();
+    // Kept contexts must not remember the frame before, not even a damaged one.
+    out.reset(LIMIT);
+    let second = decompressor.decompress(compression_type, magic, data, &mut out);
+    assert_eq!(first.is_ok(), second.is_ok());
+    assert_eq!(content, out.as_slice());
+});

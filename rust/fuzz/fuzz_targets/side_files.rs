@@ -1,0 +1,27 @@
+//! Any bytes as each of the files that stand beside a segment: parsed or refused, and every entry read.
+
+#![no_main]
+
+use kafkacomp_core::log::{
+    checkpoint, offset_index, partition_metadata, producer_snapshot, time_index, transaction_index,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(index) = offset_index::OffsetIndex::parse(data, 0) {
+        assert_eq!(index.iter().count(), index.len());
+        let _ = index.lookup(i64::MAX);
+    }
+    if let Ok(index) = time_index::TimeIndex::parse(data, 0) {
+        assert_eq!(index.iter().count(), index.len());
+        let _ = index.lookup(i64::MAX);
+    }
+    if let Ok(index) = transaction_index::TransactionIndex::parse(data, 0) {
+        assert_eq!(index.iter().count(), index.len());
+        let _ = index.collect_aborted_txns(0, i64::MAX);
+    }
+    let _ = producer_snapshot::ProducerSnapshot::parse(data);
+    let _ = partition_metadata::PartitionMetadata::parse(data);
+    let _ = checkpoint::read_leader_epoch_checkpoint(data);
+    let _ = checkpoint::read_offset_checkpoint(data);
+});

@@ -1,0 +1,86 @@
+//! Decoding for the record layer, with contexts that are kept between batches.
+
+use super::lz4::{DecodeOptions, HeaderChecksum};
+use super::{CodecError, CodecFault, CompressionType, Strictness, gzip, lz4, snappy, zstd};
+use crate::buffer::OutputBuffer;
+use ::zstd::zstd_safe::DCtx;
+use std::cell::RefCell;
+use std::fmt;
+
+/// Decodes what a record set holds wherever Kafka's own streams read it. One per thread: the codecs'
+/// contexts are made once, when first needed.
+#[derive(Debug, Default)]
+pub struct Decompressor {
+    kept: Kept,
+}
+
+impl Decompressor {
+    /// Without contexts yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes `data`, the compressed part of a batch or message of this `magic`, and appends the content
+    /// to `out`. Magic 0 has any LZ4 header checksum; later ones have the specification's.
+    ///
+    /// # Errors
+    /// What Kafka refuses, or the cap of `out`. `out` then holds what Kafka's streams deliver before they
+    /// fail.
+    pub fn decompress(
+        &mut self,
+        compression_type: CompressionType,
+        magic: i8,
+        data: &[u8],
+        out: &mut OutputBuffer,
+    ) -> Result<(), CodecError> {
+        let strictness = Strictness::RecordSet;
+        match compression_type {
+            CompressionType::None => out.extend(data).map_err(|reached| CodecError {
+                compression_type,
+                position: 0,
+                fault: CodecFault::OutputLimit { limit: reached.limit as u64 },
+            }),
+            CompressionType::Gzip => gzip::decode(self.kept.libdeflate(), data, strictness, out),
+            CompressionType::Snappy => snappy::decode(data, strictness, out),
+            CompressionType::Lz4 => {
+                let header_checksum = if magic == 0 { HeaderChecksum::Ignore } else { HeaderChecksum::Standard };
+                lz4::decompress(data, DecodeOptions { header_checksum, strictness }, out)
+            }
+            CompressionType::Zstd => zstd::decode(&mut self.kept.zstd, data, strictness, out),
+        }
+    }
+}
+
+/// The contexts that are worth keeping: each costs more to make than a small batch to decode.
+#[derive(Default)]
+pub(super) struct Kept {
+    libdeflate: Option<libdeflater::Decompressor>,
+    pub(super) zstd: Option<DCtx<'static>>,
+}
+
+impl Kept {
+    /// The context of libdeflate.
+    pub(super) fn libdeflate(&mut self) -> &mut libdeflater::Decompressor {
+        self.libdeflate.get_or_insert_with(libdeflater::Decompressor::new)
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept")
+            .field("libdeflate", &self.libdeflate.is_some())
+            .field("zstd", &self.zstd.is_some())
+            .finish()
+    }
+}
+
+/// Runs `decode` with this thread's contexts, for the one-shots that have none of their own.
+pub(super) fn with_kept<R>(decode: impl FnOnce(&mut Kept) -> R) -> R {
+    thread_local! {
+        static KEPT: RefCell<Kept> = RefCell::default();
+    }
+    let mut kept = KEPT.take();
+    let result = decode(&mut kept);
+    KEPT.set(kept);
+    result
+}

@@ -1,0 +1,128 @@
+//! Snappy as Kafka frames it: xerial's stream of blocks, or one [raw block](https://github.com/google/snappy/blob/main/format_description.txt).
+//!
+//! ```text
+//! stream = header | (size, 4 | raw block)*          streams may follow one another
+//! header = 82 53 4E 41 50 50 59 00 | version, 4 | compatible version, 4
+//! raw    = length of the content, varint | elements
+//! ```
+//!
+//! Sizes and versions are big-endian; some writers (Redpanda) store the versions little-endian. Data
+//! without the eight magic bytes are one raw block.
+//!
+//! Where Kafka's reader (snappy-java's `SnappyInputStream`) is looser, and
+//! [`Strictness::RecordSet`](super::Strictness) with it: the first header's versions are not looked at, a
+//! later one's version must be positive; a later header whose magic is right in its first half only is
+//! skipped; one to three bytes at the end are ignored.
+
+use super::input::Input;
+use super::{CodecError, CodecFault, CompressionType, Strictness};
+use crate::buffer::OutputBuffer;
+
+/// What a xerial stream begins with.
+pub const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
+/// Length of the header: magic and the two versions.
+pub const HEADER_LENGTH: usize = MAGIC.len() + 4 + 4;
+
+/// The first half of the magic, read as a block's size: how a reader tells a further header.
+const MAGIC_HEAD: i32 = i32::from_be_bytes([0x82, b'S', b'N', b'A']);
+/// The only version of the framing.
+const VERSION: i32 = 1;
+/// The largest block that snappy-java takes, compressed.
+const MAX_BLOCK_SIZE: i32 = 512 << 20;
+/// The most bytes that three bytes of a raw block make: one copy element of 64.
+const MAX_EXPANSION: (usize, usize) = (64, 3);
+/// Kafka reads its snappy stream in pieces of this size (`SnappyCompression.decompressionOutputSize`).
+const KAFKA_READ: usize = 2 << 10;
+
+/// Decodes `data` by the specification and appends the content to `out`.
+///
+/// # Errors
+/// Data that end too early or break the format; `out` then holds what was decoded before.
+pub fn decompress(data: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
+    decode(data, Strictness::Specification, out)
+}
+
+pub(super) fn decode(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
+    let mut input = Input::new(CompressionType::Snappy, data);
+    if data.is_empty() {
+        return Err(input.error(CodecFault::Truncated));
+    }
+    if !data.starts_with(&MAGIC) || (data.len() < HEADER_LENGTH && strictness == Strictness::RecordSet) {
+        return raw_block(&input, 0, data, out);
+    }
+    let start = out.len();
+    let result = streams(&mut input, strictness, out);
+    if result.is_err() && strictness == Strictness::RecordSet {
+        // The read that fails takes with it what it had already copied from earlier blocks.
+        let read = out.len() - start;
+        out.truncate(start + read - read % KAFKA_READ);
+    }
+    result
+}
+
+/// Streams one after another, from the first header on.
+fn streams(input: &mut Input<'_>, strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
+    header(input, strictness, true)?;
+    while !input.rest().is_empty() {
+        if strictness == Strictness::RecordSet && input.rest().len() < 4 {
+            return Ok(());
+        }
+        let position = input.position();
+        let size = input.i32_be()?;
+        if size == MAGIC_HEAD {
+            *input = input.at(position);
+            header(input, strictness, false)?;
+            continue;
+        }
+        if !(0..=MAX_BLOCK_SIZE).contains(&size) {
+            let (size, max) = (i64::from(size), i64::from(MAX_BLOCK_SIZE));
+            return Err(input.error_at(position, CodecFault::BlockSize { size, max }));
+        }
+        let block = input.take(size as usize)?;
+        raw_block(input, position, block, out)?;
+    }
+    Ok(())
+}
+
+/// One header.
+fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<(), CodecError> {
+    let position = input.position();
+    let magic = input.take(MAGIC.len())?;
+    let version_position = input.position();
+    let version = input.i32_be()?;
+    let compatible = input.i32_be()?;
+    let supported = match strictness {
+        Strictness::RecordSet => first || magic != MAGIC || version >= VERSION,
+        Strictness::Specification if magic != MAGIC => {
+            return Err(input.error_at(position, CodecFault::BadMagic { found: input.at(position).next_four() }));
+        }
+        Strictness::Specification => compatible == VERSION || compatible.swap_bytes() == VERSION,
+    };
+    if supported {
+        Ok(())
+    } else {
+        let version = i64::from(version);
+        Err(input.error_at(version_position, CodecFault::UnsupportedVersion { version }))
+    }
+}
+
+/// One raw block, which must be whole and fill exactly the length that it claims.
+fn raw_block(input: &Input<'_>, position: usize, block: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
+    let corrupt = || input.error_at(position, CodecFault::CorruptBlock);
+    // Google's reader takes a length of at most five bytes.
+    if block.iter().take(5).all(|byte| byte & 0x80 != 0) {
+        return Err(
+            input.error_at(position, if block.len() < 5 { CodecFault::Truncated } else { CodecFault::CorruptBlock })
+        );
+    }
+    let claimed = snap::raw::decompress_len(block).map_err(|_| corrupt())?;
+    let (most, bytes) = MAX_EXPANSION;
+    if claimed / most > block.len() / bytes + 1 {
+        let (compressed, claimed) = (block.len() as u64, claimed as u64);
+        return Err(input.error_at(position, CodecFault::ImplausibleSize { compressed, claimed }));
+    }
+    let room = out.spare_exact(claimed).map_err(|reached| input.limit_at(position, reached))?;
+    let length = snap::raw::Decoder::new().decompress(block, room).map_err(|_| corrupt())?;
+    out.advance(length);
+    Ok(())
+}

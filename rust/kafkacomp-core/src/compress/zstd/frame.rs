@@ -1,0 +1,131 @@
+//! Frame and block headers: how long a frame is, and how much it can hold.
+
+use super::super::input::Input;
+use super::super::{CodecError, CodecFault};
+use crate::limits::MAX_ZSTD_WINDOW;
+
+const MAGIC: u32 = 0xFD2F_B528;
+const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
+const SKIPPABLE_MASK: u32 = 0xFFFF_FFF0;
+/// The most that one block holds (`ZSTD_BLOCKSIZE_MAX`).
+pub(super) const BLOCK_SIZE_MAX: u64 = 128 << 10;
+const CHECKSUM_LENGTH: usize = 4;
+
+/// What the headers of a frame say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// Where the next frame begins.
+    pub(super) end: usize,
+    /// The content's size if the frame declares it and its blocks can hold it, else the most that its
+    /// blocks can hold. 0 for a skippable frame.
+    pub(super) bound: u64,
+    /// Whether `bound` is the declared size.
+    pub(super) declared: bool,
+}
+
+struct Header {
+    window: u64,
+    content_size: Option<u64>,
+    checksum: bool,
+}
+
+/// Walks the frame that `input` is at. Nothing is decoded.
+pub(super) fn walk(mut input: Input<'_>) -> Result<Frame, CodecError> {
+    let start = input.position();
+    let known = |magic: u32| input.rest().iter().zip(magic.to_le_bytes()).all(|(found, byte)| *found == byte);
+    if input.rest().len() < 4 && known(MAGIC) {
+        return Err(input.error(CodecFault::Truncated));
+    }
+    let found = input.next_four();
+    let magic = u32::from_le_bytes(found);
+    if magic & SKIPPABLE_MASK == SKIPPABLE_MAGIC {
+        input.take(4)?;
+        let size = input.u32_le()?;
+        input.take(size as usize)?;
+        return Ok(Frame { end: input.position(), bound: 0, declared: true });
+    }
+    if magic != MAGIC {
+        return Err(input.error(CodecFault::BadMagic { found }));
+    }
+    input.take(4)?;
+    let header = header(&mut input)?;
+    if header.window > MAX_ZSTD_WINDOW {
+        return Err(input.error_at(start, CodecFault::WindowSize { window: header.window, max: MAX_ZSTD_WINDOW }));
+    }
+    let blocks = blocks(&mut input, header.window.min(BLOCK_SIZE_MAX))?;
+    if header.checksum {
+        input.take(CHECKSUM_LENGTH)?;
+    }
+    match header.content_size {
+        Some(declared) if declared > blocks => {
+            Err(input.error_at(start, CodecFault::ContentSize { declared, actual: blocks }))
+        }
+        declared => {
+            Ok(Frame { end: input.position(), bound: declared.unwrap_or(blocks), declared: declared.is_some() })
+        }
+    }
+}
+
+/// The header behind the magic.
+fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
+    let start = input.position();
+    let descriptor = input.u8()?;
+    let single_segment = descriptor & 0x20 != 0;
+    if descriptor & 0x08 != 0 {
+        return Err(input.error_at(start, CodecFault::ReservedBits { found: descriptor }));
+    }
+    let window = if single_segment {
+        None
+    } else {
+        let byte = u64::from(input.u8()?);
+        let base = 1_u64 << (10 + (byte >> 3));
+        Some(base + (base >> 3) * (byte & 7))
+    };
+    let id = match descriptor & 3 {
+        0 => 0,
+        1 => u32::from(input.u8()?),
+        2 => u32::from(input.u16_le()?),
+        _ => input.u32_le()?,
+    };
+    if id != 0 {
+        return Err(input.error_at(start, CodecFault::Dictionary { id }));
+    }
+    let content_size = match descriptor >> 6 {
+        0 if single_segment => Some(u64::from(input.u8()?)),
+        0 => None,
+        1 => Some(u64::from(input.u16_le()?) + 256),
+        2 => Some(u64::from(input.u32_le()?)),
+        _ => Some(input.u64_le()?),
+    };
+    Ok(Header {
+        // A single segment's window is its content.
+        window: window.or(content_size).unwrap_or_default(),
+        content_size,
+        checksum: descriptor & 0x04 != 0,
+    })
+}
+
+/// The most that the blocks up to the last one can hold.
+fn blocks(input: &mut Input<'_>, block_size_max: u64) -> Result<u64, CodecError> {
+    let mut bound = 0_u64;
+    loop {
+        let position = input.position();
+        let word = u32::from(input.u16_le()?) | u32::from(input.u8()?) << 16;
+        let size = u64::from(word >> 3);
+        let (length, most) = match word >> 1 & 3 {
+            0 => (size, size),
+            1 => (1, size),
+            2 => (size, block_size_max),
+            _ => return Err(input.error_at(position, CodecFault::CorruptBlock)),
+        };
+        if size > block_size_max {
+            let (size, max) = (size as i64, block_size_max as i64);
+            return Err(input.error_at(position, CodecFault::BlockSize { size, max }));
+        }
+        input.take(length as usize)?;
+        bound = bound.saturating_add(most);
+        if word & 1 != 0 {
+            return Ok(bound);
+        }
+    }
+}

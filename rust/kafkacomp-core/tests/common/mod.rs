@@ -1,0 +1,52 @@
+//! What the codec tests share: where the vectors are, and one call per way of reading.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_core::compress::{CodecError, Decompressor};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// A cap that no honest vector reaches.
+pub const ROOMY: usize = 64 << 20;
+
+/// The folder of a set of vectors: in the tree, or beside it. `None`, said loudly, if it is in neither.
+pub fn vectors(folder: &str) -> Option<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let found = ["tests/vectors", "../shared/vectors"]
+        .map(|base| root.join(base).join(folder))
+        .into_iter()
+        .find(|path| path.is_dir());
+    if found.is_none() {
+        eprintln!("SKIPPED: no vectors {folder} in tests/vectors or ../shared/vectors");
+    }
+    found
+}
+
+/// SHA-256 in hex.
+pub fn sha256(data: &[u8]) -> String {
+    Sha256::digest(data).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Reads as a record set of `magic`: the verdict, and what was delivered.
+pub fn as_record_set(codec: CompressionType, magic: i8, data: &[u8]) -> (Result<(), CodecError>, Vec<u8>) {
+    let mut out = OutputBuffer::new(ROOMY);
+    let verdict = Decompressor::new().decompress(codec, magic, data, &mut out);
+    (verdict, out.into_vec())
+}
+
+/// Reads with a one-shot of a codec module.
+pub fn one_shot(
+    decode: impl FnOnce(&[u8], &mut OutputBuffer) -> Result<(), CodecError>,
+    data: &[u8],
+    limit: usize,
+) -> Result<Vec<u8>, CodecError> {
+    let mut out = OutputBuffer::new(limit);
+    let verdict = decode(data, &mut out);
+    assert!(out.len() <= limit, "{} bytes above the cap of {limit}", out.len());
+    verdict.map(|()| out.into_vec())
+}

@@ -1,0 +1,272 @@
+//! `kafkacomp.record`: batches and records as frozen views.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use kafkacomp_core::record::{Batches, RecordBatch, RecordReader, Tail};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::enums::{compression_type, timestamp_type};
+use crate::error::to_py;
+use crate::record::{Backing, RecordSpan, Records};
+
+thread_local! {
+    /// Contexts and the output buffer are kept from batch to batch.
+    static READER: RefCell<RecordReader> = RefCell::new(RecordReader::new(0));
+}
+
+/// Iterates over the batches of a buffer; made by `kafkacomp.record.read_batches`.
+#[pyclass(module = "kafkacomp.record")]
+pub struct BatchReader {
+    data: Arc<PyBackedBytes>,
+    position: usize,
+    max_output_size: usize,
+    finished: Option<Option<Tail>>,
+}
+
+#[pymethods]
+impl BatchReader {
+    #[new]
+    fn new(data: &Bound<'_, PyAny>, max_output_size: usize) -> PyResult<Self> {
+        let data = Arc::new(crate::input::bytes_like(data)?);
+        Ok(Self { data, position: 0, max_output_size, finished: None })
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        if self.finished.is_some() {
+            return Ok(None);
+        }
+        let rest = self.data.get(self.position..).unwrap_or_default();
+        let mut batches = Batches::new(rest, self.position as u64);
+        let Some(framed) = batches.next() else {
+            self.finished = Some(batches.tail());
+            return Ok(None);
+        };
+        let batch = framed.map_err(|error| {
+            self.finished = Some(None);
+            to_py(py, &error, None)
+        })?;
+        let start = self.position;
+        self.position = start.saturating_add(batch.size_in_bytes());
+        let data = Arc::clone(&self.data);
+        Ok(Some(Batch { data, start, end: self.position, max_output_size: self.max_output_size }))
+    }
+
+    /// Where the next batch begins; at the end, the byte where reading stopped.
+    #[getter]
+    fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes behind the last whole batch that are the beginning of another one; 0 before the end.
+    #[getter]
+    fn partial_bytes(&self) -> u64 {
+        match self.finished {
+            Some(Some(Tail::Partial { available, .. })) => available,
+            _ => 0,
+        }
+    }
+
+    /// Zero bytes behind the last batch (a preallocated tail); 0 before the end.
+    #[getter]
+    fn zero_bytes(&self) -> u64 {
+        match self.finished {
+            Some(Some(Tail::Zeros { length, .. })) => length,
+            _ => 0,
+        }
+    }
+}
+
+/// A batch of magic 2, or a message of magic 0 or 1 (a wrapper if it is compressed).
+#[pyclass(module = "kafkacomp.record", name = "RecordBatch", frozen)]
+pub struct Batch {
+    data: Arc<PyBackedBytes>,
+    start: usize,
+    end: usize,
+    max_output_size: usize,
+}
+
+impl Batch {
+    fn view(&self, py: Python<'_>) -> PyResult<RecordBatch<'_>> {
+        let data = self.data.get(self.start..self.end).unwrap_or_default();
+        RecordBatch::new(data, self.start as u64).map_err(|error| to_py(py, &error, None))
+    }
+
+    fn read(&self, py: Python<'_>) -> PyResult<Records> {
+        let batch = self.view(py)?;
+        let base = self.data.as_ptr().addr();
+        Ok(py.detach(|| {
+            READER.with_borrow_mut(|reader| {
+                reader.set_max_output_size(self.max_output_size);
+                let mut spans = Vec::new();
+                let mut error = None;
+                match reader.records(&batch) {
+                    Err(failure) => error = Some(failure),
+                    Ok(records) => {
+                        for record in records {
+                            match record {
+                                Ok(record) => spans.push(RecordSpan::of(&record)),
+                                Err(failure) => error = Some(failure),
+                            }
+                        }
+                    }
+                }
+                let payload = reader.payload();
+                let from = payload.as_ptr().addr();
+                let (backing, from) = if payload.is_empty() {
+                    (Backing::Input(Arc::clone(&self.data)), base)
+                } else {
+                    (Backing::Decompressed(Arc::from(payload)), from)
+                };
+                spans.iter_mut().for_each(|span| span.rebase(from));
+                Records::new(backing, spans, error)
+            })
+        }))
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// Decompresses the batch and iterates over its records. What is wrong is raised where Kafka's own
+    /// iterator throws: after the records before it.
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Records> {
+        self.read(py)
+    }
+
+    #[getter]
+    fn magic(&self, py: Python<'_>) -> PyResult<i8> {
+        Ok(self.view(py)?.magic())
+    }
+
+    #[getter]
+    fn position(&self) -> usize {
+        self.start
+    }
+
+    #[getter]
+    fn size_in_bytes(&self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    #[getter]
+    fn base_offset(&self, py: Python<'_>) -> PyResult<i64> {
+        match self.view(py)?.base_offset() {
+            Some(offset) => Ok(offset),
+            None => self.read(py)?.first_offset(py),
+        }
+    }
+
+    #[getter]
+    fn last_offset(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.view(py)?.last_offset())
+    }
+
+    #[getter]
+    fn crc(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.view(py)?.crc())
+    }
+
+    #[getter]
+    fn attributes(&self, py: Python<'_>) -> PyResult<i16> {
+        Ok(self.view(py)?.raw_attributes())
+    }
+
+    #[getter]
+    fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = self.view(py)?.compression_type().map_err(|error| to_py(py, &error, None))?;
+        compression_type(py, kind)
+    }
+
+    #[getter]
+    fn timestamp_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        timestamp_type(py, self.view(py)?.timestamp_type())
+    }
+
+    #[getter]
+    fn base_timestamp(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.view(py)?.base_timestamp())
+    }
+
+    #[getter]
+    fn max_timestamp(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.view(py)?.max_timestamp())
+    }
+
+    #[getter]
+    fn records_count(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        Ok(self.view(py)?.records_count())
+    }
+
+    #[getter]
+    fn partition_leader_epoch(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(self.view(py)?.partition_leader_epoch())
+    }
+
+    #[getter]
+    fn producer_id(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.view(py)?.producer_id())
+    }
+
+    #[getter]
+    fn producer_epoch(&self, py: Python<'_>) -> PyResult<i16> {
+        Ok(self.view(py)?.producer_epoch())
+    }
+
+    #[getter]
+    fn base_sequence(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(self.view(py)?.base_sequence())
+    }
+
+    #[getter]
+    fn last_sequence(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(self.view(py)?.last_sequence())
+    }
+
+    #[getter]
+    fn is_transactional(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.view(py)?.is_transactional())
+    }
+
+    #[getter]
+    fn is_control_batch(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.view(py)?.is_control_batch())
+    }
+
+    #[getter]
+    fn delete_horizon_ms(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        Ok(self.view(py)?.delete_horizon_ms())
+    }
+
+    #[getter]
+    fn is_valid(&self, py: Python<'_>) -> PyResult<bool> {
+        let batch = self.view(py)?;
+        Ok(py.detach(|| batch.is_valid()))
+    }
+
+    /// Raises `CorruptRecordError` if the checksum is wrong.
+    fn ensure_valid(&self, py: Python<'_>) -> PyResult<()> {
+        let batch = self.view(py)?;
+        py.detach(|| batch.ensure_valid()).map_err(|error| to_py(py, &error, None))
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, pyo3::types::PyBytes> {
+        pyo3::types::PyBytes::new(py, self.data.get(self.start..self.end).unwrap_or_default())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let batch = self.view(py)?;
+        Ok(format!(
+            "RecordBatch(magic={}, position={}, size_in_bytes={}, last_offset={}, compression_id={})",
+            batch.magic(),
+            self.start,
+            batch.size_in_bytes(),
+            batch.last_offset(),
+            batch.attributes().compression_id()
+        ))
+    }
+}

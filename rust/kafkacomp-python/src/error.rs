@@ -1,0 +1,78 @@
+//! One mapping from the core's errors to the package's exceptions.
+
+use kafkacomp_arrow::ScanError;
+use kafkacomp_core::compress::CodecError;
+use kafkacomp_core::{Error, ErrorKind};
+use pyo3::import_exception;
+use pyo3::prelude::*;
+
+import_exception!(kafkacomp.exceptions, KafkaCompError);
+import_exception!(kafkacomp.exceptions, DecompressionError);
+import_exception!(kafkacomp.exceptions, TruncatedError);
+import_exception!(kafkacomp.exceptions, OutputLimitError);
+import_exception!(kafkacomp.exceptions, CorruptRecordError);
+import_exception!(kafkacomp.exceptions, RecordTooLargeError);
+import_exception!(kafkacomp.exceptions, InvalidRecordError);
+import_exception!(kafkacomp.exceptions, UnsupportedCompressionTypeError);
+import_exception!(kafkacomp.exceptions, UnknownServerError);
+
+fn of_kind(kind: ErrorKind, message: String) -> PyErr {
+    match kind {
+        ErrorKind::Decompression => DecompressionError::new_err(message),
+        ErrorKind::Truncated => TruncatedError::new_err(message),
+        ErrorKind::OutputLimit => OutputLimitError::new_err(message),
+        ErrorKind::CorruptRecord => CorruptRecordError::new_err(message),
+        ErrorKind::RecordTooLarge => RecordTooLargeError::new_err(message),
+        ErrorKind::InvalidRecord => InvalidRecordError::new_err(message),
+        ErrorKind::UnsupportedCompressionType => UnsupportedCompressionTypeError::new_err(message),
+        ErrorKind::UnknownServer => UnknownServerError::new_err(message),
+    }
+}
+
+/// The exception for an error of the core; `segment` names the file in front of the message.
+pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
+    let message = segment.map_or_else(|| error.to_string(), |segment| format!("{segment}: {error}"));
+    let exception = of_kind(error.kind(), message);
+    let value = exception.value(py);
+    // The classes are ours and take these attributes; a subclass that does not is still the right error.
+    drop(value.setattr("position", error.position()));
+    if let Some(limit) = error.output_limit() {
+        drop(value.setattr("limit", limit));
+    }
+    if let Some(segment) = segment {
+        drop(value.setattr("segment", segment));
+    }
+    if let Error::BatchCodec { source, .. } = error
+        && error.kind() != ErrorKind::OutputLimit
+    {
+        exception.set_cause(py, Some(to_py(py, &Error::Codec(source.clone()), None)));
+    }
+    exception
+}
+
+/// The exception for compressed data outside a record set.
+#[expect(dead_code, reason = "tmp")]
+pub fn codec_to_py(py: Python<'_>, error: CodecError) -> PyErr {
+    to_py(py, &Error::Codec(error), None)
+}
+
+/// The exception for a failed scan. An exception of the caller's own file object comes back as it was.
+pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
+    match error {
+        ScanError::Record { segment, error } => to_py(py, &error, Some(&segment)),
+        ScanError::Io { segment, error } => match error.raw_os_error() {
+            Some(code) => {
+                let name = std::io::Error::from_raw_os_error(code).to_string();
+                pyo3::exceptions::PyOSError::new_err((code, name, segment.to_string()))
+            }
+            None => PyErr::from(error),
+        },
+        ScanError::Shrunk { ref segment, length, .. } => {
+            let exception = CorruptRecordError::new_err(error.message());
+            drop(exception.value(py).setattr("position", length));
+            drop(exception.value(py).setattr("segment", segment.to_string()));
+            exception
+        }
+        ScanError::Thread(what) => pyo3::exceptions::PyRuntimeError::new_err(what),
+    }
+}

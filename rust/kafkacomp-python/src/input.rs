@@ -1,0 +1,17 @@
+//! Bytes from Python that Rust may read while the GIL is free.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyMemoryView};
+
+/// `bytes` are read in place; any other exporter of the buffer protocol might change meanwhile and is copied.
+///
+/// # Errors
+/// `TypeError` for what is not bytes-like.
+pub fn bytes_like(data: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
+    if let Ok(bytes) = data.cast::<PyBytes>() {
+        return Ok(PyBackedBytes::from(bytes.clone()));
+    }
+    let copied = PyMemoryView::from(data)?.call_method0("tobytes")?.cast_into::<PyBytes>()?;
+    Ok(PyBackedBytes::from(copied))
+}

@@ -1,0 +1,229 @@
+//! `kafkacomp.scan`'s reader: an Arrow stream by the PyCapsule interface.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef, TimeUnit};
+use kafkacomp_arrow::{Column, IsolationLevel, OnError, Scan, ScanOptions, ScanReport};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use pyo3_arrow::PyRecordBatch;
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
+
+use crate::error::scan_to_py;
+use crate::segment::partitions;
+
+/// The names of all columns, in the order of the documentation.
+#[pyfunction]
+pub fn columns() -> Vec<&'static str> {
+    Column::ALL.iter().map(|column| column.name()).collect()
+}
+
+/// A scan that is read once.
+#[pyclass(module = "kafkacomp", frozen)]
+pub struct ScanReader {
+    schema: SchemaRef,
+    report: Arc<Mutex<ScanReport>>,
+    stream: Mutex<Option<Stream>>,
+    failure: Failure,
+}
+
+/// The exception that ended the scan; a C stream carries no more than its text.
+type Failure = Arc<Mutex<Option<Py<PyAny>>>>;
+
+/// The scan with everything that happens around each of its batches. Runs with the GIL free, whoever pulls.
+struct Stream {
+    scan: Scan,
+    report: Arc<Mutex<ScanReport>>,
+    failure: Failure,
+    progress: Option<Py<PyAny>>,
+    total_bytes: u64,
+    warned: usize,
+}
+
+impl Stream {
+    fn pull(&mut self, py: Python<'_>) -> PyResult<Option<ArrowRecordBatch>> {
+        let pulled = py.detach(|| self.scan.next());
+        self.log(py)?;
+        if let Some(progress) = &self.progress {
+            let done = lock(&self.report).bytes_in;
+            progress.call1(py, (done.min(self.total_bytes), self.total_bytes))?;
+        }
+        pulled.transpose().map_err(|error| scan_to_py(py, error))
+    }
+
+    fn log(&mut self, py: Python<'_>) -> PyResult<()> {
+        let fresh: Vec<String> = lock(&self.report).warnings.iter().skip(self.warned).cloned().collect();
+        for warning in &fresh {
+            let logger = py.import("logging")?.call_method1("getLogger", ("kafkacomp",))?;
+            logger.call_method1("warning", ("%s", warning))?;
+        }
+        self.warned = self.warned.saturating_add(fresh.len());
+        Ok(())
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<ArrayRef, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Python::attach(|py| match self.pull(py) {
+            Ok(batch) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
+            Err(error) => {
+                // The C stream ends its message at a zero byte.
+                let message = error.value(py).to_string().replace('\0', "\\0");
+                *lock(&self.failure) = Some(error.into_value(py).into_any());
+                Some(Err(ArrowError::ExternalError(message.into())))
+            }
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn used_up() -> PyErr {
+    PyValueError::new_err("this scan was already read or closed: call kafkacomp.scan again")
+}
+
+/// What `kafkacomp.scan` has checked already.
+fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
+    fn get<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
+        settings: &Bound<'py, PyDict>,
+        name: &str,
+    ) -> PyResult<T> {
+        let value = settings.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("no {name}")))?;
+        value.extract().map_err(Into::into)
+    }
+    let names: Vec<String> = get(settings, "columns")?;
+    let columns = names
+        .iter()
+        .map(|name| Column::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown column {name:?}"))));
+    Ok(ScanOptions {
+        columns: columns.collect::<PyResult<_>>()?,
+        start_timestamp: get(settings, "start_timestamp")?,
+        end_timestamp: get(settings, "end_timestamp")?,
+        isolation_level: if get(settings, "read_committed")? {
+            IsolationLevel::ReadCommitted
+        } else {
+            IsolationLevel::ReadUncommitted
+        },
+        on_error: if get(settings, "skip")? { OnError::Skip } else { OnError::Raise },
+        include_control: get(settings, "include_control")?,
+        batch_size: get(settings, "batch_size")?,
+        batch_bytes: get(settings, "batch_bytes")?,
+        threads: get(settings, "threads")?,
+        timestamp_unit: match get::<String>(settings, "timestamp_unit")?.as_str() {
+            "s" => TimeUnit::Second,
+            "us" => TimeUnit::Microsecond,
+            "ns" => TimeUnit::Nanosecond,
+            _ => TimeUnit::Millisecond,
+        },
+        verify_crc: get(settings, "verify_crc")?,
+        max_output_size: get(settings, "max_output_size")?,
+    })
+}
+
+#[pymethods]
+impl ScanReader {
+    #[new]
+    fn new(
+        sources: Vec<Bound<'_, PyAny>>,
+        settings: &Bound<'_, PyDict>,
+        total_bytes: u64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let tuples = sources.iter().map(|source| source.extract()).collect::<PyResult<Vec<_>>>()?;
+        let scan = Scan::new(partitions(tuples)?, options(settings)?, total_bytes);
+        let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
+        let stream = Stream {
+            scan,
+            report: Arc::clone(&report),
+            failure: Arc::clone(&failure),
+            progress,
+            total_bytes,
+            warned: 0,
+        };
+        Ok(Self { schema, report, stream: Mutex::new(Some(stream)), failure })
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.schema.as_ref())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let stream = lock(&self.stream).take().ok_or_else(used_up)?;
+        let field = Field::new_struct("", self.schema.fields().clone(), false);
+        debug_assert!(matches!(field.data_type(), DataType::Struct(_)));
+        to_stream_pycapsule(py, Box::new(ArrayIterator::new(stream, Arc::new(field))), requested_schema)
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// The next batch as a `pyarrow.RecordBatch`; failures are raised as they are.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // The stream is taken out while it runs: a second thread is told so rather than made to wait.
+        let mut stream = lock(&self.stream).take().ok_or_else(used_up)?;
+        let pulled = stream.pull(py);
+        *lock(&self.stream) = Some(stream);
+        match pulled {
+            Ok(batch) => batch.map(|batch| PyRecordBatch::new(batch).into_pyarrow(py)).transpose(),
+            Err(error) => {
+                *lock(&self.failure) = Some(error.value(py).clone().into_any().unbind());
+                Err(error)
+            }
+        }
+    }
+
+    /// Stops the scan and frees what it holds.
+    fn close(&self, py: Python<'_>) {
+        let stream = lock(&self.stream).take();
+        py.detach(|| drop(stream));
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) {
+        self.close(py);
+    }
+
+    /// Whether the scan was handed over or closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        lock(&self.stream).is_none()
+    }
+
+    /// The exception that ended the scan, or `None`.
+    #[getter]
+    fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        lock(&self.failure).as_ref().map(|error| error.clone_ref(py))
+    }
+
+    /// A `kafkacomp.ScanReport` of what was done so far.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let report = lock(&self.report).clone();
+        let counts = PyDict::new(py);
+        counts.set_item("batches", report.batches)?;
+        counts.set_item("records", report.records)?;
+        counts.set_item("bytes_in", report.bytes_in)?;
+        counts.set_item("bytes_out", report.bytes_out)?;
+        let skipped = report.skipped.iter().map(|s| (&*s.segment, s.position, s.length, &*s.reason));
+        counts.set_item("skipped", skipped.collect::<Vec<_>>())?;
+        counts.set_item("warnings", report.warnings)?;
+        py.import("kafkacomp._report")?.getattr("ScanReport")?.call_method1("_of", (counts,))
+    }
+}

@@ -1,0 +1,304 @@
+"""Compares one oracle case with Kafka's answer; knows the intended differences by name.
+
+Java's exceptions are mapped to the package's by these rules (design: errors):
+
+- a codec's failure inside a record set, whatever Java class it has: CorruptRecordError with the
+  DecompressionError as cause,
+- CorruptRecordException: CorruptRecordError, code 2,
+- InvalidRecordException: InvalidRecordError, code 87,
+- everything else, which Kafka answers with -1: UnknownServerError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import kafkacomp as kc
+from kafkacomp import record
+
+from .expect import OracleCase, same_bytes
+from .lz4_reference import decode_leading_frames
+from .reading import headers_of, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOG_OVERHEAD = 12
+RECORD_BATCH_OVERHEAD = 61
+RECORD_OVERHEAD_V1 = 22
+LZ4 = 3
+
+# Where kafkacomp means to differ from Java's reader. Each rule names what Java does and why it is not followed.
+RULES = {
+    "zero tail": "Java throws at a size of 0; zeros up to the end are a preallocated file's tail here",
+    "length near 2^31": "Java's int overflows in size + 12 and throws; a batch that long is a cut tail here",
+    "batch below its format's overhead": "Java finds out when a field is read; here it is an error at once",
+    "linked lz4 blocks": "Java refuses linked blocks; they are read here",
+    "further lz4 frame": "Java stops at the first EndMark; a further frame is read here",
+    "skippable lz4 frame": "Java takes a skippable frame for a bad magic; it is skipped here",
+}
+
+CODEC_CLASSES = ("KafkaException", "IOException", "SnappyError", "UncheckedIOException", "ZipException")
+
+
+def kind_of(error: dict[str, Any]) -> type[kc.KafkaCompError]:
+    """The class that stands for a Java exception."""
+    name = error["c"].rpartition(".")[2]
+    if name in CODEC_CLASSES or name == "CorruptRecordException":
+        return kc.CorruptRecordError
+    if name == "InvalidRecordException":
+        return kc.InvalidRecordError
+    return kc.UnknownServerError
+
+
+def is_codec(error: dict[str, Any]) -> bool:
+    """Whether a codec failed."""
+    return error["c"].rpartition(".")[2] in CODEC_CLASSES
+
+
+@dataclass
+class Verdict:
+    """What a comparison found."""
+
+    differences: list[str] = field(default_factory=list)
+    rules: Counter[str] = field(default_factory=Counter)
+
+    def check(self, what: str, found: object, expected: object) -> None:
+        """Notes a difference."""
+        if found != expected:
+            self.differences.append(f"{what}: found {str(found)[:300]}, Kafka has {str(expected)[:300]}")
+
+    def check_error(self, what: str, found: BaseException | None, expected: dict[str, Any] | None) -> None:
+        """Notes an error of another kind, or one too many or too few."""
+        if expected is None or found is None:
+            self.check(what, None if found is None else repr(found), expected)
+            return
+        kind = kind_of(expected)
+        self.check(f"{what} ({expected['c']}: {expected['m']})", type(found).__name__, kind.__name__)
+        if isinstance(found, kc.KafkaCompError):
+            codes = {kc.CorruptRecordError: 2, kc.InvalidRecordError: 87, kc.UnknownServerError: -1}
+            self.check(f"{what}: error code", found.error_code, codes[kind])
+        if is_codec(expected):
+            self.check(f"{what}: its cause", isinstance(found.__cause__, kc.DecompressionError), expected=True)
+
+
+@dataclass
+class Reading:
+    """The batches that came, and what ended the iteration."""
+
+    batches: list[record.RecordBatch]
+    error: kc.KafkaCompError | None
+
+
+def read(data: bytes) -> Reading:
+    """Reads the batches of a case."""
+    reading = Reading([], None)
+    iterator: Iterator[record.RecordBatch] = iter(record.read_batches(data))
+    while True:
+        try:
+            reading.batches.append(next(iterator))
+        except StopIteration:
+            return reading
+        except kc.KafkaCompError as error:
+            reading.error = error
+            return reading
+
+
+def intended_batches(case: OracleCase, verdict: Verdict) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Kafka's batches and its error, after the rules that concern the framing."""
+    batches, error = case.outcome["batches"], case.outcome["err"]
+    rest = case.data[case.outcome["end"] :]
+    if error is not None and rest.count(0) == len(rest):
+        verdict.rules["zero tail"] += 1
+        error = None
+    elif error is not None and error["m"].startswith("newLimit < 0"):
+        assert int.from_bytes(rest[8:12], "big") > 2**31 - 1 - LOG_OVERHEAD
+        verdict.rules["length near 2^31"] += 1
+        error = None
+    for index, batch in enumerate(batches):
+        size = batch["size"] - (LOG_OVERHEAD if batch["magic"] < 2 else 0)
+        least = {1: RECORD_OVERHEAD_V1, 2: RECORD_BATCH_OVERHEAD}.get(batch["magic"], 0)
+        if size < least:
+            verdict.rules["batch below its format's overhead"] += 1
+            return batches[:index], {"c": "CorruptRecordException", "m": "too small", "code": 2, "at": batch["pos"]}
+    return batches, error
+
+
+def compare(case: OracleCase) -> Verdict:
+    """Compares what kafkacomp reads from a case's bytes with Kafka's answer."""
+    verdict = Verdict()
+    batches, error = intended_batches(case, verdict)
+    reading = read(case.data)
+    verdict.check("batches", [b.position for b in reading.batches], [b["pos"] for b in batches])
+    verdict.check_error("iteration", reading.error, error)
+    if error is not None and isinstance(reading.error, kc.CorruptRecordError):
+        verdict.check("position of the error", reading.error.position, error.get("at", case.outcome["end"]))
+    for found, expected in zip(reading.batches, batches, strict=False):
+        compare_batch(case, found, expected, verdict)
+    return verdict
+
+
+SHALLOW = {
+    "size": "size_in_bytes",
+    "magic": "magic",
+    "last_offset": "last_offset",
+    "crc": "crc",
+    "tt": "timestamp_type",
+    "max_ts": "max_timestamp",
+    "base_ts": "base_timestamp",
+    "count": "records_count",
+    "ple": "partition_leader_epoch",
+    "pid": "producer_id",
+    "pepoch": "producer_epoch",
+    "bseq": "base_sequence",
+    "lseq": "last_sequence",
+    "txn": "is_transactional",
+    "ctl": "is_control_batch",
+    "dh": "delete_horizon_ms",
+    "valid": "is_valid",
+}
+
+
+def compare_batch(case: OracleCase, found: record.RecordBatch, expected: dict[str, Any], verdict: Verdict) -> None:
+    """Compares the header, the checksum's verdict and the records of one batch."""
+    where = f"batch at {expected['pos']}"
+    for name, attribute in SHALLOW.items():
+        if name in expected:
+            verdict.check(f"{where}: {attribute}", getattr(found, attribute), expected[name])
+    try:
+        found.ensure_valid()
+    except kc.KafkaCompError as error:
+        verdict.check_error(f"{where}: ensure_valid", error, expected["ev"])
+    else:
+        verdict.check_error(f"{where}: ensure_valid", None, expected["ev"])
+    if isinstance(expected["ct"], dict):
+        with contextlib.suppress(kc.UnknownServerError):
+            verdict.check(f"{where}: compression type", found.compression_type, "an error")
+    else:
+        verdict.check(f"{where}: compression type", int(found.compression_type), expected["ct"])
+    records, failure = deep_records(found)
+    if expected["ct"] == LZ4 and intended_lz4(case, found, expected, records, failure, verdict):
+        return
+    compare_base_offset(found, expected, verdict, where)
+    compare_records(records, expected["recs"], verdict, where)
+    verdict.check_error(f"{where}: records", failure, expected["err"])
+
+
+def compare_base_offset(found: record.RecordBatch, expected: dict[str, Any], verdict: Verdict, where: str) -> None:
+    """A wrapper's base offset stands in its compressed records; where Kafka fails at it, so or null here."""
+    try:
+        base_offset = found.base_offset
+    except kc.KafkaCompError:
+        base_offset = None
+    wanted = expected["base_offset"]
+    verdict.check(f"{where}: base_offset", base_offset, None if isinstance(wanted, dict) else wanted)
+
+
+def deep_records(batch: record.RecordBatch) -> tuple[list[record.Record], kc.KafkaCompError | None]:
+    """The records that come before an error, and the error."""
+    records: list[record.Record] = []
+    try:
+        records.extend(batch)
+    except kc.KafkaCompError as error:
+        # list.extend keeps what came before the iterator failed.
+        return records, error
+    return records, None
+
+
+def compare_records(found: list[record.Record], expected: list[list[Any]], verdict: Verdict, where: str) -> None:
+    """Compares records one by one."""
+    verdict.check(f"{where}: number of records", len(found), len(expected))
+    for index, (item, line) in enumerate(zip(found, expected, strict=False)):
+        offset, timestamp, timestamp_type, key, value, headers, sequence, valid = line
+        at = f"{where}: record {index}"
+        verdict.check(at, (item.offset, item.timestamp, int(item.timestamp_type)), (offset, timestamp, timestamp_type))
+        verdict.check(f"{at}: sequence", item.sequence, sequence)
+        verdict.check(f"{at}: its own CRC right", item.is_valid, valid)
+        if not same_bytes(key, plain(item.key)):
+            verdict.check(f"{at}: key", item.key, key)
+        if not same_bytes(value, plain(item.value)):
+            verdict.check(f"{at}: value", item.value, value)
+        pairs = headers_of(item.headers)
+        same = len(pairs) == len(headers) and all(
+            name == wanted and same_bytes(content, got)
+            for (name, got), (wanted, content) in zip(pairs, headers, strict=True)
+        )
+        if not same:
+            verdict.check(f"{at}: headers", pairs, headers)
+
+
+# ----------------------------------------------------------------------------------- LZ4 that Java does not read
+
+
+def compressed_payload(data: bytes, batch: record.RecordBatch) -> bytes:
+    """What a batch's codec is given: the records of magic 2, a wrapper's value before."""
+    entry = data[batch.position : batch.position + batch.size_in_bytes]
+    if batch.magic == 2:
+        return entry[RECORD_BATCH_OVERHEAD:]
+    at = 18 if batch.magic == 0 else 26
+    key = int.from_bytes(entry[at : at + 4], "big", signed=True)
+    at += 4 + max(key, 0)
+    size = int.from_bytes(entry[at : at + 4], "big", signed=True)
+    return entry[at + 4 : at + 4 + max(size, 0)]
+
+
+def intended_lz4(
+    case: OracleCase,
+    batch: record.RecordBatch,
+    expected: dict[str, Any],
+    records: list[record.Record],
+    error: kc.KafkaCompError | None,
+    verdict: Verdict,
+) -> bool:
+    """Whether a rule for LZ4 frames decides this batch; if so, it is compared with the reference decoder's content."""
+    frames, _ = decode_leading_frames(compressed_payload(case.data, batch), check_header=batch.magic > 0)
+    contents = [frame for frame in frames if not frame.skippable]
+    if contents and frames[0].skippable:
+        rule = "skippable lz4 frame"
+    elif any(frame.linked for frame in contents):
+        rule = "linked lz4 blocks"
+    elif len(contents) > 1:
+        rule = "further lz4 frame"
+    else:
+        return False
+    verdict.rules[rule] += 1
+    where = f"batch at {expected['pos']} ({rule})"
+    content = b"".join(frame.content for frame in contents)
+    if batch.magic == 2:
+        twin, twin_error = deep_records(uncompressed_twin(case.data, batch, content))
+        wanted = [(r.offset, plain(r.value)) for r in twin]
+        verdict.check(f"{where}: error", type(error), type(twin_error))
+    else:
+        wanted = inner_messages(content, batch)
+        verdict.check(f"{where}: error", error, None)
+    verdict.check(where, [(r.offset, plain(r.value)) for r in records], wanted)
+    return True
+
+
+def uncompressed_twin(data: bytes, batch: record.RecordBatch, content: bytes) -> record.RecordBatch:
+    """The batch of magic 2 as it would be without compression."""
+    header = bytearray(data[batch.position : batch.position + RECORD_BATCH_OVERHEAD])
+    header[8:12] = (RECORD_BATCH_OVERHEAD - LOG_OVERHEAD + len(content)).to_bytes(4, "big")
+    header[22] &= ~7
+    (twin,) = record.read_batches(bytes(header) + content)
+    return twin
+
+
+def inner_messages(content: bytes, batch: record.RecordBatch) -> list[tuple[int, bytes | None]]:
+    """Offsets and values of the messages of a wrapper's content, taken apart by hand."""
+    found: list[tuple[int, bytes | None]] = []
+    at = 0
+    while at < len(content):
+        offset, size = struct.unpack_from(">qi", content, at)
+        key_at = at + (18 if content[at + 16] == 0 else 26)
+        (key,) = struct.unpack_from(">i", content, key_at)
+        value_at = key_at + 4 + max(key, 0)
+        (value,) = struct.unpack_from(">i", content, value_at)
+        found.append((offset, None if value < 0 else content[value_at + 4 : value_at + 4 + value]))
+        at += LOG_OVERHEAD + size
+    base = batch.last_offset - found[-1][0] if batch.magic == 1 and batch.last_offset != 0 else 0
+    return [(base + offset, value) for offset, value in found]

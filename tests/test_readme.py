@@ -1,0 +1,39 @@
+"""README.md claims only what a command shows: its Python examples run as they stand, on the files that they name."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def _marks(example: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.java, pytest.mark.spark] if "pyspark" in example else []
+
+
+@pytest.mark.parametrize("example", [pytest.param(text, marks=_marks(text)) for text in EXAMPLES])
+def test_example_runs(example: str) -> None:
+    """An example ends well and prints something."""
+    done = subprocess.run([sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_is_short() -> None:
+    """A README that nobody reads to the end is none."""
+    assert len(README.read_text().splitlines()) < 150
+
+
+def test_links_lead_somewhere() -> None:
+    """Every relative link, and every path of a vector, is in the tree."""
+    text = README.read_text()
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", text) + re.findall(r"tests/vectors/[\w./-]+", text)
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []

@@ -1,0 +1,159 @@
+"""Copies the small slice of the full vector sets that lives in this folder: python take_slice.py PATH_OF_FULL_SETS.
+
+What is taken is written down here and nowhere else; MANIFEST.md says where the full sets come from.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+# One or two of each kind: every codec, every client's framing, compaction, transactions, live and damaged files.
+MODERN = [
+    "aiokafka-lz4",
+    "cluster-metadata",
+    "compact",
+    "compact-txn",
+    "compact-zstd",
+    "consumer-offsets",
+    "damaged-restarts-flipped-attributes",
+    "damaged-restarts-flipped-body",
+    "damaged-restarts-flipped-crc",
+    "damaged-restarts-garbage-tail",
+    "damaged-restarts-mid-batch",
+    "damaged-restarts-zero-tail",
+    "java-not-idempotent",
+    "kafka-python-lz4",
+    "kafkajs-snappy",
+    "librdkafka-lz4",
+    "logappendtime-recompressed",
+    "one-byte-values",
+    "prealloc-zstd-live",
+    "restarts",
+    "sarama-lz4",
+    "share-group-state",
+    "single-record-batches",
+    "special-times",
+    "topic-gzip-from-lz4",
+    "txn-open",
+]
+
+LEGACY_PICKED = [
+    "upgrade/4-after-1.1.1/up-lz4.log",
+    "upgrade/4-after-1.1.1/up-none.log",
+    "class/0.8.2.2/lz4-text-63k-bd4.lz4",
+    "class/0.8.2.2/lz4-text-63k-flushed.lz4",
+    "class/0.8.2.2/lz4-text-64k+1-noflush.lz4",
+    "class/0.10.0.1/lz4-text-64k+1-bd4-brokenhc.lz4",
+    "class/0.10.0.1/lz4-text-64k+1-bd4-righthc.lz4",
+    "class/0.10.0.1/lz4-text-63k-bd4-bsum-righthc.lz4",
+    "class/0.10.0.1/lz4-text-64k+1-bd7-righthc.lz4",
+    "class/0.10.0.1/lz4-text-0-bd4-righthc.lz4",
+    "class/0.10.0.1/lz4-text-1-bd4-bsum-righthc.lz4",
+]
+LEGACY_LIMIT = 14_500
+FETCH_LIMIT = 5_000
+
+ORACLE_LIMITS = {"gen": (4_000, 420_000), "lz4": (9_000, 200_000)}
+
+
+def copy(source: Path, name: str) -> None:
+    """Copies one file to a place below this folder."""
+    target = HERE / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def take_modern(full: Path) -> None:
+    """Whole cases, and the lines of cases.json about them."""
+    cases = json.loads((full / "cases.json").read_text(encoding="utf-8"))
+    for name in MODERN:
+        for path in sorted((full / name).rglob("*")):
+            if path.is_file():
+                copy(path, f"modern/{path.relative_to(full).as_posix()}")
+    kept = [case for case in cases if case["name"] in MODERN]
+    (HERE / "modern" / "cases.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def pick_legacy(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The smallest file of each kind, broker, set of magics and codec; of the fetch answers, cut ones too."""
+    best: dict[Any, dict[str, Any]] = {}
+    for line in sorted(lines, key=lambda line: (line["size"], line["file"])):
+        if "messages" not in line or "same_as" in line or not line["messages"]:
+            continue
+        limit = FETCH_LIMIT if line["kind"].startswith("fetch") else LEGACY_LIMIT
+        if line["size"] > limit and line["file"] not in LEGACY_PICKED:
+            continue
+        key = (line["kind"], line["broker"] if "broker" in line else line["client"], *line["magics"], *line["codecs"])
+        if line["kind"].startswith("fetch"):
+            key = (line["kind"], line["broker"], line["truncated_bytes"] > 0, *line["magics"])
+        elif line.get("compacted"):
+            key += ("compacted",)
+        elif line["kind"] == "producer wire":
+            key = (line["kind"], line["broker"])
+        elif line["kind"] == "class records":
+            key = (line["kind"], *line["magics"], *line["codecs"])
+        best.setdefault(line["file"] if line["file"] in LEGACY_PICKED else key, line)
+    return list(best.values())
+
+
+def take_legacy(full: Path) -> None:
+    """Some files with their expectations, and the lines of files.jsonl and lz4.jsonl about them."""
+    lines = [json.loads(line) for line in (full / "files.jsonl").read_text(encoding="utf-8").splitlines()]
+    picked = {line["file"]: line for line in pick_legacy(lines)}
+    frames = [json.loads(line) for line in (full / "class" / "lz4.jsonl").read_text(encoding="utf-8").splitlines()]
+    frames = [frame for frame in frames if frame["file"] in LEGACY_PICKED]
+    for name in [*picked, *(frame["file"] for frame in frames)]:
+        copy(full / name, f"legacy/{name}")
+        stem = name.rpartition(".")[0]
+        for extra in ("batches.jsonl", "expected.jsonl.gz"):
+            if (full / f"{stem}.{extra}").is_file():
+                copy(full / f"{stem}.{extra}", f"legacy/{stem}.{extra}")
+    for name, kept in (("files.jsonl", picked.values()), ("class/lz4.jsonl", frames)):
+        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in kept)
+        (HERE / "legacy" / name).write_text(text, encoding="utf-8")
+
+
+def take_oracle(full: Path) -> None:
+    """The first small cases of a folder, renumbered in place and size, with their own numbers kept."""
+    for kind, (limit, budget) in ORACLE_LIMITS.items():
+        data = (full / kind / "cases.bin").read_bytes()
+        taken, lines = bytearray(), []
+        with gzip.open(full / kind / "expected.jsonl.gz", "rt", encoding="utf-8") as cases:
+            for text in cases:
+                case = json.loads(text)
+                if case["len"] <= limit and len(taken) + case["len"] <= budget:
+                    piece = data[case["at"] : case["at"] + case["len"]]
+                    lines.append(json.dumps({**case, "at": len(taken)}, separators=(",", ":")) + "\n")
+                    taken += piece
+        folder = HERE / "oracle" / kind
+        folder.mkdir(parents=True)
+        (folder / "cases.bin").write_bytes(taken)
+        packed = gzip.compress("".join(lines).encode(), mtime=0)
+        (folder / "expected.jsonl.gz").write_bytes(packed)
+
+
+def main() -> None:
+    """Replaces the three folders and their checksums."""
+    full = Path(sys.argv[1])
+    for name, take in (("modern", take_modern), ("legacy", take_legacy), ("oracle", take_oracle)):
+        shutil.rmtree(HERE / name, ignore_errors=True)
+        take(full / name)
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE).as_posix()}\n"
+        for name in ("legacy", "modern", "oracle")
+        for path in sorted((HERE / name).rglob("*"))
+        if path.is_file()
+    ]
+    (HERE / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
