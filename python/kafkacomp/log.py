@@ -328,7 +328,7 @@ def verify_segment(
         counts = _kafkacomp.verify_segment(source, None, nothing, max_output_size, True, progress)  # noqa: FBT003
     else:
         path = Path(source)
-        indexes = tuple(_beside(path, suffix) for suffix in (".index", ".timeindex", ".txnindex"))
+        indexes = _beside(path, ".index"), _beside(path, ".timeindex"), _beside(path, ".txnindex")
         named = _BASE_OFFSET.match(path.name)
         base_offset = int(named[1]) if named and path.suffix == ".log" else None
         may_be_cut = path.suffix not in _WHOLE
