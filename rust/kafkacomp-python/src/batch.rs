@@ -20,6 +20,8 @@ thread_local! {
 #[pyclass(module = "kafkacomp.record")]
 pub struct BatchReader {
     data: Arc<PyBackedBytes>,
+    /// The byte of the file at which `data` begins.
+    origin: u64,
     position: usize,
     max_output_size: usize,
     finished: bool,
@@ -30,9 +32,10 @@ pub struct BatchReader {
 #[pymethods]
 impl BatchReader {
     #[new]
-    fn new(data: &Bound<'_, PyAny>, max_output_size: usize) -> PyResult<Self> {
+    #[pyo3(signature = (data, max_output_size, origin=0))]
+    fn new(data: &Bound<'_, PyAny>, max_output_size: usize, origin: u64) -> PyResult<Self> {
         let data = Arc::new(crate::input::bytes_like(data)?);
-        Ok(Self { data, position: 0, max_output_size, finished: false, tail: None })
+        Ok(Self { data, origin, position: 0, max_output_size, finished: false, tail: None })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -44,7 +47,7 @@ impl BatchReader {
             return Ok(None);
         }
         let rest = self.data.get(self.position..).unwrap_or_default();
-        let mut batches = Batches::new(rest, self.position as u64);
+        let mut batches = Batches::new(rest, self.origin.saturating_add(self.position as u64));
         let Some(framed) = batches.next() else {
             self.finished = true;
             self.tail = batches.tail();
@@ -57,13 +60,13 @@ impl BatchReader {
         let start = self.position;
         self.position = start.saturating_add(batch.size_in_bytes());
         let data = Arc::clone(&self.data);
-        Ok(Some(Batch { data, start, end: self.position, max_output_size: self.max_output_size }))
+        Ok(Some(Batch { data, origin: self.origin, start, end: self.position, max_output_size: self.max_output_size }))
     }
 
     /// Where the next batch begins; at the end, the byte where reading stopped.
     #[getter]
-    fn position(&self) -> usize {
-        self.position
+    fn position(&self) -> u64 {
+        self.origin.saturating_add(self.position as u64)
     }
 
     /// Bytes behind the last whole batch that are the beginning of another one; 0 before the end.
@@ -89,6 +92,7 @@ impl BatchReader {
 #[pyclass(module = "kafkacomp.record", name = "RecordBatch", frozen)]
 pub struct Batch {
     data: Arc<PyBackedBytes>,
+    origin: u64,
     start: usize,
     end: usize,
     max_output_size: usize,
@@ -97,7 +101,7 @@ pub struct Batch {
 impl Batch {
     fn view(&self, py: Python<'_>) -> PyResult<RecordBatch<'_>> {
         let data = self.data.get(self.start..self.end).unwrap_or_default();
-        RecordBatch::new(data, self.start as u64).map_err(|error| to_py(py, &error, None))
+        RecordBatch::new(data, self.origin.saturating_add(self.start as u64)).map_err(|error| to_py(py, &error, None))
     }
 
     fn read(&self, py: Python<'_>) -> PyResult<Records> {
@@ -149,8 +153,8 @@ impl Batch {
     }
 
     #[getter]
-    fn position(&self) -> usize {
-        self.start
+    fn position(&self) -> u64 {
+        self.origin.saturating_add(self.start as u64)
     }
 
     #[getter]
@@ -272,7 +276,7 @@ impl Batch {
         Ok(format!(
             "RecordBatch(magic={}, position={}, size_in_bytes={}, last_offset={}, compression_id={})",
             batch.magic(),
-            self.start,
+            batch.position(),
             batch.size_in_bytes(),
             batch.last_offset(),
             batch.attributes().compression_id()

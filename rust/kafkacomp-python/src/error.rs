@@ -1,7 +1,10 @@
 //! One mapping from the core's errors to the package's exceptions.
 
+use std::sync::Arc;
+
 use kafkacomp_arrow::ScanError;
 use kafkacomp_core::compress::CodecError;
+use kafkacomp_core::log::ChunkError;
 use kafkacomp_core::{Error, ErrorKind};
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -53,6 +56,18 @@ pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
 /// The exception for compressed data outside a record set.
 pub fn codec_to_py(py: Python<'_>, error: CodecError) -> PyErr {
     to_py(py, &Error::Codec(error), None)
+}
+
+/// The exception for a segment that could not be read.
+pub fn chunk_to_py(py: Python<'_>, segment: &str, error: ChunkError) -> PyErr {
+    let segment = Arc::from(segment);
+    scan_to_py(
+        py,
+        match error {
+            ChunkError::Io(error) => ScanError::Io { segment, error },
+            ChunkError::Shrunk { length, expected } => ScanError::Shrunk { segment, length, expected },
+        },
+    )
 }
 
 /// The exception for a failed scan. An exception of the caller's own file object comes back as it was.

@@ -10,6 +10,7 @@ mod input;
 mod record;
 mod scan;
 mod segment;
+mod sidecar;
 
 use pyo3::prelude::*;
 
@@ -28,5 +29,14 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
     m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;
     m.add_function(wrap_pyfunction!(codec::lz4_frame_info, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::read_offset_index, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::read_time_index, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::read_transaction_index, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::read_producer_snapshot, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::read_leader_epoch_checkpoint, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::read_offset_checkpoint, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::read_partition_metadata, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::parse_control_record, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

@@ -24,6 +24,7 @@ mod text;
 pub mod time_index;
 pub mod transaction_index;
 pub mod transactions;
+pub mod verify;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
 pub use chunk::{ChunkEnd, ChunkError, ChunkReader};
@@ -35,6 +36,7 @@ pub use source::{InMemory, ReadAt};
 pub use time_index::{TimeIndex, TimestampOffset};
 pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use transactions::{AbortedRange, TransactionCollector, TransactionFilter};
+pub use verify::{Finding, FindingFile, SegmentReport, SideFiles, VerifyOptions, verify_segment};
 
 /// How many leading bytes of an index are entries: a live or preallocated index is as large as it may
 /// become, with zero bytes behind the entries. A zero entry stays where the file has no other: a closed

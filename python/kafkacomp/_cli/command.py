@@ -1,0 +1,256 @@
+"""The command line itself: options, progress, exit status."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+import kafkacomp
+from kafkacomp import arrow
+from kafkacomp._cli import export as exporting
+from kafkacomp._cli.dump import dump as dump_files
+from kafkacomp._cli.files import BATCHES, find
+from kafkacomp._cli.render import FORMATS, renderer
+from kafkacomp._cli.verify import Report
+from kafkacomp._cli.verify import verify as verify_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FINE, CORRUPT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+_MAX_OUTPUT_SIZE = click.option(
+    "--max-output-size",
+    type=click.IntRange(1, kafkacomp.DEFAULT_MAX_OUTPUT_SIZE),
+    default=kafkacomp.DEFAULT_MAX_OUTPUT_SIZE,
+    show_default=True,
+    help="The most bytes that one batch's records may decompress to.",
+)
+_PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+
+
+def run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
+    """Run the command; the exit status."""
+    logging.getLogger("kafkacomp").addHandler(_ToStandardError())
+    logging.getLogger("kafkacomp").propagate = False
+    try:
+        status = cli.main(arguments, prog_name="kafkacomp", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USE
+    except BrokenPipeError:
+        # Whoever read the output has enough. Python would complain once more while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except kafkacomp.KafkaCompError as error:
+        complain(str(error))
+        return CORRUPT
+    except ImportError as error:
+        complain(f"{error}: pip install 'kafkacomp[cli,arrow]'")
+        return WRONG_USE
+    except OSError as error:
+        complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
+        return WRONG_USE
+    except (ValueError, TypeError) as error:
+        complain(str(error))
+        return WRONG_USE
+    return status if isinstance(status, int) else FINE
+
+
+def complain(message: str) -> None:
+    """Say something on standard error."""
+    click.echo(f"kafkacomp: {message}", err=True)
+
+
+class _ToStandardError(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(f"warning: {record.getMessage()}")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(kafkacomp.__version__, prog_name="kafkacomp")
+def cli() -> None:
+    """Kafka's log segments and what lies beside them, without a broker.
+
+    Exit status: 0 fine, 1 corrupt data were found, 2 wrong use.
+    """
+
+
+@cli.command()
+@_PATHS
+@click.option("--deep", is_flag=True, help="Records too; control records are decoded.")
+@click.option("--payload/--no-payload", default=True, show_default=True, help="Keys, values and headers of records.")
+@click.option(
+    "--format", "form", type=click.Choice(tuple(FORMATS)), default="table", show_default=True,
+    help="kafka has the lines of kafka-dump-log --deep-iteration.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+@_MAX_OUTPUT_SIZE
+def dump(  # noqa: PLR0917 - click hands everything over by name
+    paths: tuple[Path, ...], deep: bool, payload: bool, form: str, as_json: bool, max_output_size: int
+) -> int:
+    """Show what is in segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
+
+    PATHS are files or folders. A file with a name that Kafka does not give is read as a record set.
+    """
+    out = renderer("jsonl" if as_json else form)
+    sound = dump_files(find(paths), out, complain, deep=deep, payload=payload, max_output_size=max_output_size)
+    return FINE if sound else CORRUPT
+
+
+@cli.command()
+@_PATHS
+@click.option("--threads", type=click.IntRange(1, 1024), help="Segments checked at a time; default: one per core.")
+@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@_MAX_OUTPUT_SIZE
+def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, max_output_size: int) -> int:
+    """Check every checksum and decode every record of files or folders; hold indexes against their segments.
+
+    What is damaged is an error and makes the exit status 1. What Kafka reads but others may stumble over is a warning.
+    """
+    files = find(paths)
+    total = sum(file.path.stat().st_size for file in files if file.kind in BATCHES)
+    with _progress("verify", total) as advance:
+        report = verify_files(
+            files, max_output_size=max_output_size, threads=threads or os.cpu_count() or 1, progress=advance
+        )
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
+    else:
+        _show(report)
+    return FINE if report.sound else CORRUPT
+
+
+def _show(report: Report) -> None:
+    for label, findings in (("error", report.errors), ("warning", report.warnings)):
+        for file, _, message in findings:
+            click.echo(f"{label}: {file}: {message}")
+    if report.more:
+        click.echo(f"{report.more} more findings are not shown")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("topic", overflow="fold")
+    table.add_column("codec")
+    for name in ("batches", "records", "stored", "records' bytes", "ratio"):
+        table.add_column(name, justify="right")
+    for (topic, codec), (batches, records, stored, plain) in sorted(report.counts.items()):
+        ratio = f"{plain / stored:.2f}" if stored else ""
+        table.add_row(topic, codec, *(f"{number:,}" for number in (batches, records, stored, plain)), ratio)
+    if report.counts:
+        Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else 160).print(table)
+    bad = f", {report.bad_batches} bad batches, {report.unreadable_bytes:,} bytes unreadable" if report.errors else ""
+    click.echo(
+        f"{report.segments} segments, {report.side_files} other files: "
+        f"{len(report.errors)} errors, {len(report.warnings)} warnings{bad}"
+    )
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], object]]:
+    """A bar on standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda step: bar.advance(task, step)
+
+
+def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int | dt.datetime | None:
+    """Milliseconds, or a date and time with its zone."""
+    if value is None:
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        time = dt.datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither milliseconds nor ISO 8601", param=option) from None
+    if time.tzinfo is None:
+        raise click.BadParameter(f"{value!r} has no time zone: add Z or +01:00", param=option)
+    return time
+
+
+@cli.command()
+@click.argument("sources", nargs=-1, required=True)
+@click.option("-o", "--to", "target", required=True, type=click.Path(path_type=Path), help="The file to write.")
+@click.option(
+    "--type", "kind", type=click.Choice(exporting.TYPES), help="What to write; default: by the file's suffix."
+)
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")), default="zstd",
+              show_default=True, help="Of Parquet; of Arrow lz4 or zstd.")  # fmt: skip
+@click.option("--bytes", "encoding", type=click.Choice(exporting.BYTES), default="utf8", show_default=True,
+              help="How CSV and JSON lines have keys and values.")  # fmt: skip
+@click.option("--columns", help=f"Names with commas between. There are {', '.join(arrow.COLUMNS)}.")
+@click.option("--topic", help="The topic of segments whose folder does not name one.")
+@click.option("--partition", type=int, help="The partition of segments whose folder does not name one.")
+@click.option("--start-offset", type=int, help="The first offset, inclusive.")
+@click.option("--end-offset", type=int, help="The end, exclusive.")
+@click.option("--start-timestamp", callback=_bound, help="Inclusive; milliseconds, or ISO 8601 with a time zone.")
+@click.option("--end-timestamp", callback=_bound, help="Exclusive.")
+@click.option("--isolation-level", type=click.Choice(("read_uncommitted", "read_committed")),
+              default="read_uncommitted", show_default=True)  # fmt: skip
+@click.option("--on-error", type=click.Choice(("raise", "skip")), default="raise", show_default=True,
+              help="raise writes nothing; skip goes on at the next sound batch.")  # fmt: skip
+@click.option("--include-control", is_flag=True, help="Control records too.")
+@click.option("--batch-size", type=click.IntRange(1), default=65536, show_default=True, help="The most rows at a time.")
+@click.option("--batch-bytes", type=click.IntRange(1), default=8 << 20, show_default=True)
+@click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
+@click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns")), default="ms", show_default=True)
+@click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
+@click.option("--format", "form", type=click.Choice(("auto", "0.8+")), default="auto", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@_MAX_OUTPUT_SIZE
+def export(  # noqa: PLR0917 - click hands everything over by name
+    sources: tuple[str, ...], target: Path, kind: str | None, force: bool, compression: str, encoding: str,
+    columns: str | None, as_json: bool, form: str, **options: Any,  # noqa: ANN401 - handed on to scan
+) -> int:  # fmt: skip
+    """Write the records of segments, folders or URLs to a Parquet, Arrow, CSV or JSON lines file.
+
+    The file appears whole or not at all. In CSV and JSON lines timestamps are numbers in --timestamp-unit.
+    """
+    kind = kind or exporting.SUFFIXES.get(target.suffix)
+    if kind is None:
+        raise click.UsageError(f"{target}: the suffix is none of {', '.join(exporting.SUFFIXES)}; give --type")
+    if kind == "arrow" and compression not in {"none", "lz4", "zstd"}:
+        raise click.UsageError("Arrow files are compressed with lz4 or zstd, or not at all")
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    read = [str(file.path) for file in find([Path(s) for s in sources if Path(s).exists()])]
+    exporting.check_target(target, read, force=force)
+    with _progress("export", sum(Path(path).stat().st_size for path in read)) as advance:
+        done = 0
+
+        def step(now: int, _: int) -> None:
+            nonlocal done
+            advance(now - done)
+            done = now
+
+        reader = kafkacomp.scan(list(sources), columns=names, format=form, progress=step, **options)  # type: ignore[arg-type]
+        report = exporting.export(reader, target, kind, compression=compression, encoding=encoding, force=force)
+    for skipped in report.skipped:
+        complain(f"skipped: {skipped.file}: {skipped.length} bytes at byte {skipped.position}: {skipped.reason}")
+    if as_json:
+        skips = [
+            {"file": s.file, "position": s.position, "length": s.length, "reason": s.reason} for s in report.skipped
+        ]
+        click.echo(json.dumps({"records": report.records, "batches": report.batches, "skipped": skips}))
+    else:
+        click.echo(f"{target}: {report.records:,} records")
+    return CORRUPT if report.skipped else FINE

@@ -1,0 +1,85 @@
+"""``kafkacomp dump``: what is in a file of a broker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkacomp._cli.batches import Damage, batch_row, batches, record_row
+from kafkacomp._cli.files import BATCHES
+from kafkacomp._cli.side_files import entries
+from kafkacomp.exceptions import KafkaCompError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kafkacomp._cli.files import SourceFile
+    from kafkacomp._cli.render import Renderer
+    from kafkacomp.record import RecordBatch
+
+__all__ = ["dump"]
+
+
+def dump(
+    files: Sequence[SourceFile],
+    out: Renderer,
+    complain: Callable[[str], None],
+    *,
+    deep: bool,
+    payload: bool,
+    max_output_size: int,
+) -> bool:
+    """Write the rows of all files; damage is told by ``complain`` and the rest still written. Whether all was sound."""
+    sound = True
+    for file in files:
+        out.file(str(file.path), file.kind)
+        try:
+            if file.kind in BATCHES:
+                sound &= _dump_batches(file, out, complain, deep=deep, payload=payload, max_output_size=max_output_size)
+            else:
+                for entry in entries(file):
+                    out.row(file.kind, entry)
+        except KafkaCompError as error:
+            complain(_named(file, str(error)))
+            sound = False
+    return sound
+
+
+def _dump_batches(
+    file: SourceFile,
+    out: Renderer,
+    complain: Callable[[str], None],
+    *,
+    deep: bool,
+    payload: bool,
+    max_output_size: int,
+) -> bool:
+    sound = True
+    for batch in batches(file.path, max_output_size, may_be_cut=file.kind == "record set"):
+        if isinstance(batch, Damage):
+            complain(_named(file, batch.message))
+            return False
+        row = batch_row(batch)
+        out.row("batch", row)
+        if not row["isvalid"]:
+            complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
+            sound = False
+        if deep:
+            sound &= _dump_records(file, batch, out, complain, payload=payload)
+    return sound
+
+
+def _dump_records(
+    file: SourceFile, batch: RecordBatch, out: Renderer, complain: Callable[[str], None], *, payload: bool
+) -> bool:
+    try:
+        for record in batch:
+            out.row("record", record_row(record, batch, payload=payload))
+    except KafkaCompError as error:
+        complain(_named(file, f"batch at byte {batch.position}: {error}"))
+        return False
+    return True
+
+
+def _named(file: SourceFile, message: str) -> str:
+    path = str(file.path)
+    return message if message.startswith(path) else f"{path}: {message}"

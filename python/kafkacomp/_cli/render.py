@@ -1,0 +1,211 @@
+"""Rows on standard output: tables for people, kafka-dump-log's lines, JSON lines and CSV for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TextIO
+
+__all__ = ["FORMATS", "Renderer", "csv_cell", "renderer"]
+
+#: A table's cell shows no more characters of a key, a value or a list.
+CELL = 60
+
+_CONTROL_LABELS = {
+    "LEADER_CHANGE": "LeaderChange:",
+    "SNAPSHOT_HEADER": "SnapshotHeader",
+    "SNAPSHOT_FOOTER": "SnapshotFooter",
+    "KRAFT_VERSION": "KRaftVersion",
+    "KRAFT_VOTERS": "KRaftVoters",
+}
+
+
+class Renderer(Protocol):
+    """Writes rows of any kind."""
+
+    def file(self, name: str, kind: str) -> None:
+        """Begin a file."""
+
+    def row(self, kind: str, row: dict[str, Any]) -> None:
+        """Write a row: a batch, a record, or an entry of a side file of this kind."""
+
+
+class JsonLines:
+    """One object a line, with ``file`` and ``type``."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._file = ""
+
+    def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - every row has its own type
+        self._file = name
+
+    def row(self, kind: str, row: dict[str, Any]) -> None:
+        self._out.write(json.dumps({"type": kind, "file": self._file} | row, ensure_ascii=False) + "\n")
+
+
+class Csv:
+    """RFC 4180, with ``file``. Where the kind of rows changes a blank line and a new header line follow."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._file = ""
+        self._columns: tuple[str, ...] | None = None
+
+    def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the columns tell
+        self._file = name
+
+    def row(self, kind: str, row: dict[str, Any]) -> None:  # noqa: ARG002 - the columns tell
+        flat = {"file": self._file} | row
+        columns = tuple(flat)
+        if columns != self._columns:
+            self._out.write(("" if self._columns is None else "\r\n") + ",".join(columns) + "\r\n")
+            self._columns = columns
+        self._out.write(",".join(csv_cell(value) for value in flat.values()) + "\r\n")
+
+
+class Table:
+    """Columns for the eye; what does not fit is cut with an ellipsis."""
+
+    WIDTHS = {  # noqa: RUF012 - a constant table
+        "offset": 9, "baseOffset": 10, "lastOffset": 10, "position": 10, "count": 6, "size": 8, "magic": 5,
+        "compresscodec": 13, "timestamp": 14, "crc": 10, "isvalid": 7, "producerId": 10, "producerEpoch": 13,
+        "keySize": 7, "valueSize": 9, "sequence": 8, "timestampType": 13,
+    }  # fmt: skip
+    #: Left out of tables, as they would make lines of 250 characters; other formats have them.
+    HIDDEN = frozenset(
+        {"baseSequence", "lastSequence", "deleteHorizonMs", "isTransactional", "isControl", "timestampType", "headers"}
+    )
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._columns: tuple[str, ...] | None = None
+
+    def file(self, name: str, kind: str) -> None:
+        self._out.write(f"{name} ({kind})\n")
+        self._columns = None
+
+    def row(self, kind: str, row: dict[str, Any]) -> None:
+        shown = {name: value for name, value in row.items() if name not in self.HIDDEN}
+        if kind == "batch":
+            marks = [("isTransactional", "transactional"), ("isControl", "control")]
+            marks = [name for field, name in marks if row.get(field)]  # type: ignore[misc]
+            if row.get("deleteHorizonMs") is not None:
+                marks.append(f"deleteHorizon={row['deleteHorizonMs']}")  # type: ignore[arg-type]
+            shown["marks"] = " ".join(marks)  # type: ignore[arg-type]
+        if kind == "record":
+            self._record(shown)
+            return
+        columns = tuple(shown)
+        if columns != self._columns:
+            self._columns = columns
+            self._line({name: name for name in columns})
+        self._line(shown)
+
+    def _record(self, row: Mapping[str, Any]) -> None:
+        names = {"keyBase64": "key", "payloadBase64": "payload"}
+        cells = [f"{names.get(name, name)}: {_cell(value)}" for name, value in row.items() if value not in ([], None)]
+        self._out.write("  | " + " ".join(cells) + "\n")
+
+    def _line(self, row: Mapping[str, Any]) -> None:
+        cells = [_cell(value).rjust(self.WIDTHS.get(name, max(len(name), 6))) for name, value in row.items()]
+        self._out.write("  " + " ".join(cells).rstrip() + "\n")
+
+
+class KafkaLines:
+    """The lines of ``kafka-dump-log --deep-iteration``, word for word; with payloads those of ``--print-data-log``."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the name tells
+        self._out.write(f"Dumping {name}\n")
+
+    def row(self, kind: str, row: dict[str, Any]) -> None:
+        self._out.write({"batch": _batch_line, "record": _record_line}.get(kind, _entry_line)(row) + "\n")
+
+
+FORMATS: dict[str, Callable[[TextIO], Renderer]] = {"table": Table, "jsonl": JsonLines, "csv": Csv, "kafka": KafkaLines}
+
+
+def renderer(name: str, out: TextIO | None = None) -> Renderer:
+    """The renderer of this name, one of ``FORMATS``."""
+    return FORMATS[name](sys.stdout if out is None else out)
+
+
+def csv_cell(value: object) -> str:
+    """A cell: nothing for null, text in quotes, numbers and truth values bare, lists and objects as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[: CELL + 1])
+    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+
+
+def _kafka(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _batch_line(row: dict[str, Any]) -> str:
+    words = []
+    for name, value in row.items():
+        if name == "timestampType":
+            continue
+        if name == "deleteHorizonMs":
+            words.append(f"{name}: " + ("OptionalLong.empty" if value is None else f"OptionalLong[{value}]"))
+        elif name == "timestamp":
+            words.append(f"{row['timestampType']}: {value}")
+        else:
+            words.append(f"{name}: {_kafka(value)}")
+    return " ".join(words)
+
+
+def _record_line(row: dict[str, Any]) -> str:
+    words = [f"| offset: {row['offset']} {row['timestampType']}: {row['timestamp']}"]
+    words.append(f"keySize: {row['keySize']} valueSize: {row['valueSize']}")
+    if "sequence" in row:
+        words.append(f"sequence: {row['sequence']} headerKeys: [{','.join(row['headerKeys'])}]")
+    else:
+        words.append(f"isvalid: {_kafka(row['isvalid'])}")
+    kind = row.get("controlType")
+    if kind in {"ABORT", "COMMIT"}:
+        words.append(f"endTxnMarker: {kind} coordinatorEpoch: {row['control']['coordinatorEpoch']}")
+    elif kind in _CONTROL_LABELS:
+        words.append(f"{_CONTROL_LABELS[kind]} {json.dumps(row['control'], separators=(',', ':'))}")
+    elif kind is not None:
+        words.append(f"controlType: {kind}")
+    for name in ("key", "payload"):
+        if row.get(name) is not None:
+            words.append(f"{name}: {row[name]}")
+        elif f"{name}Base64" in row:
+            words.append(f"{name}Base64: {row[f'{name}Base64']}")
+    return " ".join(words)
+
+
+def _entry_line(row: dict[str, Any]) -> str:
+    words = []
+    for name, value in row.items():
+        if name == "currentTxnFirstOffset":
+            words.append(f"{name}: " + ("OptionalLong.empty" if value is None else f"OptionalLong[{value}]"))
+        else:
+            words.append(f"{name}: {_kafka(value) if not isinstance(value, list | dict) else json.dumps(value)}")
+    return " ".join(words)

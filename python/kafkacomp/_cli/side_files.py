@@ -1,0 +1,99 @@
+"""Side files as rows: a dict per entry, under Kafka's names."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kafkacomp import log
+from kafkacomp.exceptions import CorruptRecordError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kafkacomp._cli.files import SourceFile
+
+__all__ = ["entries"]
+
+
+def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: PLR0911 - one for each kind
+    """The entries of a side file.
+
+    Raises:
+        CorruptRecordError: the file is damaged.
+        OSError: it cannot be read.
+    """
+    path = file.path
+    match file.kind:
+        case "index":
+            return [entry._asdict() for entry in log.read_offset_index(path, file.base_offset)]
+        case "timeindex":
+            return [entry._asdict() for entry in log.read_time_index(path, file.base_offset)]
+        case "txnindex":
+            return [
+                {
+                    "version": txn.version,
+                    "producerId": txn.producer_id,
+                    "firstOffset": txn.first_offset,
+                    "lastOffset": txn.last_offset,
+                    "lastStableOffset": txn.last_stable_offset,
+                }
+                for txn in log.read_transaction_index(path, file.base_offset)
+            ]
+        case "snapshot":
+            return [_producer(entry) for entry in log.read_producer_snapshot(path)]
+        case "leader-epoch-checkpoint":
+            return [{"epoch": e.epoch, "startOffset": e.start_offset} for e in log.read_leader_epoch_checkpoint(path)]
+        case "offset-checkpoint":
+            return [entry._asdict() for entry in log.read_offset_checkpoint(path)]
+        case "partition.metadata":
+            metadata = log.read_partition_metadata(path)
+            return [{"version": metadata.version, "topicId": metadata.topic_id}]
+        case "quorum-state":
+            return [_json(path)]
+        case "meta.properties":
+            return [_properties(path)]
+        case kind:
+            raise ValueError(f"{path}: {kind} is no side file")
+
+
+def _producer(entry: log.ProducerEntry) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "producerId": entry.producer_id,
+        "producerEpoch": entry.producer_epoch,
+        "coordinatorEpoch": entry.coordinator_epoch,
+        "currentTxnFirstOffset": entry.current_txn_first_offset,
+        "lastTimestamp": entry.timestamp,
+    }
+    if entry.last_offset >= 0:
+        row |= {
+            "firstSequence": entry.first_sequence,
+            "lastSequence": entry.last_sequence,
+            "lastOffset": entry.last_offset,
+            "offsetDelta": entry.offset_delta,
+            "timestamp": entry.timestamp,
+        }
+    return row
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise CorruptRecordError(f"{path}: no JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise CorruptRecordError(f"{path}: no JSON object at byte 0")
+    return content
+
+
+def _properties(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptRecordError(f"{path}: not UTF-8 text at byte {error.start}") from None
+    row = {}
+    for line in text.splitlines():
+        if line.strip() and not line.startswith(("#", "!")):
+            name, _, value = line.partition("=")
+            row[name.strip()] = value.strip()
+    return row

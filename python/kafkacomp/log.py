@@ -1,0 +1,362 @@
+"""The files beside log segments, control records, and the check of a segment.
+
+====================================================== =============================================
+file                                                   function
+====================================================== =============================================
+``.index``                                             :func:`read_offset_index`
+``.timeindex``                                         :func:`read_time_index`
+``.txnindex``                                          :func:`read_transaction_index`
+``.snapshot``                                          :func:`read_producer_snapshot`
+``leader-epoch-checkpoint``                            :func:`read_leader_epoch_checkpoint`
+``recovery-point-offset-checkpoint`` and its like      :func:`read_offset_checkpoint`
+``partition.metadata``                                 :func:`read_partition_metadata`
+a control record's key and value                       :func:`parse_control_record`
+``.log``, with its indexes                             :func:`verify_segment`
+====================================================== =============================================
+
+Each function takes a path or the file's content. Damage is :class:`kafkacomp.CorruptRecordError`, with the file and the
+byte.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkacomp import _kafkacomp
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from typing_extensions import Buffer
+
+    PathOrBytes: TypeAlias = str | os.PathLike[str] | Buffer
+
+__all__ = [
+    "AbortedTxn",
+    "CodecCounts",
+    "ControlRecord",
+    "Finding",
+    "LeaderEpochEntry",
+    "OffsetCheckpointEntry",
+    "OffsetPosition",
+    "PartitionMetadata",
+    "ProducerEntry",
+    "SegmentReport",
+    "TimestampOffset",
+    "parse_control_record",
+    "read_leader_epoch_checkpoint",
+    "read_offset_checkpoint",
+    "read_offset_index",
+    "read_partition_metadata",
+    "read_producer_snapshot",
+    "read_time_index",
+    "read_transaction_index",
+    "verify_segment",
+]
+
+_BASE_OFFSET = re.compile(r"(\d{20})[.-]")
+#: Files that a broker ends with a whole batch; a captured record set may be cut.
+_WHOLE = (".log", ".checkpoint")
+
+
+class OffsetPosition(NamedTuple):
+    """An entry of ``.index``."""
+
+    #: The last offset of a batch.
+    offset: int
+    #: The byte of the segment at which that batch begins.
+    position: int
+
+
+class TimestampOffset(NamedTuple):
+    """An entry of ``.timeindex``."""
+
+    #: The greatest timestamp up to the offset, ms.
+    timestamp: int
+    #: The offset that has it.
+    offset: int
+
+
+class AbortedTxn(NamedTuple):
+    """An entry of ``.txnindex``: an aborted transaction."""
+
+    version: int
+    producer_id: int
+    #: The transaction's first offset.
+    first_offset: int
+    #: The offset of its abort marker.
+    last_offset: int
+    #: The partition's last stable offset after it.
+    last_stable_offset: int
+
+
+@dataclass(frozen=True)
+class ProducerEntry:
+    """What a producer ``.snapshot`` knows of one producer."""
+
+    producer_id: int
+    producer_epoch: int
+    #: -1 where the producer has written nothing since its last transaction ended.
+    last_sequence: int
+    #: -1 likewise.
+    last_offset: int
+    #: The last batch's last offset less its first.
+    offset_delta: int
+    #: The greatest timestamp of the last batch, ms.
+    timestamp: int
+    #: Of the last marker; -1 without.
+    coordinator_epoch: int
+    #: Where the open transaction begins; ``None`` without.
+    current_txn_first_offset: int | None
+    #: The first sequence of the last batch, -1 without.
+    first_sequence: int
+
+
+class LeaderEpochEntry(NamedTuple):
+    """An entry of ``leader-epoch-checkpoint``."""
+
+    epoch: int
+    #: The first offset that was appended in it.
+    start_offset: int
+
+
+class OffsetCheckpointEntry(NamedTuple):
+    """An entry of an offset checkpoint of a log folder."""
+
+    topic: str
+    partition: int
+    #: What the file's name says: recovery point, high watermark, log start, cleaned up to.
+    offset: int
+
+
+class PartitionMetadata(NamedTuple):
+    """The content of ``partition.metadata``."""
+
+    version: int
+    #: As Kafka writes it: URL-safe base64, 22 characters.
+    topic_id: str
+
+
+@dataclass(frozen=True)
+class ControlRecord:
+    """A control record's content."""
+
+    #: ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS or UNKNOWN.
+    type: str
+    #: The id in the key.
+    type_id: int
+    #: The value's fields, under the names of Kafka's schemas; none for UNKNOWN.
+    fields: dict[str, Any]
+
+
+class CodecCounts(NamedTuple):
+    """The sound batches of one compression type."""
+
+    batches: int
+    records: int
+    #: Bytes as stored, with headers.
+    stored_bytes: int
+    #: Bytes that the records decompress to; as stored where they are not compressed.
+    records_bytes: int
+
+
+class Finding(NamedTuple):
+    """Something wrong or odd in a segment or an index beside it."""
+
+    #: log, index, timeindex or txnindex.
+    file: str
+    #: The byte of that file.
+    position: int
+    #: Whether it is damage; odd things that Kafka does not mind are warnings.
+    is_error: bool
+    #: What it is.
+    message: str
+
+
+@dataclass(frozen=True)
+class SegmentReport:
+    """What :func:`verify_segment` found."""
+
+    #: By compression type's name.
+    by_compression_type: dict[str, CodecCounts]
+    #: The segment's length in bytes.
+    length: int
+    #: Damaged batches; a range in which no batch can be found counts as one.
+    bad_batches: int
+    #: Bytes of batches whose checksum is wrong, and bytes in which no batch can be found.
+    unreadable_bytes: int
+    #: Zero bytes behind the last batch: a preallocated file.
+    zero_tail_bytes: int
+    first_offset: int | None
+    last_offset: int | None
+    #: In the order in which they were met; the first 10000.
+    findings: tuple[Finding, ...]
+    #: Findings beyond those.
+    more_findings: int
+    #: Errors among all findings.
+    errors: int
+    #: Warnings among all findings.
+    warnings: int
+
+
+def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> list[OffsetPosition]:
+    """Read an ``.index``; the zero tail of a preallocated one is left out.
+
+    Args:
+        source: The file or its content.
+        base_offset: The segment's base offset; default: from the file's name.
+
+    Raises:
+        CorruptRecordError: entries that are incomplete, negative or out of order.
+        ValueError: no base offset in the name.
+    """
+    data, name = _read(source)
+    return [OffsetPosition(*e) for e in _kafkacomp.read_offset_index(data, _base_offset(source, base_offset), name)]
+
+
+def read_time_index(source: PathOrBytes, base_offset: int | None = None) -> list[TimestampOffset]:
+    """Read a ``.timeindex``; the zero tail of a preallocated one is left out.
+
+    Args:
+        source: The file or its content.
+        base_offset: The segment's base offset; default: from the file's name.
+
+    Raises:
+        CorruptRecordError: entries that are incomplete, negative or out of order.
+        ValueError: no base offset in the name.
+    """
+    data, name = _read(source)
+    return [TimestampOffset(*e) for e in _kafkacomp.read_time_index(data, _base_offset(source, base_offset), name)]
+
+
+def read_transaction_index(source: PathOrBytes, base_offset: int | None = None) -> list[AbortedTxn]:
+    """Read a ``.txnindex``; an incomplete last entry is left out, as Kafka does.
+
+    Args:
+        source: The file or its content.
+        base_offset: The segment's base offset; default: from the file's name.
+
+    Raises:
+        CorruptRecordError: an unknown version, or a transaction that ends before the segment.
+        ValueError: no base offset in the name.
+    """
+    data, name = _read(source)
+    return [AbortedTxn(*e) for e in _kafkacomp.read_transaction_index(data, _base_offset(source, base_offset), name)]
+
+
+def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
+    """Read a producer ``.snapshot``.
+
+    Raises:
+        CorruptRecordError: an unknown version, a wrong checksum, or a wrong length.
+    """
+    data, name = _read(source)
+    entries = []
+    for (producer, epoch, sequence, last, delta, time, coordinator, first), first_sequence in (
+        _kafkacomp.read_producer_snapshot(data, name)
+    ):  # fmt: skip
+        open_since = first if first >= 0 else None
+        entries.append(
+            ProducerEntry(producer, epoch, sequence, last, delta, time, coordinator, open_since, first_sequence)
+        )
+    return entries
+
+
+def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:
+    """Read a partition's ``leader-epoch-checkpoint``.
+
+    Raises:
+        CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
+    """
+    return [LeaderEpochEntry(*entry) for entry in _kafkacomp.read_leader_epoch_checkpoint(*_read(source))]
+
+
+def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
+    """Read an offset checkpoint of a log folder, such as ``recovery-point-offset-checkpoint``.
+
+    Raises:
+        CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
+    """
+    return [OffsetCheckpointEntry(*entry) for entry in _kafkacomp.read_offset_checkpoint(*_read(source))]
+
+
+def read_partition_metadata(source: PathOrBytes) -> PartitionMetadata:
+    """Read ``partition.metadata``.
+
+    Raises:
+        CorruptRecordError: a malformed line, or no topic id.
+    """
+    return PartitionMetadata(*_kafkacomp.read_partition_metadata(*_read(source)))
+
+
+def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord:
+    """Decode the key and value of a record of a control batch.
+
+    Raises:
+        InvalidRecordError: they do not follow their type's schema.
+    """
+    return ControlRecord(*_kafkacomp.parse_control_record(key, value))
+
+
+def verify_segment(
+    source: PathOrBytes,
+    *,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    progress: Callable[[int], object] | None = None,
+) -> SegmentReport:
+    """Check every checksum and every record of a segment, the order of its offsets, and the indexes beside it.
+
+    Damage does not end the check; it goes on at the next sound batch.
+
+    Args:
+        source: A segment (indexes of the same name are checked with it), a snapshot of the metadata log, or a record
+            set, whose end may be cut: a file of any other name, or bytes.
+        max_output_size: The most bytes that one batch's records may decompress to.
+        progress: Called as ``progress(bytes_done)`` now and then.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if not isinstance(source, str | os.PathLike):
+        nothing = (None, None, None)
+        counts = _kafkacomp.verify_segment(source, None, nothing, max_output_size, True, progress)  # noqa: FBT003
+    else:
+        path = Path(source)
+        indexes = _beside(path, ".index"), _beside(path, ".timeindex"), _beside(path, ".txnindex")
+        named = _BASE_OFFSET.match(path.name)
+        base_offset = int(named[1]) if named and path.suffix == ".log" else None
+        may_be_cut = path.suffix not in _WHOLE
+        counts = _kafkacomp.verify_segment(str(path), base_offset, indexes, max_output_size, may_be_cut, progress)
+    codecs = {name: CodecCounts(*each) for name, each in counts.pop("by_compression_type").items()}
+    findings = tuple(Finding(*each) for each in counts.pop("findings"))
+    return SegmentReport(by_compression_type=codecs, findings=findings, **counts)
+
+
+def _beside(segment: Path, suffix: str) -> bytes | None:
+    try:
+        return segment.with_suffix(suffix).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _read(source: PathOrBytes) -> tuple[Buffer, str | None]:
+    if isinstance(source, str | os.PathLike):
+        return Path(source).read_bytes(), os.fspath(source)
+    return source, None
+
+
+def _base_offset(source: PathOrBytes, base_offset: int | None) -> int:
+    if base_offset is not None:
+        return base_offset
+    if isinstance(source, str | os.PathLike):
+        named = _BASE_OFFSET.match(Path(source).name)
+        if named:
+            return int(named[1])
+        raise ValueError(f"{os.fspath(source)}: the name does not begin with a base offset; give base_offset")
+    raise ValueError("base_offset is needed with the content of an index")

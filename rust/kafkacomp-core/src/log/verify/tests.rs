@@ -1,0 +1,129 @@
+use super::*;
+use crate::log::InMemory;
+
+/// A batch of magic 2 with one record, null key and the value `v`.
+fn batch(offset: i64, timestamp: i64) -> Vec<u8> {
+    let record = [14, 0, 0, 0, 1, 2, b'v', 0];
+    let mut body = Vec::new();
+    body.extend_from_slice(&0_i16.to_be_bytes());
+    body.extend_from_slice(&0_i32.to_be_bytes());
+    body.extend_from_slice(&timestamp.to_be_bytes());
+    body.extend_from_slice(&timestamp.to_be_bytes());
+    body.extend_from_slice(&[0xff; 14]);
+    body.extend_from_slice(&1_i32.to_be_bytes());
+    body.extend_from_slice(&record);
+    let mut batch = offset.to_be_bytes().to_vec();
+    batch.extend_from_slice(&(body.len() as i32 + 9).to_be_bytes());
+    batch.extend_from_slice(&0_i32.to_be_bytes());
+    batch.push(2);
+    batch.extend_from_slice(&crate::checksum::crc32c(&body).to_be_bytes());
+    batch.extend_from_slice(&body);
+    batch
+}
+
+fn run(log: &[u8], side_files: SideFiles<'_>) -> SegmentReport {
+    let options = VerifyOptions { base_offset: Some(0), max_output_size: 1 << 20, may_be_cut: false };
+    verify_segment::<ChunkError>(&InMemory(log), side_files, options, &mut |_| Ok(())).unwrap()
+}
+
+fn messages(report: &SegmentReport) -> Vec<(FindingFile, u64, &str)> {
+    report.findings.iter().map(|f| (f.file, f.position, f.message.as_str())).collect()
+}
+
+fn three() -> (Vec<u8>, u64) {
+    let one = batch(0, 100);
+    let size = one.len() as u64;
+    ([one, batch(1, 300), batch(2, 200)].concat(), size)
+}
+
+fn index(entries: &[(i32, u64)]) -> Vec<u8> {
+    entries.iter().flat_map(|(o, p)| [o.to_be_bytes(), (*p as i32).to_be_bytes()].concat()).collect()
+}
+
+fn times(entries: &[(i64, i32)]) -> Vec<u8> {
+    entries.iter().flat_map(|(t, o)| [&t.to_be_bytes()[..], &o.to_be_bytes()].concat()).collect()
+}
+
+#[test]
+fn a_sound_segment() {
+    let (log, size) = three();
+    let (offsets, timestamps) = (index(&[(1, size), (2, 2 * size)]), times(&[(100, 0), (300, 1)]));
+    let side_files =
+        SideFiles { offset_index: Some(&offsets), time_index: Some(&timestamps), transaction_index: Some(&[]) };
+    let report = run(&log, side_files);
+    assert_eq!(messages(&report), []);
+    assert_eq!((report.first_offset, report.last_offset, report.length), (Some(0), Some(2), 3 * size));
+    let counts = report.by_compression_type[0];
+    assert_eq!((counts.batches, counts.records, counts.stored_bytes), (3, 3, 3 * size));
+    let zeros = [log.as_slice(), &[0; 100]].concat();
+    assert_eq!((run(&zeros, side_files).zero_tail_bytes, run(&zeros, side_files).errors), (100, 0));
+}
+
+#[test]
+fn indexes_that_lead_astray() {
+    let (log, size) = three();
+    let with_offsets = |entries: &[(i32, u64)]| {
+        let data = index(entries);
+        run(&log, SideFiles { offset_index: Some(&data), ..SideFiles::default() })
+    };
+    for (entries, byte, message) in [
+        (&[(1, size + 1)][..], 0, "no batch begins at position"),
+        (&[(0, size)], 0, "begins at offset 1"),
+        (&[(1, size), (2, 9 * size)], 8, "no batch begins at position"),
+    ] {
+        let report = with_offsets(entries);
+        let [(FindingFile::OffsetIndex, at, found)] = messages(&report)[..] else { panic!("{report:?}") };
+        assert!(at == byte && found.contains(message), "{found}");
+    }
+    for (entries, byte, message) in [
+        (&[(101, 0)][..], 0, "is 100"),
+        (&[(200, 2)], 0, "a batch before it has timestamp 300"),
+        (&[(100, 0), (300, 7)], 12, "last offset is 2"),
+    ] {
+        let data = times(entries);
+        let report = run(&log, SideFiles { time_index: Some(&data), ..SideFiles::default() });
+        let [(FindingFile::TimeIndex, at, found)] = messages(&report)[..] else { panic!("{report:?}") };
+        assert!(at == byte && found.contains(message), "{found}");
+    }
+    let aborted = [&0_i16.to_be_bytes()[..], &[7_i64, 0, 1, 2].map(i64::to_be_bytes).concat()].concat();
+    let report = run(&log, SideFiles { transaction_index: Some(&aborted), ..SideFiles::default() });
+    assert!(messages(&report)[0].2.contains("no marker of producer 7"), "{report:?}");
+}
+
+#[test]
+fn damage_is_named_and_passed() {
+    let (log, size) = three();
+    for bit in 0..log.len() * 8 {
+        let mut flipped = log.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let report = run(&flipped, SideFiles::default());
+        // The checksum does not cover the base offset and the leader epoch.
+        let unchecked = matches!(bit / 8 % size as usize, 0..8 | 12..16);
+        assert!(report.errors > 0 || unchecked, "{bit}: {report:?}");
+        assert!(report.by_compression_type[0].batches >= 2, "{bit}: {report:?}");
+    }
+    for cut in 0..log.len() {
+        let report = run(&log[..cut], SideFiles::default());
+        // Zero bytes alone are a preallocated tail.
+        let rest = &log[cut - cut % size as usize..cut];
+        assert_eq!(report.errors > 0, rest.iter().any(|&byte| byte != 0), "{cut}: {report:?}");
+        assert_eq!(report.by_compression_type[0].batches, cut as u64 / size);
+    }
+}
+
+#[test]
+fn offsets_that_fall_back() {
+    let log = [batch(5, 1), batch(4, 1)].concat();
+    let report = run(&log, SideFiles::default());
+    assert!(messages(&report)[0].2.contains("where 6 is the least"), "{report:?}");
+    let options = VerifyOptions { base_offset: None, max_output_size: 1 << 20, may_be_cut: false };
+    let captured = verify_segment::<ChunkError>(&InMemory(&log), SideFiles::default(), options, &mut |_| Ok(()));
+    assert_eq!(captured.unwrap().errors, 0);
+}
+
+#[test]
+fn noise_is_bounded() {
+    let noise: Vec<u8> = (0..50_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let report = run(&noise, SideFiles::default());
+    assert_eq!((report.errors, report.unreadable_bytes), (1, 50_000));
+}

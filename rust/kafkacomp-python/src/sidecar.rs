@@ -1,0 +1,271 @@
+//! `kafkacomp.log`: side files and control records as plain tuples, and the check of a segment.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use kafkacomp_core::log::{self, ChunkError, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt};
+use kafkacomp_core::log::{SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
+use kafkacomp_core::record::control::{LeaderChangeVoter, Voter};
+use kafkacomp_core::record::{ControlRecord, ControlRecordType};
+use kafkacomp_core::{CompressionType, Error};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyDict, PyString};
+
+use crate::error::{chunk_to_py, to_py};
+use crate::input::bytes_like;
+
+/// Runs `read` with the GIL free; `name` is the file that errors name.
+fn parsed<T: Send>(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    name: Option<&str>,
+    read: impl FnOnce(&[u8]) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let data = bytes_like(data)?;
+    py.detach(|| read(&data)).map_err(|error| to_py(py, &error, name))
+}
+
+/// Offset and position of each entry.
+#[pyfunction]
+pub fn read_offset_index(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    base_offset: i64,
+    name: Option<&str>,
+) -> PyResult<Vec<(i64, u32)>> {
+    parsed(py, data, name, |data| {
+        let index = OffsetIndex::parse(data, base_offset)?;
+        Ok(index.iter().map(|entry| (entry.offset, entry.position)).collect())
+    })
+}
+
+/// Timestamp and offset of each entry.
+#[pyfunction]
+pub fn read_time_index(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    base_offset: i64,
+    name: Option<&str>,
+) -> PyResult<Vec<(i64, i64)>> {
+    parsed(py, data, name, |data| {
+        let index = TimeIndex::parse(data, base_offset)?;
+        Ok(index.iter().map(|entry| (entry.timestamp, entry.offset)).collect())
+    })
+}
+
+/// Version, producer id, first, last and last stable offset of each aborted transaction.
+#[pyfunction]
+pub fn read_transaction_index(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    base_offset: i64,
+    name: Option<&str>,
+) -> PyResult<Vec<(i16, i64, i64, i64, i64)>> {
+    parsed(py, data, name, |data| {
+        let index = TransactionIndex::parse(data, base_offset)?;
+        let fields =
+            |t: log::AbortedTxn| (t.version, t.producer_id, t.first_offset, t.last_offset, t.last_stable_offset);
+        Ok(index.iter().map(fields).collect())
+    })
+}
+
+/// A producer's fields in the file's order.
+type ProducerTuple = (i64, i16, i32, i64, i32, i64, i32, i64);
+
+/// Each producer, in the order of the file's fields, and its first sequence.
+#[pyfunction]
+pub fn read_producer_snapshot(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    name: Option<&str>,
+) -> PyResult<Vec<(ProducerTuple, i32)>> {
+    parsed(py, data, name, |data| {
+        let snapshot = ProducerSnapshot::parse(data)?;
+        let fields = |p: &log::ProducerEntry| {
+            let head = (p.producer_id, p.epoch, p.last_sequence, p.last_offset, p.offset_delta);
+            let tail = (p.timestamp, p.coordinator_epoch, p.current_txn_first_offset);
+            ((head.0, head.1, head.2, head.3, head.4, tail.0, tail.1, tail.2), p.first_sequence())
+        };
+        Ok(snapshot.producers.iter().map(fields).collect())
+    })
+}
+
+/// Epoch and first offset of each entry.
+#[pyfunction]
+pub fn read_leader_epoch_checkpoint(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    name: Option<&str>,
+) -> PyResult<Vec<(i32, i64)>> {
+    parsed(py, data, name, |data| {
+        let entries = log::read_leader_epoch_checkpoint(data)?;
+        Ok(entries.iter().map(|entry| (entry.epoch, entry.start_offset)).collect())
+    })
+}
+
+/// Topic, partition and offset of each entry.
+#[pyfunction]
+pub fn read_offset_checkpoint(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    name: Option<&str>,
+) -> PyResult<Vec<(String, i32, i64)>> {
+    parsed(py, data, name, |data| {
+        let entries = log::read_offset_checkpoint(data)?;
+        Ok(entries.into_iter().map(|entry| (entry.topic, entry.partition, entry.offset)).collect())
+    })
+}
+
+/// Version and topic id.
+#[pyfunction]
+pub fn read_partition_metadata(py: Python<'_>, data: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<(i32, String)> {
+    let metadata = parsed(py, data, name, PartitionMetadata::parse)?;
+    Ok((metadata.version, metadata.topic_id.to_string()))
+}
+
+/// The type's name and id, and the value's fields under the names of Kafka's schemas.
+#[pyfunction]
+pub fn parse_control_record<'py>(
+    py: Python<'py>,
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+) -> PyResult<(&'static str, i16, Bound<'py, PyDict>)> {
+    let record = ControlRecord::parse(key, value).map_err(|error| to_py(py, &error, None))?;
+    let fields = PyDict::new(py);
+    match &record {
+        ControlRecord::EndTxnMarker { version, coordinator_epoch, .. } => {
+            fields.set_item("version", version)?;
+            fields.set_item("coordinatorEpoch", coordinator_epoch)?;
+        }
+        ControlRecord::LeaderChange(message) => {
+            fields.set_item("version", message.version)?;
+            fields.set_item("leaderId", message.leader_id)?;
+            fields.set_item("voters", leader_change_voters(py, &message.voters)?)?;
+            fields.set_item("grantingVoters", leader_change_voters(py, &message.granting_voters)?)?;
+        }
+        ControlRecord::SnapshotHeader { version, last_contained_log_timestamp } => {
+            fields.set_item("version", version)?;
+            fields.set_item("lastContainedLogTimestamp", last_contained_log_timestamp)?;
+        }
+        ControlRecord::SnapshotFooter { version } => fields.set_item("version", version)?,
+        ControlRecord::KRaftVersion { version, kraft_version } => {
+            fields.set_item("version", version)?;
+            fields.set_item("kRaftVersion", kraft_version)?;
+        }
+        ControlRecord::KRaftVoters(record) => {
+            fields.set_item("version", record.version)?;
+            let voters = record.voters.iter().map(|each| voter(py, each)).collect::<PyResult<Vec<_>>>()?;
+            fields.set_item("voters", voters)?;
+        }
+        ControlRecord::Unknown { .. } => {}
+    }
+    let kind: ControlRecordType = record.control_record_type();
+    Ok((kind.name(), kind.id(), fields))
+}
+
+fn leader_change_voters<'py>(py: Python<'py>, voters: &[LeaderChangeVoter]) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let one = |voter: &LeaderChangeVoter| {
+        let fields = PyDict::new(py);
+        fields.set_item("voterId", voter.voter_id)?;
+        if let Some(id) = voter.voter_directory_id {
+            fields.set_item("voterDirectoryId", id.to_string())?;
+        }
+        Ok(fields)
+    };
+    voters.iter().map(one).collect()
+}
+
+fn voter<'py>(py: Python<'py>, voter: &Voter) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("voterId", voter.voter_id)?;
+    fields.set_item("voterDirectoryId", voter.voter_directory_id.to_string())?;
+    let mut endpoints = Vec::new();
+    for endpoint in &voter.endpoints {
+        let each = PyDict::new(py);
+        each.set_item("name", &endpoint.name)?;
+        each.set_item("host", &endpoint.host)?;
+        each.set_item("port", endpoint.port)?;
+        endpoints.push(each);
+    }
+    fields.set_item("endpoints", endpoints)?;
+    let feature = PyDict::new(py);
+    feature.set_item("minSupportedVersion", voter.min_supported_version)?;
+    feature.set_item("maxSupportedVersion", voter.max_supported_version)?;
+    fields.set_item("kRaftVersionFeature", feature)?;
+    Ok(fields)
+}
+
+/// Why a check ended early.
+enum Stop {
+    Read(ChunkError),
+    Python(PyErr),
+}
+
+impl From<ChunkError> for Stop {
+    fn from(error: ChunkError) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Checks a segment: a path, or bytes; beside it the contents of its indexes. `progress(bytes_done)`.
+#[pyfunction]
+pub fn verify_segment<'py>(
+    py: Python<'py>,
+    source: &Bound<'_, PyAny>,
+    base_offset: Option<i64>,
+    indexes: (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>),
+    max_output_size: usize,
+    may_be_cut: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (name, source): (String, Box<dyn ReadAt>) = if source.is_instance_of::<PyString>() {
+        let name = source.extract::<String>()?;
+        (name, Box::new(File::open(source.extract::<PathBuf>()?)?))
+    } else {
+        ("<bytes>".to_owned(), Box::new(InMemory(bytes_like(source)?)))
+    };
+    let side_files = SideFiles {
+        offset_index: indexes.0.as_deref(),
+        time_index: indexes.1.as_deref(),
+        transaction_index: indexes.2.as_deref(),
+    };
+    let options = VerifyOptions { base_offset, max_output_size, may_be_cut };
+    let mut tell = |done: u64| {
+        Python::attach(|py| {
+            py.check_signals()?;
+            progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
+        })
+        .map_err(Stop::Python)
+    };
+    let report = py.detach(|| log::verify_segment(source.as_ref(), side_files, options, &mut tell));
+    match report {
+        Ok(report) => report_dict(py, &report),
+        Err(Stop::Read(error)) => Err(chunk_to_py(py, &name, error)),
+        Err(Stop::Python(error)) => Err(error),
+    }
+}
+
+fn report_dict<'py>(py: Python<'py>, report: &log::SegmentReport) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    let codecs = PyDict::new(py);
+    for (kind, counts) in CompressionType::ALL.iter().zip(&report.by_compression_type) {
+        if counts.batches > 0 {
+            let counts = (counts.batches, counts.records, counts.stored_bytes, counts.records_bytes);
+            codecs.set_item(kind.name(), counts)?;
+        }
+    }
+    fields.set_item("by_compression_type", codecs)?;
+    fields.set_item("length", report.length)?;
+    fields.set_item("bad_batches", report.bad_batches)?;
+    fields.set_item("unreadable_bytes", report.unreadable_bytes)?;
+    fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
+    fields.set_item("first_offset", report.first_offset)?;
+    fields.set_item("last_offset", report.last_offset)?;
+    let findings = report.findings.iter().map(|f| (f.file.suffix(), f.position, f.is_error, f.message.as_str()));
+    fields.set_item("findings", findings.collect::<Vec<_>>())?;
+    fields.set_item("more_findings", report.more_findings)?;
+    fields.set_item("errors", report.errors)?;
+    fields.set_item("warnings", report.warnings)?;
+    Ok(fields)
+}
