@@ -1,0 +1,189 @@
+"""The options of the data source, without starting Spark."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+import kafkacomp as kc
+from kafkacomp.arrow import COLUMNS
+from kafkacomp.spark import KafkaCompDataSource
+from kafkacomp.spark._datasource import KafkaCompReader, SegmentPartition
+from kafkacomp.spark._options import OPTIONS, parse
+from kafkacomp.spark._schema import TYPES, struct_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def tasks(path: Path | str, **options: str) -> list[SegmentPartition]:
+    source = KafkaCompDataSource({"path": str(path), **options})
+    reader = source.reader(source.schema())
+    assert isinstance(reader, KafkaCompReader)
+    found = [each for each in reader.partitions() if isinstance(each, SegmentPartition)]
+    assert len(found) == len(reader.partitions())
+    return found
+
+
+def test_schema_is_exactly_what_spark_makes_of_it(small_vectors: Path) -> None:
+    """Spark 4.2 and later compare the schemas, older ones crash in the JVM when they differ."""
+    assert tuple(TYPES) == COLUMNS
+    # Before 4.1 the time zone is no argument, but UTC.
+    utc: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
+    wanted = to_arrow_schema(struct_of(COLUMNS), **utc)
+    found = next(kc.scan(small_vectors / "modern" / "txn-open", columns=COLUMNS, timestamp_unit="us")).schema
+    assert found.equals(wanted)
+    assert found.field("headers").type.field(0).equals(wanted.field("headers").type.field(0))
+    assert found.field("timestamp").type == pa.timestamp("us", tz="UTC")
+
+
+def test_import_of_kafkacomp_needs_no_pyspark() -> None:
+    program = "import sys, kafkacomp; sys.exit(bool({'pyspark', 'pyarrow', 'pandas'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_options_in_any_case_and_defaults() -> None:
+    options = parse({"PATH": "a", "STARTINGoffsets": "Earliest", "MODE": "dropMalformed", "MaxOutputSize": "64m"})
+    assert options.on_error == "skip"
+    assert options.max_output_size == 64 << 20
+    options = parse({"path": "a", "paths": '["b", "file:/c"]'})
+    assert options.paths == ("a", "b", "/c")
+    assert options.columns == ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+    assert (options.on_error, options.isolation_level, options.max_output_size) == (
+        "raise",
+        "read_uncommitted",
+        256 << 20,
+    )
+    assert parse({"path": "a", "includeHeaders": "true"}).columns == COLUMNS[:8]
+    assert parse({"path": "a", "columns": "offset, value"}).columns == ("offset", "value")
+    assert parse({"path": "a", "kafka.isolation.level": "read_committed"}).isolation_level == "read_committed"
+
+
+def test_offsets_are_those_of_spark_kafka_source() -> None:
+    text = '{"a": {"0": 23, "1": %d}}'
+    options = parse({"path": "p", "startingOffsets": text % -2, "endingOffsets": text % -1})
+    assert options.starting_offsets == options.ending_offsets == {("a", 0): 23, ("a", 1): None}
+    assert parse({"path": "p", "startingOffsets": "earliest", "endingOffsets": "latest"}).ending_offsets is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bogus": "1"}, "unknown option 'bogus'; there are path, "),
+        ({"columns": "offset,valeu"}, "unknown column 'valeu' in columns; there are key, "),
+        ({"columns": "offset,offset"}, "column 'offset' is twice"),
+        ({"columns": ""}, "unknown column ''"),
+        ({"columns": "offset", "includeHeaders": "true"}, "columns and includeHeaders disagree"),
+        ({"includeHeaders": "yes"}, "includeHeaders must be true or false, not 'yes'"),
+        ({"startingOffsets": "latest"}, r"startingOffsets cannot be latest \(-1\)"),
+        ({"endingOffsets": "earliest"}, r"endingOffsets cannot be earliest \(-2\)"),
+        ({"startingOffsets": '{"a": {"0": -1}}'}, r"startingOffsets of a-0 cannot be latest \(-1\)"),
+        ({"endingOffsets": '{"a": {"0": -2}}'}, r"endingOffsets of a-0 cannot be earliest \(-2\)"),
+        ({"startingOffsets": '{"a": {"0": -3}}'}, "startingOffsets must be"),
+        ({"startingOffsets": '{"a": {"0": "1"}}'}, "startingOffsets must be"),
+        ({"startingOffsets": '{"a": {"x": 1}}'}, "startingOffsets must be"),
+        ({"startingOffsets": '{"a": 5}'}, "startingOffsets must be"),
+        ({"endingOffsets": "[1]"}, "endingOffsets must be"),
+        ({"endingOffsets": "5"}, "endingOffsets must be"),
+        ({"endingOffsets": "tomorrow"}, "endingOffsets must be"),
+        ({"isolationLevel": "serializable"}, "isolationLevel must be one of read_uncommitted, read_committed"),
+        ({"isolationLevel": "read_committed", "kafka.isolation.level": "read_uncommitted"}, "disagree"),
+        ({"mode": "PERMISSIVE"}, "mode must be one of FAILFAST, DROPMALFORMED, not 'PERMISSIVE'"),
+        ({"maxOutputSize": "0"}, "maxOutputSize must be a size"),
+        ({"maxOutputSize": "4g"}, "maxOutputSize must be a size"),
+        ({"maxOutputSize": "much"}, "maxOutputSize must be a size"),
+        ({"partition": "-1"}, "partition must be a number"),
+        ({"partition": "4294967296"}, "partition must be a number"),
+        ({"paths": "a"}, "paths must be a JSON list"),
+    ],
+)
+def test_bad_options(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse({"path": "p", **options})
+
+
+def test_no_path() -> None:
+    with pytest.raises(ValueError, match="no path"):
+        parse({"topic": "t"})
+    assert len(set(OPTIONS)) == len(OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (StructType([StructField("offzet", LongType())]), "unknown column 'offzet' in the schema"),
+        (StructType([StructField("value", StringType())]), "column 'value' is binary, not string"),
+        (StructType([StructField("offset", LongType(), nullable=False)]), "column 'offset' is nullable"),
+        (StructType([StructField("offset", LongType())] * 2), "column 'offset' is twice"),
+        (StructType([]), "the schema has no column"),
+    ],
+)
+def test_bad_schemas(schema: StructType, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        KafkaCompDataSource({"path": "p"}).reader(schema)
+
+
+def test_schema_and_columns_must_agree() -> None:
+    source = KafkaCompDataSource({"path": "p", "columns": "offset"})
+    with pytest.raises(ValueError, match="disagree"):
+        source.reader(struct_of(["value"]))
+
+
+def test_tasks_are_segments(small_vectors: Path) -> None:
+    folder = small_vectors / "modern" / "txn-open"
+    whole = tasks(folder)
+    assert [each.partition.segments[0].base_offset for each in whole] == [0, 758]
+    assert all(not each.partition.context for each in whole)
+    assert [each.partition.segments[0].active for each in whole] == [False, True]
+    committed = tasks(folder, isolationLevel="read_committed")
+    assert [[s.base_offset for s in each.partition.context] for each in committed] == [[758], [0]]
+    late = tasks(folder, startingOffsets='{"txn-open": {"0": 758}}')
+    assert [each.partition.segments[0].base_offset for each in late] == [758]
+    early = tasks(folder, endingOffsets='{"txn-open": {"0": 758}}')
+    assert [each.partition.segments[0].base_offset for each in early] == [0]
+    assert tasks(folder, startingOffsets='{"txn-open": {"0": 9}}', endingOffsets='{"txn-open": {"0": 0}}') == []
+
+
+def test_offsets_must_name_all_partitions(small_vectors: Path, tmp_path: Path) -> None:
+    folder = small_vectors / "modern" / "txn-open"
+    with pytest.raises(ValueError, match="startingOffsets has no txn-open-0; every partition"):
+        tasks(folder, startingOffsets="{}")
+    with pytest.raises(ValueError, match="endingOffsets names txn-open-1, which"):
+        tasks(folder, endingOffsets='{"txn-open": {"0": 5, "1": 5}}')
+    lone = tmp_path / "captured.log"
+    lone.write_bytes((folder / "txn-open-0" / ("0" * 20 + ".log")).read_bytes())
+    with pytest.raises(ValueError, match="give the options topic and partition"):
+        tasks(lone, startingOffsets='{"t": {"0": 5}}')
+    (task,) = tasks(lone, startingOffsets='{"t": {"0": 5}}', topic="t", partition="0")
+    assert (task.partition.topic, task.partition.partition, task.start_offset) == ("t", 0, 5)
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "file:", "local://"])
+def test_tasks_pickle_and_read(scheme: str, small_vectors: Path) -> None:
+    """What a task needs travels in it, for local files and for a file system that Python speaks to (fsspec)."""
+    if scheme == "local://":
+        pytest.importorskip("fsspec")
+    folder = small_vectors / "modern" / "kafkajs-snappy"
+    source = KafkaCompDataSource({"path": f"{scheme}{folder}", "columns": "offset"})
+    reader = pickle.loads(pickle.dumps(source.reader(source.schema())))  # noqa: S301 - our own
+    (task,) = pickle.loads(pickle.dumps(reader.partitions()))  # noqa: S301 - our own
+    assert sum(batch.num_rows for batch in reader.read(task)) == 500
+    assert list(reader.read(InputPartition(None))) == []
+
+
+def test_batches_are_small(small_vectors: Path) -> None:
+    """A batch holds some 2 MB at most, whatever a segment holds."""
+    for task in tasks(small_vectors / "modern" / "single-record-batches"):
+        reader = KafkaCompDataSource({"path": "p"}).reader(struct_of(["value"]))
+        sizes = [batch.nbytes for batch in reader.read(task) if isinstance(batch, pa.RecordBatch)]
+        assert sizes
+        assert max(sizes) <= 4 << 20
