@@ -106,7 +106,9 @@ def _merge(found: list[Partition]) -> list[Partition]:
 
 
 def _resolve(source: object) -> Iterator[Partition]:
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, Partition):
+        yield source  # found before: a piece of work that Spark handed to a worker
+    elif isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         if not isinstance(path, str):
             path = os.fsdecode(path)
