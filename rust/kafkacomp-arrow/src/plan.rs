@@ -61,8 +61,8 @@ pub struct Context {
     pub place: Place,
     /// First offset, inclusive.
     pub start_offset: i64,
-    /// Last offset, exclusive.
-    pub end_offset: i64,
+    /// Last offset, inclusive: so that 2^63 - 1 is one, and no bound.
+    pub last_offset: i64,
     /// What a committed reader sees, when only that is asked for.
     pub transactions: Option<Arc<TransactionFilter>>,
 }
@@ -187,7 +187,7 @@ impl Planner {
 
     /// Reads a chunk: its length, and whether the segment is done or why it cannot go on.
     fn read_chunk(&self, open: &mut Open, buffer: &mut Vec<u8>) -> Result<ReadOutcome, ScanError> {
-        let (stop, ordered, end_offset) = (open.stop, open.ordered, open.context.end_offset);
+        let (stop, ordered, last_offset) = (open.stop, open.ordered, open.context.last_offset);
         let verify = self.options.on_error == OnError::Skip && self.options.verify_crc;
         let mut past_end = false;
         let check = |batch: &RecordBatch<'_>| -> Result<(), Error> {
@@ -196,7 +196,7 @@ impl Planner {
                 past_end = true;
                 return Err(Error::IncompleteBatch { position: batch.position(), available: 0, needed: 0 });
             }
-            past_end = ordered && batch.last_offset() >= end_offset.saturating_sub(1);
+            past_end = ordered && batch.last_offset() >= last_offset;
             if verify { batch.ensure_valid() } else { Ok(()) }
         };
         let (length, ended) = open
@@ -293,8 +293,9 @@ impl Planner {
 fn within(segment: &Segment, following: Option<i64>, context: &Context) -> bool {
     let Some(base) = segment.base_offset else { return true };
     let stable = context.transactions.as_ref().and_then(|filter| filter.last_stable_offset());
-    let end = context.end_offset.min(stable.unwrap_or(i64::MAX));
-    base < end && following.is_none_or(|next| next > context.start_offset)
+    base <= context.last_offset
+        && stable.is_none_or(|stable| base < stable)
+        && following.is_none_or(|next| next > context.start_offset)
 }
 
 /// Whether the active segment's incomplete last batch is one that a broker is just writing.
@@ -319,7 +320,7 @@ fn context_of(
             segment: segment.map_or_else(|| Arc::from(""), |segment| Arc::clone(&segment.name)),
         },
         start_offset: partition.start_offset.unwrap_or(i64::MIN),
-        end_offset: partition.end_offset.unwrap_or(i64::MAX),
+        last_offset: partition.end_offset.map_or(i64::MAX, |end| end.saturating_sub(1)),
         transactions,
     })
 }

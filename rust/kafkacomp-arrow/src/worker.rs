@@ -93,7 +93,7 @@ impl Worker {
     fn is_beside_the_point(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
         (batch.is_control_batch() && !self.options.include_control)
             || batch.last_offset() < context.start_offset
-            || batch.base_offset().is_some_and(|base| base >= context.end_offset)
+            || batch.base_offset().is_some_and(|base| base > context.last_offset)
             || self.options.start_timestamp.is_some_and(|start| batch.magic() > 0 && batch.max_timestamp() < start)
             || context.transactions.as_ref().is_some_and(|filter| {
                 filter.is_aborted(batch)
@@ -231,9 +231,9 @@ fn failed(context: &Context, error: Error) -> Stop {
 /// The bounds that are looked at record by record.
 struct RecordFilter {
     start_offset: i64,
-    end_offset: i64,
+    last_offset: i64,
     start_timestamp: i64,
-    end_timestamp: i64,
+    last_timestamp: i64,
     timestamps: bool,
     always: bool,
 }
@@ -243,20 +243,20 @@ impl RecordFilter {
         let timestamps = options.start_timestamp.is_some() || options.end_timestamp.is_some();
         Self {
             start_offset: context.start_offset,
-            end_offset: context.end_offset,
+            last_offset: context.last_offset,
             start_timestamp: options.start_timestamp.unwrap_or(i64::MIN),
-            end_timestamp: options.end_timestamp.unwrap_or(i64::MAX),
+            last_timestamp: options.end_timestamp.map_or(i64::MAX, |end| end.saturating_sub(1)),
             timestamps,
-            always: !timestamps && context.start_offset == i64::MIN && context.end_offset == i64::MAX,
+            always: !timestamps && context.start_offset == i64::MIN && context.last_offset == i64::MAX,
         }
     }
 
     #[inline]
     fn takes(&self, record: &Record<'_>) -> bool {
         self.always
-            || ((self.start_offset..self.end_offset).contains(&record.offset)
+            || ((self.start_offset..=self.last_offset).contains(&record.offset)
                 && (!self.timestamps
                     || (record.timestamp_type != kafkacomp_core::record::TimestampType::NoTimestampType
-                        && (self.start_timestamp..self.end_timestamp).contains(&record.timestamp))))
+                        && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))))
     }
 }
