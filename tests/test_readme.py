@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+COMMANDS = re.findall(r"^kafkacomp (.*)$", README.read_text(), flags=re.MULTILINE)
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -24,6 +25,17 @@ def test_example_runs(example: str) -> None:
     done = subprocess.run([sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_runs(command: str, tmp_path: Path) -> None:
+    """A command line ends with status 0; what it writes goes elsewhere than into the tree."""
+    words = command.replace("records.parquet", str(tmp_path / "records.parquet")).split()
+    done = subprocess.run(
+        [sys.executable, "-m", "kafkacomp", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip() or (tmp_path / "records.parquet").stat().st_size
 
 
 def test_is_short() -> None:
