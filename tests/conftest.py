@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,13 @@ FULL_VECTORS = Path(os.environ.get("KAFKACOMP_VECTORS", TESTS.parent.parent / "s
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 
+# Spark's workers are this interpreter, not the first python3 of the PATH, and Spark stays on the loopback.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
 # Folder -> the marks that its tests get, so that nobody forgets one.
-FOLDER_MARKS = {"kafka": ("kafka", "java"), "spark": ("spark", "java")}
+FOLDER_MARKS = {"kafka": ("kafka", "java"), "spark": ("spark", "java"), "slow": ("slow",)}
 # Mark -> the programs that its tests start.
 PROGRAMS = {"java": ("java",), "kafka": ("java", "mvn")}
 

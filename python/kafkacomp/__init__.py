@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kafkacomp import exceptions, record
+from kafkacomp import exceptions, gzip, lz4, record, snappy, zstd
+from kafkacomp._codec import decompress
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._types import CompressionType
 from kafkacomp.arrow import ScanReport, SkippedRange, scan
@@ -43,7 +44,12 @@ __all__ = [
     "UnsupportedCompressionTypeError",
     "UnsupportedForMessageFormatError",
     "__version__",
+    "decompress",
     "exceptions",
+    "gzip",
+    "lz4",
     "record",
     "scan",
+    "snappy",
+    "zstd",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp._codec import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, Record, RecordBatch
 from kafkacomp._types import TimestampType
 
@@ -51,7 +52,4 @@ def read_batches(buf: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE)
             have been given. Checksums are not looked at: see ``RecordBatch.ensure_valid``.
         ValueError: ``max_output_size`` is not positive.
     """
-    if not 0 < max_output_size <= DEFAULT_MAX_OUTPUT_SIZE:
-        message = f"max_output_size must be 1 to {DEFAULT_MAX_OUTPUT_SIZE}, not {max_output_size}"
-        raise ValueError(message)
-    return BatchReader(buf, max_output_size)
+    return BatchReader(buf, checked_max_output_size(max_output_size))

@@ -142,11 +142,9 @@ def decode_frame(data: bytes, at: int = 0, *, check_header: bool = False) -> Fra
     flags, limit, at = _check_header(data, at, check=check_header)
     linked = not flags & 0x20
     content = bytearray()
-    while size := _word(data, at):
+    while (word := _word(data, at)) & ~STORED:
         at += 4
-        stored, size = bool(size & STORED), size & ~STORED
-        if not size:
-            return Frame(bytes(content), at, linked)
+        stored, size = bool(word & STORED), word & ~STORED
         if size > limit:
             message = f"a block of {size} bytes at byte {at}"
             raise FrameError(message)

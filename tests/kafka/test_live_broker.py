@@ -104,15 +104,12 @@ def test_batches_equal_file_records(log: LiveLog, topic: str) -> None:
 
 
 def _dumped(batch: Batch, topic: str, segment: Path) -> Iterator[Row]:
-    """The rows of a dumped batch: what Kafka writes as -1 for "none" is null in a column."""
+    """The rows of a dumped batch."""
     whole = {name: batch[name] for name in ("timestampType", "leaderEpoch", *BATCH_COLUMNS) if name in batch}
     whole |= {"topic": topic, "partition": int(segment.parent.name.rpartition("-")[2])}
-    if batch["producerId"] == -1:
-        whole |= {"producerId": None, "producerEpoch": None}
     for record in batch["records"]:
         headers = [{"key": name, "value": value} for name, value in record["headers"]] or None
-        sequence = None if record["sequence"] == -1 else record["sequence"]
-        row = whole | record | {"headers": headers, "sequence": sequence}
+        row = whole | record | {"headers": headers}
         yield {name: row[name] for name in (*COLUMNS, *BATCH_COLUMNS)}
 
 
@@ -161,6 +158,19 @@ def test_premise_transactions_were_aborted_and_left_open(live_log: LiveLog) -> N
         assert 0 < committed < everything
     for topic in topics.OPEN:
         assert live_log.records("read_committed", (topic, 0))[-1].offset < 60
+
+
+def test_premise_markers_carry_a_later_epoch(live_log: LiveLog) -> None:
+    """As KIP-890 has it: a marker's epoch is the one after that of the transaction it ends."""
+    for topic in topics.TRANSACTIONS:
+        for segment in live_log.segments(topic):
+            epochs: dict[int, int] = {}
+            for batch in live_log.dumped[segment]:
+                if batch["isControl"]:
+                    assert batch["producerEpoch"] == epochs[batch["producerId"]] + 1
+                elif batch["isTransactional"]:
+                    epochs[batch["producerId"]] = batch["producerEpoch"]
+            assert epochs
 
 
 def test_premise_compaction_left_its_traces(live_log: LiveLog) -> None:

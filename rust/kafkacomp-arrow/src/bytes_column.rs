@@ -23,13 +23,19 @@ impl BytesColumn {
         Self { offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
+    /// The column whose values are expected to be the bulk of the batch.
+    pub fn of_values(pool: &Arc<BufferPool>) -> Self {
+        Self { data: pool.take_largest(), ..Self::new(pool) }
+    }
+
     /// Rows in the column so far.
     pub fn rows(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
     /// Appends a value or a null.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
     pub fn push(&mut self, value: Option<&[u8]>) {
         if let Some(value) = value {
             self.data.extend_from_slice(value);
@@ -50,7 +56,8 @@ impl BytesColumn {
         let mut offsets = Vec::with_capacity(self.offsets.len());
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
-        let data = std::mem::replace(&mut self.data, self.pool.take());
+        let next = self.pool.take(self.data.len());
+        let data = std::mem::replace(&mut self.data, next);
         (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.validity.finish())
     }
 

@@ -107,7 +107,7 @@ impl ColumnBuilder {
             bytes: 0,
             pending: 0,
             key: BytesColumn::new(pool),
-            value: BytesColumn::new(pool),
+            value: if wants.value { BytesColumn::of_values(pool) } else { BytesColumn::new(pool) },
             headers: HeadersColumn::new(pool),
             offset: Vec::new(),
             timestamp: Vec::new(),
@@ -224,11 +224,7 @@ impl ColumnBuilder {
             Column::Offset => Arc::new(Int64Array::from(take_vec(&mut self.offset))),
             Column::Timestamp => self.finish_timestamp(),
             Column::TimestampType => self.timestamp_type.finish(),
-            Column::Sequence => {
-                let sequences = take_vec(&mut self.sequence);
-                let nulls = sequences.iter().map(|&sequence| sequence >= 0).collect();
-                Arc::new(Int32Array::new(sequences.into(), some_nulls(nulls)))
-            }
+            Column::Sequence => Arc::new(Int32Array::from(take_vec(&mut self.sequence))),
             other => self.runs.finish(other),
         })
     }
@@ -244,9 +240,13 @@ impl ColumnBuilder {
         };
         if factor != 1 {
             // A time that the unit cannot hold becomes the last one that it can.
-            values.iter_mut().for_each(|value| *value = value.saturating_mul(factor));
+            for value in &mut values {
+                *value = value.saturating_mul(factor);
+            }
         } else if divisor != 1 {
-            values.iter_mut().for_each(|value| *value = value.div_euclid(divisor));
+            for value in &mut values {
+                *value = value.div_euclid(divisor);
+            }
         }
         let values = ScalarBuffer::from(values);
         match self.unit {
@@ -262,10 +262,6 @@ impl ColumnBuilder {
 fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
     let room = Vec::with_capacity(values.len());
     std::mem::replace(values, room)
-}
-
-fn some_nulls(nulls: arrow_buffer::NullBuffer) -> Option<arrow_buffer::NullBuffer> {
-    (nulls.null_count() > 0).then_some(nulls)
 }
 
 fn row_bytes(column: Column) -> usize {
@@ -298,15 +294,11 @@ impl BatchRuns {
     }
 
     fn push(&mut self, column: Column, batch: &RecordBatch<'_>, place: &Place, rows: usize) {
-        let producer_id = Some(batch.producer_id()).filter(|&id| id >= 0);
         match column {
             Column::Topic => self.topic.push(&place.topic, rows),
             Column::Partition => self.partition.push(&place.partition, rows),
             Column::Segment => self.segment.push(&Some(Arc::clone(&place.segment)), rows),
-            Column::LeaderEpoch => {
-                let epoch = Some(batch.partition_leader_epoch()).filter(|&epoch| epoch >= 0);
-                self.leader_epoch.push(&epoch, rows);
-            }
+            Column::LeaderEpoch => self.leader_epoch.push(&Some(batch.partition_leader_epoch()), rows),
             Column::Magic => self.magic.push(&Some(batch.magic()), rows),
             Column::CompressionType => {
                 let name = self.names.get(usize::from(batch.attributes().compression_id())).cloned();
@@ -314,11 +306,8 @@ impl BatchRuns {
             }
             Column::BaseOffset => self.base_offset.push(&Some(batch.offset_field()), rows),
             Column::Position => self.position.push(&Some(batch.position() as i64), rows),
-            Column::ProducerId => self.producer_id.push(&producer_id, rows),
-            Column::ProducerEpoch => {
-                let epoch = producer_id.map(|_| batch.producer_epoch());
-                self.producer_epoch.push(&epoch, rows);
-            }
+            Column::ProducerId => self.producer_id.push(&Some(batch.producer_id()), rows),
+            Column::ProducerEpoch => self.producer_epoch.push(&Some(batch.producer_epoch()), rows),
             Column::IsTransactional => self.is_transactional.push(&Some(batch.is_transactional()), rows),
             Column::IsControl => self.is_control.push(&Some(batch.is_control_batch()), rows),
             _ => {}

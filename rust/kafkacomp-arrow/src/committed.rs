@@ -1,6 +1,6 @@
 //! The pass over a partition that finds its transactions, before a committed reader begins.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use kafkacomp_core::log::recover::next_sound_batch;
 use kafkacomp_core::log::{
@@ -64,22 +64,10 @@ impl Pass<'_> {
             }
             match end {
                 ChunkEnd::More => {}
-                ChunkEnd::Bad(_) | ChunkEnd::Cut(_) if skip => self.step_over(&mut chunks, segment, &source)?,
+                ChunkEnd::Bad(_) | ChunkEnd::Cut(_) if skip => step_over(&mut chunks, segment, source.as_ref())?,
                 _ => return Ok(()),
             }
         }
-    }
-
-    fn step_over(
-        &self,
-        chunks: &mut ChunkReader,
-        segment: &Segment,
-        source: &Arc<dyn ReadAt>,
-    ) -> Result<(), ScanError> {
-        let next = next_sound_batch(source.as_ref(), chunks.position(), chunks.end())
-            .map_err(|error| ScanError::chunk(&segment.name, error))?;
-        chunks.seek(next);
-        Ok(())
     }
 
     /// Takes what the `.txnindex` says; a warning when it says nothing sensible.
@@ -98,4 +86,12 @@ impl Pass<'_> {
         }
         None
     }
+}
+
+/// Goes on behind damage, at the next batch that is sound.
+fn step_over(chunks: &mut ChunkReader, segment: &Segment, source: &dyn ReadAt) -> Result<(), ScanError> {
+    let next = next_sound_batch(source, chunks.position(), chunks.end())
+        .map_err(|error| ScanError::chunk(&segment.name, error))?;
+    chunks.seek(next);
+    Ok(())
 }

@@ -1,5 +1,7 @@
 //! Kafka records as Arrow columns: a scan over segments that gives Arrow record batches.
 
+#![forbid(unsafe_code)]
+
 mod bounds;
 mod bytes_column;
 pub mod columns;

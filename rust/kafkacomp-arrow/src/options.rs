@@ -131,6 +131,8 @@ pub struct Segment {
     pub range: Option<(u64, u64)>,
     /// Whether a broker may still be writing it: an incomplete batch at its end may be on its way.
     pub active: bool,
+    /// Whether it may end inside a batch, as Kafka cuts the answer to a fetch: a warning, not an error.
+    pub may_be_cut: bool,
 }
 
 /// The segments of one partition in offset order.

@@ -73,6 +73,7 @@ struct Open {
     /// Whether offsets rise through the file, so that the end offset ends it.
     ordered: bool,
     active: bool,
+    may_be_cut: bool,
     /// Batches that begin here or later belong to another piece.
     stop: u64,
 }
@@ -199,6 +200,10 @@ impl Planner {
             ChunkEnd::More => Ok(false),
             ChunkEnd::End => Ok(true),
             ChunkEnd::Cut(_) if open.active && grows(open) => Ok(true),
+            ChunkEnd::Cut(error) if open.may_be_cut => {
+                self.with_report(|report| report.warnings.push(format!("{name}: {error}: left out")));
+                Ok(true)
+            }
             ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if self.options.on_error == OnError::Skip => {
                 let position = open.reader.position();
                 let next = next_sound_batch(open.source.0.as_ref(), position, open.reader.end())
@@ -235,17 +240,11 @@ impl Planner {
             let Some(segment) = partition.segments.get(index) else { continue };
             let context = context_of(&partition, Some(segment), transactions.clone());
             let following = partition.segments.get(index.saturating_add(1)).and_then(|next| next.base_offset);
-            let opened = match within(segment, following, &context) {
-                true => self.open_segment(segment, &context),
-                false => Ok(None),
-            };
-            let segment_active = segment.active;
+            let opened =
+                if within(segment, following, &context) { self.open_segment(segment, &context) } else { Ok(None) };
             self.current = Some((partition, index.saturating_add(1), transactions));
             match opened {
-                Ok(Some(mut open)) => {
-                    open.active = segment_active;
-                    return Ok(Some(open));
-                }
+                Ok(Some(open)) => return Ok(Some(open)),
                 Ok(None) => {}
                 Err(error) if self.options.on_error == OnError::Skip => {
                     let segment = Arc::clone(&context.place.segment);
@@ -270,6 +269,7 @@ impl Planner {
             context: Arc::clone(context),
             ordered: segment.base_offset.is_some(),
             active: segment.active,
+            may_be_cut: segment.may_be_cut,
             stop: stop.min(length),
         }))
     }

@@ -1,7 +1,7 @@
 //! Buffers that come back when the consumer frees its Arrow arrays: filling a fresh page costs more than
 //! decoding LZ4 into a warm one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arrow_buffer::Buffer;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
@@ -9,22 +9,41 @@ use kafkacomp_core::limits::MAX_POOLED_BUFFER;
 /// Below this size the allocator keeps pages warm by itself.
 const MIN_POOLED_BUFFER: usize = 64 << 10;
 
-/// The buffers of one scan that are free at the moment.
-#[derive(Debug)]
+/// The most buffers that are kept for the next batch or scan. Two are on their way between a worker and the
+/// consumer at any time; more than a few would be memory that a finished scan still holds.
+const MOST_FREE: usize = 4;
+
+/// The buffers that are free at the moment.
+#[derive(Debug, Default)]
 pub struct BufferPool {
     free: Mutex<Vec<Vec<u8>>>,
-    most: usize,
 }
 
 impl BufferPool {
-    /// A pool that keeps at most `most` buffers.
-    pub fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { free: Mutex::default(), most })
+    /// The pool of this process: short scans, one after another, find warm pages too.
+    pub fn shared() -> Arc<Self> {
+        static SHARED: LazyLock<Arc<BufferPool>> = LazyLock::new(Arc::default);
+        Arc::clone(&SHARED)
     }
 
-    /// An empty buffer, with room if one came back.
-    pub fn take(&self) -> Vec<u8> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    /// An empty buffer for about `bytes`: one that came back and has room for them, or none at all for the
+    /// few that the allocator keeps warm by itself.
+    pub fn take(&self, bytes: usize) -> Vec<u8> {
+        if bytes < MIN_POOLED_BUFFER {
+            return Vec::new();
+        }
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
+        let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
+        // A little more than last time, so that the next batch does not outgrow it.
+        tightest.map_or_else(|| Vec::with_capacity(bytes.saturating_add(bytes / 8)), |index| free.swap_remove(index))
+    }
+
+    /// The largest buffer that came back, for a column of unknown size.
+    pub fn take_largest(&self) -> Vec<u8> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
+        largest.map_or_else(Vec::new, |index| free.swap_remove(index))
     }
 
     fn give(&self, mut buffer: Vec<u8>) {
@@ -32,7 +51,7 @@ impl BufferPool {
             return;
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < self.most {
+        if free.len() < MOST_FREE {
             buffer.clear();
             free.push(buffer);
         }
@@ -40,6 +59,9 @@ impl BufferPool {
 
     /// `data` as an Arrow buffer that returns its memory to this pool.
     pub fn lend(self: &Arc<Self>, data: Vec<u8>) -> Buffer {
+        if data.capacity() < MIN_POOLED_BUFFER {
+            return Buffer::from_vec(data);
+        }
         Buffer::from(bytes::Bytes::from_owner(Lent { data, pool: Arc::clone(self) }))
     }
 }

@@ -30,9 +30,6 @@ const SMALL_CHUNK_BYTES: usize = 256 << 10;
 /// Pooled buffers above this size are given back after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
 
-/// One buffer goes to the consumer while the next is filled.
-const BUFFERS_PER_THREAD: usize = 2;
-
 type Item = Result<ArrowRecordBatch, ScanError>;
 
 /// Reads partitions into Arrow batches; an iterator.
@@ -70,7 +67,7 @@ impl Scan {
     pub fn new(partitions: Vec<Partition>, options: ScanOptions, total_bytes: u64) -> Self {
         let schema = schema(&options.columns, options.timestamp_unit);
         let shared = Arc::new(Shared {
-            pool: BufferPool::new(options.threads.saturating_mul(BUFFERS_PER_THREAD)),
+            pool: BufferPool::shared(),
             options: Arc::new(options),
             report: Arc::default(),
             planner: Mutex::new(None),
@@ -89,6 +86,12 @@ impl Scan {
     /// What was done so far; shared with the running scan.
     pub fn report(&self) -> Arc<Mutex<ScanReport>> {
         Arc::clone(&self.shared.report)
+    }
+
+    /// Stops the workers and lets go of the segments; there are no more batches then.
+    pub fn close(&mut self) {
+        self.plan = None;
+        self.finish();
     }
 
     fn start(&mut self, partitions: Vec<Partition>) -> Result<(), ScanError> {
@@ -140,6 +143,7 @@ impl Scan {
             // A worker that panicked has already ended its channel; there is nothing to add.
             drop(worker.join());
         }
+        *lock(&self.shared.planner) = None;
         lock(&self.shared.report).skipped.sort_by(|a, b| (&a.segment, a.position).cmp(&(&b.segment, b.position)));
     }
 }
@@ -168,13 +172,11 @@ impl Iterator for Scan {
                     Err(_) => self.current = None,
                 }
             }
-            match self.next_receiver() {
-                Some(receiver) => self.current = Some(receiver),
-                None => {
-                    self.finish();
-                    return None;
-                }
-            }
+            let Some(receiver) = self.next_receiver() else {
+                self.finish();
+                return None;
+            };
+            self.current = Some(receiver);
         }
     }
 }

@@ -64,7 +64,9 @@ mod tests {
     fn runs_become_bits() {
         let rows = [true, true, false, true, false, false];
         let mut validity = Validity::default();
-        rows.iter().for_each(|&row| validity.push(row));
+        for row in rows {
+            validity.push(row);
+        }
         validity.drop_last(1);
         let mask = validity.finish().map(|mask| mask.iter().collect::<Vec<_>>());
         assert_eq!(mask.as_deref(), rows.get(..5));
@@ -74,7 +76,9 @@ mod tests {
     #[test]
     fn dropping_goes_over_runs() {
         let mut validity = Validity::default();
-        [true, false, true].iter().for_each(|&row| validity.push(row));
+        for row in [true, false, true] {
+            validity.push(row);
+        }
         validity.drop_last(2);
         validity.push(true);
         assert!(validity.finish().is_none());

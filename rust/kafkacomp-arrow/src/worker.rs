@@ -125,8 +125,8 @@ impl Worker {
         };
         match records {
             Records::None => Ok(()),
-            Records::Default(records) => rows.take(records, sink),
-            Records::Legacy(records) => rows.take(records, sink),
+            Records::Default(mut records) => rows.take(|record| records.advance(record), sink),
+            Records::Legacy(mut records) => rows.take(|record| records.advance(record), sink),
         }
     }
 }
@@ -145,17 +145,20 @@ struct Rows<'w> {
 }
 
 impl Rows<'_> {
-    /// One copy of this loop per kind of iterator, so that the formats' code does not share registers.
+    /// One copy of this loop per kind of record, so that the formats' code does not share registers.
+    /// `advance` puts the next record into its argument.
     fn take<'a>(
         &mut self,
-        records: impl Iterator<Item = Result<Record<'a>, Error>>,
+        mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, Error>,
         sink: Sink<'_>,
     ) -> Result<(), BatchStop> {
-        for record in records {
-            let record = match record {
-                Ok(record) => record,
+        let mut record = Record::EMPTY;
+        loop {
+            match advance(&mut record) {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(error) => return Err(self.give_up(error)),
-            };
+            }
             if !self.filter.takes(&record) {
                 continue;
             }

@@ -10,48 +10,8 @@ use kafkacomp_arrow::files::MemorySegment;
 use kafkacomp_arrow::{Column, IsolationLevel, OnError, Partition, Scan, ScanError, ScanOptions, Segment};
 use kafkacomp_core::checksum::crc32c;
 
-fn varint(out: &mut Vec<u8>, value: i64) {
-    let mut raw = ((value << 1) ^ (value >> 63)) as u64;
-    while raw >= 0x80 {
-        out.push((raw as u8 & 0x7f) | 0x80);
-        raw >>= 7;
-    }
-    out.push(raw as u8);
-}
-
-/// A batch of magic 2 as KIP-98 lays it out, uncompressed.
-fn batch(base_offset: i64, values: &[&[u8]], attributes: i16, producer_id: i64) -> Vec<u8> {
-    let mut records = Vec::new();
-    for (delta, value) in values.iter().enumerate() {
-        let mut body = vec![0];
-        varint(&mut body, delta as i64);
-        varint(&mut body, delta as i64);
-        varint(&mut body, -1);
-        varint(&mut body, value.len() as i64);
-        body.extend_from_slice(value);
-        varint(&mut body, 0);
-        varint(&mut records, body.len() as i64);
-        records.extend_from_slice(&body);
-    }
-    let mut covered = Vec::new();
-    covered.extend_from_slice(&attributes.to_be_bytes());
-    covered.extend_from_slice(&(values.len() as i32 - 1).to_be_bytes());
-    covered.extend_from_slice(&(1000 + base_offset).to_be_bytes());
-    covered.extend_from_slice(&(1000 + base_offset + values.len() as i64).to_be_bytes());
-    covered.extend_from_slice(&producer_id.to_be_bytes());
-    covered.extend_from_slice(&0_i16.to_be_bytes());
-    covered.extend_from_slice(&0_i32.to_be_bytes());
-    covered.extend_from_slice(&(values.len() as i32).to_be_bytes());
-    covered.extend_from_slice(&records);
-    let mut out = Vec::new();
-    out.extend_from_slice(&base_offset.to_be_bytes());
-    out.extend_from_slice(&(covered.len() as i32 + 9).to_be_bytes());
-    out.extend_from_slice(&0_i32.to_be_bytes());
-    out.push(2);
-    out.extend_from_slice(&crc32c(&covered).to_be_bytes());
-    out.extend_from_slice(&covered);
-    out
-}
+mod common;
+use common::{batch, varint};
 
 /// Batches of `each` records of `size` bytes, `count` of them.
 fn log(count: usize, each: usize, size: usize) -> Vec<u8> {
@@ -62,7 +22,8 @@ fn log(count: usize, each: usize, size: usize) -> Vec<u8> {
 
 fn partition(data: Vec<u8>) -> Partition {
     let files = Arc::new(MemorySegment(Arc::new(data)));
-    let segment = Segment { name: Arc::from("log"), base_offset: Some(0), files, range: None, active: false };
+    let segment =
+        Segment { name: Arc::from("log"), base_offset: Some(0), files, range: None, active: false, may_be_cut: false };
     Partition {
         topic: Some(Arc::from("t")),
         partition: Some(0),

@@ -10,6 +10,8 @@
 //! | [`limits`] | the caps that hold before memory is taken |
 //! | [`uuid`] | topic and directory ids |
 
+#![forbid(unsafe_code)]
+
 pub mod buffer;
 pub mod checksum;
 pub mod compress;

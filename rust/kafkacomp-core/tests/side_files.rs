@@ -2,6 +2,7 @@
 //!
 //! The vectors are those of `tests/vectors/modern`, or of the folder that `KAFKACOMP_VECTORS` names.
 
+#![allow(clippy::format_collect, reason = "clarity before speed in a test")]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use kafkacomp_core::log::{

@@ -24,7 +24,9 @@ pub struct BatchReader {
     origin: u64,
     position: usize,
     max_output_size: usize,
-    finished: Option<Option<Tail>>,
+    finished: bool,
+    /// What stopped the iteration; `None` before the end and after an error.
+    tail: Option<Tail>,
 }
 
 #[pymethods]
@@ -33,7 +35,7 @@ impl BatchReader {
     #[pyo3(signature = (data, max_output_size, origin=0))]
     fn new(data: &Bound<'_, PyAny>, max_output_size: usize, origin: u64) -> PyResult<Self> {
         let data = Arc::new(crate::input::bytes_like(data)?);
-        Ok(Self { data, origin, position: 0, max_output_size, finished: None })
+        Ok(Self { data, origin, position: 0, max_output_size, finished: false, tail: None })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -41,17 +43,18 @@ impl BatchReader {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        if self.finished.is_some() {
+        if self.finished {
             return Ok(None);
         }
         let rest = self.data.get(self.position..).unwrap_or_default();
         let mut batches = Batches::new(rest, self.origin.saturating_add(self.position as u64));
         let Some(framed) = batches.next() else {
-            self.finished = Some(batches.tail());
+            self.finished = true;
+            self.tail = batches.tail();
             return Ok(None);
         };
         let batch = framed.map_err(|error| {
-            self.finished = Some(None);
+            self.finished = true;
             to_py(py, &error, None)
         })?;
         let start = self.position;
@@ -69,8 +72,8 @@ impl BatchReader {
     /// Bytes behind the last whole batch that are the beginning of another one; 0 before the end.
     #[getter]
     fn partial_bytes(&self) -> u64 {
-        match self.finished {
-            Some(Some(Tail::Partial { available, .. })) => available,
+        match self.tail {
+            Some(Tail::Partial { available, .. }) => available,
             _ => 0,
         }
     }
@@ -78,8 +81,8 @@ impl BatchReader {
     /// Zero bytes behind the last batch (a preallocated tail); 0 before the end.
     #[getter]
     fn zero_bytes(&self) -> u64 {
-        match self.finished {
-            Some(Some(Tail::Zeros { length, .. })) => length,
+        match self.tail {
+            Some(Tail::Zeros { length, .. }) => length,
             _ => 0,
         }
     }
@@ -127,7 +130,9 @@ impl Batch {
                 } else {
                     (Backing::Decompressed(Arc::from(payload)), from)
                 };
-                spans.iter_mut().for_each(|span| span.rebase(from));
+                for span in &mut spans {
+                    span.rebase(from);
+                }
                 Records::new(backing, spans, error)
             })
         }))
@@ -159,10 +164,14 @@ impl Batch {
 
     #[getter]
     fn base_offset(&self, py: Python<'_>) -> PyResult<i64> {
-        match self.view(py)?.base_offset() {
-            Some(offset) => Ok(offset),
-            None => self.read(py)?.first_offset(py),
-        }
+        let batch = self.view(py)?;
+        py.detach(|| {
+            READER.with_borrow_mut(|reader| {
+                reader.set_max_output_size(self.max_output_size);
+                reader.base_offset(&batch)
+            })
+        })
+        .map_err(|error| to_py(py, &error, None))
     }
 
     #[getter]

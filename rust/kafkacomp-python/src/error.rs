@@ -54,7 +54,6 @@ pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
 }
 
 /// The exception for compressed data outside a record set.
-#[expect(dead_code, reason = "tmp")]
 pub fn codec_to_py(py: Python<'_>, error: CodecError) -> PyErr {
     to_py(py, &Error::Codec(error), None)
 }

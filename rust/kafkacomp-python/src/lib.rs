@@ -2,8 +2,10 @@
 //! Nothing else.
 
 mod batch;
+mod codec;
 mod enums;
 mod error;
+mod gil;
 mod input;
 mod record;
 mod scan;
@@ -32,5 +34,9 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sidecar::read_partition_metadata, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::parse_control_record, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::decompress, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::lz4_frame_info, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

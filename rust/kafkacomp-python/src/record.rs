@@ -97,18 +97,6 @@ impl Records {
     pub fn new(backing: Backing, spans: Vec<RecordSpan>, error: Option<Error>) -> Self {
         Self { backing, spans, next: 0, error }
     }
-
-    /// The first record's offset.
-    ///
-    /// # Errors
-    /// What is wrong in front of it.
-    pub fn first_offset(&self, py: Python<'_>) -> PyResult<i64> {
-        match (self.spans.first(), &self.error) {
-            (Some(first), _) => Ok(first.offset),
-            (None, Some(error)) => Err(to_py(py, error, None)),
-            (None, None) => Err(pyo3::exceptions::PyValueError::new_err("the batch has no records")),
-        }
-    }
 }
 
 #[pymethods]

@@ -13,6 +13,7 @@ use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::error::scan_to_py;
+use crate::gil::with_gil;
 use crate::segment::partitions;
 
 /// The names of all columns, in the order of the documentation.
@@ -65,11 +66,22 @@ impl Stream {
     }
 }
 
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // The workers may be waiting for the GIL; what they held of Python's is let go with it.
+        with_gil(|py| {
+            py.detach(|| self.scan.close());
+            self.progress = None;
+            self.failure = Failure::default();
+        });
+    }
+}
+
 impl Iterator for Stream {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Python::attach(|py| match self.pull(py) {
+        with_gil(|py| match self.pull(py) {
             Ok(batch) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
             Err(error) => {
                 // The C stream ends its message at a zero byte.
@@ -130,13 +142,14 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
 #[pymethods]
 impl ScanReader {
     #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument is extracted to a value")]
     fn new(
         sources: Vec<Bound<'_, PyAny>>,
         settings: &Bound<'_, PyDict>,
         total_bytes: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let tuples = sources.iter().map(|source| source.extract()).collect::<PyResult<Vec<_>>>()?;
+        let tuples = sources.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<_>>>()?;
         let scan = Scan::new(partitions(tuples)?, options(settings)?, total_bytes);
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let stream = Stream {
@@ -186,9 +199,10 @@ impl ScanReader {
     }
 
     /// Stops the scan and frees what it holds.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self) {
         let stream = lock(&self.stream).take();
-        py.detach(|| drop(stream));
+        // Dropping it waits for the workers with the GIL free.
+        drop(stream);
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -196,8 +210,8 @@ impl ScanReader {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) {
-        self.close(py);
+    fn __exit__(&self, _exception: &Bound<'_, PyAny>) {
+        self.close();
     }
 
     /// Whether the scan was handed over or closed.

@@ -41,14 +41,16 @@ pub fn partitions(tuples: Vec<PartitionTuple<'_>>) -> PyResult<Vec<Partition>> {
 }
 
 fn segment((name, base_offset, source, range, active): SegmentTuple<'_>) -> PyResult<Segment> {
+    let mut may_be_cut = false;
     let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
         Arc::new(LocalSegment(source.extract::<PathBuf>()?))
     } else if source.hasattr("open_segment")? {
         Arc::new(PySegment { opener: source.unbind() })
     } else {
+        may_be_cut = true;
         Arc::new(MemorySegment(Arc::new(SharedBytes(bytes_like(&source)?))))
     };
-    Ok(Segment { name: Arc::from(name), base_offset, files, range, active })
+    Ok(Segment { name: Arc::from(name), base_offset, files, range, active, may_be_cut })
 }
 
 struct SharedBytes(PyBackedBytes);

@@ -11,8 +11,8 @@
 //!
 //! Where Kafka's reader (snappy-java's `SnappyInputStream`) is looser, and
 //! [`Strictness::RecordSet`](super::Strictness) with it: the first header's versions are not looked at, a
-//! later one's version must be positive; a later header whose magic is right in its first half only is
-//! skipped; one to three bytes at the end are ignored.
+//! later one's version must be positive; a later header whose magic is right in its first half only ends one
+//! of Kafka's reads, and the content if that read had nothing yet; one to three bytes at the end are ignored.
 
 use super::input::Input;
 use super::{CodecError, CodecFault, CompressionType, Strictness};
@@ -50,18 +50,34 @@ pub(super) fn decode(data: &[u8], strictness: Strictness, out: &mut OutputBuffer
     if !data.starts_with(&MAGIC) || (data.len() < HEADER_LENGTH && strictness == Strictness::RecordSet) {
         return raw_block(&input, 0, data, out);
     }
-    let start = out.len();
-    let result = streams(&mut input, strictness, out);
+    let mut reads = KafkaReads { start: out.len() };
+    let result = streams(&mut input, strictness, &mut reads, out);
     if result.is_err() && strictness == Strictness::RecordSet {
         // The read that fails takes with it what it had already copied from earlier blocks.
-        let read = out.len() - start;
-        out.truncate(start + read - read % KAFKA_READ);
+        out.truncate(out.len() - reads.unfinished(out));
     }
     result
 }
 
+/// Where Kafka's reads of [`KAFKA_READ`] bytes begin, which decides what a failure leaves.
+struct KafkaReads {
+    start: usize,
+}
+
+impl KafkaReads {
+    /// How much of the output belongs to a read that is not full yet.
+    fn unfinished(&self, out: &OutputBuffer) -> usize {
+        (out.len() - self.start) % KAFKA_READ
+    }
+}
+
 /// Streams one after another, from the first header on.
-fn streams(input: &mut Input<'_>, strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
+fn streams(
+    input: &mut Input<'_>,
+    strictness: Strictness,
+    reads: &mut KafkaReads,
+    out: &mut OutputBuffer,
+) -> Result<(), CodecError> {
     header(input, strictness, true)?;
     while !input.rest().is_empty() {
         if strictness == Strictness::RecordSet && input.rest().len() < 4 {
@@ -71,7 +87,12 @@ fn streams(input: &mut Input<'_>, strictness: Strictness, out: &mut OutputBuffer
         let size = input.i32_be()?;
         if size == MAGIC_HEAD {
             *input = input.at(position);
-            header(input, strictness, false)?;
+            let real = header(input, strictness, false)?;
+            if !real && reads.unfinished(out) == 0 {
+                return Ok(());
+            } else if !real {
+                reads.start = out.len();
+            }
             continue;
         }
         if !(0..=MAX_BLOCK_SIZE).contains(&size) {
@@ -84,8 +105,8 @@ fn streams(input: &mut Input<'_>, strictness: Strictness, out: &mut OutputBuffer
     Ok(())
 }
 
-/// One header.
-fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<(), CodecError> {
+/// One header; `false` for one whose magic is right in its first half only, which a record set may have.
+fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<bool, CodecError> {
     let position = input.position();
     let magic = input.take(MAGIC.len())?;
     let version_position = input.position();
@@ -99,7 +120,7 @@ fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<
         Strictness::Specification => compatible == VERSION || compatible.swap_bytes() == VERSION,
     };
     if supported {
-        Ok(())
+        Ok(magic == MAGIC)
     } else {
         let version = i64::from(version);
         Err(input.error_at(version_position, CodecFault::UnsupportedVersion { version }))

@@ -86,13 +86,12 @@ impl ChunkReader {
         loop {
             let left = self.end.saturating_sub(self.position);
             let size = usize::try_from(left).unwrap_or(usize::MAX).min(wanted);
-            let data = match source.as_slice() {
-                Some(all) => usize::try_from(self.position).ok().and_then(|at| all.get(at..)?.get(..size)),
-                None => {
-                    buffer.resize(size, 0);
-                    let read = read_full(source, buffer, self.position)?;
-                    buffer.get(..size).filter(|_| read == size)
-                }
+            let data = if let Some(all) = source.as_slice() {
+                usize::try_from(self.position).ok().and_then(|at| all.get(at..)?.get(..size))
+            } else {
+                buffer.resize(size, 0);
+                let read = read_full(source, buffer, self.position)?;
+                buffer.get(..size).filter(|_| read == size)
             };
             let Some(data) = data else {
                 return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });

@@ -21,6 +21,9 @@ use super::varint::{VarintError, take_varint, take_varlong};
 use crate::compress::CodecError;
 use crate::error::{Error, RecordFault, Result};
 
+/// Bits of a record's attributes.
+const ATTRIBUTES_BITS: u32 = 8;
+
 /// Where the base offset stands.
 pub const BASE_OFFSET_OFFSET: usize = 0;
 /// Length of the base offset.
@@ -139,88 +142,137 @@ impl<'a> DefaultRecords<'a> {
         self.count.wrapping_sub(self.read)
     }
 
-    #[cold]
-    fn fail(&self, fault: RecordFault) -> Error {
-        Error::Invalid { position: self.position, fault }
-    }
-
-    /// What to say when the payload ends early: the codec's word if it cut it.
-    #[cold]
-    fn end_early(&mut self, fault: RecordFault) -> Error {
-        match self.codec_error.take() {
-            Some(source) => Error::BatchCodec { position: self.position, source },
-            None => self.fail(fault),
-        }
-    }
-
+    /// Puts the next record into `record`; `Ok(false)` at the end. What [`Iterator::next`] does, without
+    /// moving a record and an error of many bytes through every return.
+    ///
+    /// # Errors
+    /// What Kafka's iterator throws; there are no more records then.
     #[inline]
-    fn read_record(&mut self) -> Result<Record<'a>> {
-        let index = self.read;
-        let size = match take_varint(&mut self.rest) {
-            Ok(size) => size,
-            Err(VarintError::TooLong) if !self.compressed => {
-                return Err(self.fail(RecordFault::SizeVarintTooLong { index }));
-            }
-            Err(VarintError::TooLong) => return Err(self.fail(RecordFault::VarintTooLong { index })),
-            Err(VarintError::End) => {
-                return Err(self.end_early(RecordFault::PrematureEnd { count: self.count, read: index }));
-            }
-        };
+    pub fn advance(&mut self, record: &mut Record<'a>) -> Result<bool> {
+        if self.read >= self.count {
+            return Ok(false);
+        }
+        if self.read_usual_record(record).is_none()
+            && let Err(stop) = self.read_record(record)
+        {
+            return Err(self.fail(stop));
+        }
+        self.read = self.read.wrapping_add(1);
+        if self.read == self.count && (!self.rest.is_empty() || self.codec_error.is_some()) {
+            return Err(self.fail(Stop::NotTheEnd));
+        }
+        Ok(true)
+    }
+
+    /// Reads a record whose numbers are short and which has no headers, as nearly all are, by whole words
+    /// and without a decision per byte. `None`, with nothing changed but `record`, for every other one and
+    /// for whatever is wrong: [`read_record`](Self::read_record) decides about those.
+    #[inline]
+    fn read_usual_record(&mut self, record: &mut Record<'a>) -> Option<()> {
+        let rest = self.rest;
+        let word = word_at(rest, 0)?;
+        let (size, size_bits) = short_varint(word)?;
+        let (timestamp_delta, timestamp_bits) = short_varint(word >> (size_bits + ATTRIBUTES_BITS))?;
+        let mut at = ((size_bits + ATTRIBUTES_BITS + timestamp_bits) / 8) as usize;
+        let word = word_at(rest, at)?;
+        let (offset_delta, offset_bits) = short_varint(word)?;
+        let (key_size, key_bits) = short_varint(word >> offset_bits)?;
+        at += ((offset_bits + key_bits) / 8) as usize;
+        record.key = nullable_at(rest, &mut at, key_size)?;
+        let (value_size, value_bits) = short_varint(word_at(rest, at)?)?;
+        at += (value_bits / 8) as usize;
+        record.value = nullable_at(rest, &mut at, value_size)?;
+        let (&headers_count, behind) = rest.get(at..)?.split_first()?;
+        let end = (size_bits / 8) as usize + (size / 2) as usize;
+        if headers_count != 0 || size & 1 != 0 || at + 1 != end {
+            return None;
+        }
+        self.rest = behind;
+        record.headers = Headers::EMPTY;
+        self.place(record, i64::from(zig_zag(timestamp_delta)), zig_zag(offset_delta));
+        Some(())
+    }
+
+    /// Puts the record where its deltas say.
+    #[inline]
+    fn place(&self, record: &mut Record<'a>, timestamp_delta: i64, offset_delta: i32) {
+        record.offset = self.base_offset.wrapping_add(i64::from(offset_delta));
+        record.timestamp = self.log_append_time.unwrap_or_else(|| self.base_timestamp.wrapping_add(timestamp_delta));
+        record.timestamp_type = self.timestamp_type;
+        record.sequence =
+            if self.base_sequence >= 0 { increment_sequence(self.base_sequence, offset_delta) } else { NO_SEQUENCE };
+        record.legacy = None;
+    }
+
+    fn read_record(&mut self, record: &mut Record<'a>) -> std::result::Result<(), Stop> {
+        let size = take_varint(&mut self.rest).map_err(Stop::Size)?;
         let Some((body, rest)) = usize::try_from(size).ok().and_then(|size| self.rest.split_at_checked(size)) else {
-            let available = self.rest.len();
-            let fault = RecordFault::RecordSize { index, size, available };
-            return Err(if size < 0 { self.fail(fault) } else { self.end_early(fault) });
+            return Err(Stop::Body(size));
         };
         self.rest = rest;
-        self.read_body(body, index).map_err(|fault| self.fail(fault))
-    }
-
-    #[inline]
-    fn read_body(&self, body: &'a [u8], index: i32) -> std::result::Result<Record<'a>, RecordFault> {
-        let overrun = |error| match error {
-            VarintError::End => RecordFault::FieldOverrun { index },
-            VarintError::TooLong => RecordFault::VarintTooLong { index },
-        };
-        let mut fields = body.get(1..).ok_or(RecordFault::FieldOverrun { index })?;
-        let timestamp_delta = take_varlong(&mut fields).map_err(overrun)?;
-        let offset_delta = take_varint(&mut fields).map_err(overrun)?;
-        let key = take_nullable(&mut fields, index)?;
-        let value = take_nullable(&mut fields, index)?;
-        let headers_count = take_varint(&mut fields).map_err(overrun)?;
-        let headers =
-            if headers_count == 0 { Headers::EMPTY } else { take_headers(&mut fields, headers_count, index)? };
+        let mut fields = body.get(1..).ok_or(Stop::Field(VarintError::End))?;
+        let timestamp_delta = take_varlong(&mut fields).map_err(Stop::Field)?;
+        let offset_delta = take_varint(&mut fields).map_err(Stop::Field)?;
+        record.key = take_nullable(&mut fields).map_err(Stop::Field)?;
+        record.value = take_nullable(&mut fields).map_err(Stop::Field)?;
+        let headers_count = take_varint(&mut fields).map_err(Stop::Field)?;
+        record.headers = if headers_count == 0 { Headers::EMPTY } else { take_headers(&mut fields, headers_count)? };
         if !fields.is_empty() {
-            return Err(RecordFault::RecordLength {
-                index,
-                size: body.len() as i32,
-                used: body.len().saturating_sub(fields.len()),
-            });
+            return Err(Stop::Length(body.len(), fields.len()));
         }
-        Ok(Record {
-            offset: self.base_offset.wrapping_add(i64::from(offset_delta)),
-            timestamp: self.log_append_time.unwrap_or_else(|| self.base_timestamp.wrapping_add(timestamp_delta)),
-            timestamp_type: self.timestamp_type,
-            sequence: if self.base_sequence >= 0 {
-                increment_sequence(self.base_sequence, offset_delta)
-            } else {
-                NO_SEQUENCE
-            },
-            key,
-            value,
-            headers,
-            legacy: None,
-        })
+        self.place(record, timestamp_delta, offset_delta);
+        Ok(())
     }
 
-    fn check_end(&mut self) -> Result<()> {
-        if !self.rest.is_empty() {
-            return Err(self.fail(RecordFault::RecordsRemaining { count: self.count }));
+    /// Puts the failure into words and ends the iteration. Where the payload ended early because its codec
+    /// gave up, that is the word.
+    #[cold]
+    fn fail(&mut self, stop: Stop) -> Error {
+        let (index, count) = (self.read, self.count);
+        self.read = self.count;
+        let cut = match stop {
+            Stop::Size(VarintError::End) | Stop::Body(0..) => true,
+            Stop::NotTheEnd => self.rest.is_empty(),
+            _ => false,
+        };
+        if let Some(source) = self.codec_error.take_if(|_| cut) {
+            return Error::BatchCodec { position: self.position, source };
         }
-        match self.codec_error.take() {
-            Some(source) => Err(Error::BatchCodec { position: self.position, source }),
-            None => Ok(()),
-        }
+        let fault = match stop {
+            Stop::Size(VarintError::End) => RecordFault::PrematureEnd { count, read: index },
+            Stop::Size(VarintError::TooLong) if self.compressed => RecordFault::VarintTooLong { index },
+            Stop::Size(VarintError::TooLong) => RecordFault::SizeVarintTooLong { index },
+            Stop::Body(size) => RecordFault::RecordSize { index, size, available: self.rest.len() },
+            Stop::Field(VarintError::End) => RecordFault::FieldOverrun { index },
+            Stop::Field(VarintError::TooLong) => RecordFault::VarintTooLong { index },
+            Stop::Length(size, left) => {
+                RecordFault::RecordLength { index, size: size as i32, used: size.saturating_sub(left) }
+            }
+            Stop::HeaderCount(count) => RecordFault::HeaderCount { index, count },
+            Stop::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
+            Stop::NotTheEnd => RecordFault::RecordsRemaining { count },
+        };
+        Error::Invalid { position: self.position, fault }
     }
+}
+
+/// Why a record could not be read, in as few bytes as possible; [`DefaultRecords::fail`] has the words.
+#[derive(Debug, Clone, Copy)]
+enum Stop {
+    /// No size.
+    Size(VarintError),
+    /// This size reaches past the payload or is negative.
+    Body(i32),
+    /// No field.
+    Field(VarintError),
+    /// The size of the body and what its fields left of it.
+    Length(usize, usize),
+    /// This number of headers.
+    HeaderCount(i32),
+    /// This size of a header's key.
+    HeaderKeySize(i32),
+    /// Something follows the last record.
+    NotTheEnd,
 }
 
 impl<'a> Iterator for DefaultRecords<'a> {
@@ -230,50 +282,74 @@ impl<'a> Iterator for DefaultRecords<'a> {
     /// as in Kafka.
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.read >= self.count {
-            return None;
+        let mut record = Record::EMPTY;
+        match self.advance(&mut record) {
+            Ok(true) => Some(Ok(record)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
         }
-        let record = self.read_record();
-        self.read = self.read.wrapping_add(1);
-        let checked = match record {
-            Ok(record) if self.read == self.count => self.check_end().map(|()| record),
-            other => other,
-        };
-        if checked.is_err() {
-            self.read = self.count;
-        }
-        Some(checked)
     }
+}
+
+/// The eight bytes at `at`, the first one lowest.
+#[inline]
+fn word_at(data: &[u8], at: usize) -> Option<u64> {
+    data.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// A varint of at most three bytes at the low end of `word`, not yet unfolded, and its length in bits.
+#[inline]
+fn short_varint(word: u64) -> Option<(u32, u32)> {
+    let low = (word & 0x7f) as u32;
+    if word & 0x80 == 0 {
+        return Some((low, 8));
+    }
+    let low = low | (word >> 1 & 0x3f80) as u32;
+    if word & 0x8000 == 0 {
+        return Some((low, 16));
+    }
+    (word & 0x80_0000 == 0).then_some((low | (word >> 2 & 0x1f_c000) as u32, 24))
+}
+
+#[inline]
+fn zig_zag(raw: u32) -> i32 {
+    ((raw >> 1) as i32) ^ -((raw & 1) as i32)
+}
+
+/// The bytes at `at` whose length is `folded`, null if that is negative; `at` goes behind them.
+#[inline]
+#[expect(clippy::option_option, reason = "not here, null, or bytes; it is inlined away")]
+fn nullable_at<'a>(data: &'a [u8], at: &mut usize, folded: u32) -> Option<Option<&'a [u8]>> {
+    if folded & 1 != 0 {
+        return Some(None);
+    }
+    let start = *at;
+    *at += (folded / 2) as usize;
+    data.get(start..*at).map(Some)
 }
 
 /// Takes a length and as many bytes; a negative length is null.
 #[inline]
-fn take_nullable<'a>(fields: &mut &'a [u8], index: i32) -> std::result::Result<Option<&'a [u8]>, RecordFault> {
-    let length = match take_varint(fields) {
-        Ok(length) => length,
-        Err(VarintError::TooLong) => return Err(RecordFault::VarintTooLong { index }),
-        Err(VarintError::End) => return Err(RecordFault::FieldOverrun { index }),
-    };
-    let Ok(length) = usize::try_from(length) else { return Ok(None) };
-    let (bytes, rest) = fields.split_at_checked(length).ok_or(RecordFault::FieldOverrun { index })?;
+fn take_nullable<'a>(fields: &mut &'a [u8]) -> std::result::Result<Option<&'a [u8]>, VarintError> {
+    let Ok(length) = usize::try_from(take_varint(fields)?) else { return Ok(None) };
+    let (bytes, rest) = fields.split_at_checked(length).ok_or(VarintError::End)?;
     *fields = rest;
     Ok(Some(bytes))
 }
 
 /// Checks `count` headers and takes them as one piece.
-fn take_headers<'a>(fields: &mut &'a [u8], count: i32, index: i32) -> std::result::Result<Headers<'a>, RecordFault> {
+#[inline(never)]
+fn take_headers<'a>(fields: &mut &'a [u8], count: i32) -> std::result::Result<Headers<'a>, Stop> {
     let bounded = usize::try_from(count).ok().filter(|&count| count <= fields.len());
-    let Some(bounded) = bounded else { return Err(RecordFault::HeaderCount { index, count }) };
+    let bounded = bounded.ok_or(Stop::HeaderCount(count))?;
     let all = *fields;
     for _ in 0..bounded {
-        let mut peek = *fields;
-        if let Ok(size) = take_varint(&mut peek)
-            && size < 0
-        {
-            return Err(RecordFault::HeaderKeySize { index, size });
+        let size = take_varint(&mut { *fields }).map_err(Stop::Field)?;
+        if size < 0 {
+            return Err(Stop::HeaderKeySize(size));
         }
-        take_nullable(fields, index)?;
-        take_nullable(fields, index)?;
+        take_nullable(fields).map_err(Stop::Field)?;
+        take_nullable(fields).map_err(Stop::Field)?;
     }
     let used = all.len().saturating_sub(fields.len());
     Ok(Headers::new(all.get(..used).unwrap_or_default(), bounded as u32))

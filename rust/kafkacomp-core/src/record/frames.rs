@@ -4,8 +4,11 @@
 //! stands behind the last whole batch is a [`Tail`]: nothing, a batch that was cut (a fetch answer is cut
 //! at any byte), or zeros (a preallocated file).
 
-use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, RecordBatch};
+use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, RecordBatch};
 use crate::error::{Error, Result};
+
+/// As a number of bytes that are left.
+const LOG_OVERHEAD_BYTES: u64 = LOG_OVERHEAD as u64;
 
 /// What follows the last whole batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +70,10 @@ impl<'a> Batches<'a> {
         let Some(head) = head else {
             self.tail = Some(match available {
                 0 => Tail::End,
-                _ if self.rest.iter().all(|&byte| byte == 0) => Tail::Zeros { position, length: available },
+                // Fewer bytes than offset and size may be the zero bytes of a cut offset as well.
+                LOG_OVERHEAD_BYTES.. if self.rest.iter().all(|&byte| byte == 0) => {
+                    Tail::Zeros { position, length: available }
+                }
                 _ => Tail::Partial { position, available, needed: HEADER_SIZE_UP_TO_MAGIC as u64 },
             });
             return Ok(None);

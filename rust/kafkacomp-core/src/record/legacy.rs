@@ -186,6 +186,12 @@ impl<'a> LegacyRecords<'a> {
         Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper) })
     }
 
+    /// The first message's offset, without a look at its key and value.
+    pub(super) fn first_offset(&self) -> Option<Result<i64>> {
+        let (offset, message, _) = take_entry(self.rest).ok().flatten()?;
+        Some(self.check_plain(message).map(|()| self.base_offset.wrapping_add(offset)))
+    }
+
     fn read(&self, offset: i64, message: Message<'a>) -> std::result::Result<Record<'a>, RecordFault> {
         // Only an inner message of format 1 takes anything from its wrapper.
         let wrapper = self.wrapper.filter(|_| message.magic() == 1);
@@ -213,6 +219,24 @@ impl<'a> LegacyRecords<'a> {
                 Err(Error::UnknownCompressionType { position: self.position, id })
             }
             _ => Err(Error::Invalid { position: self.position, fault: RecordFault::NestedCompression }),
+        }
+    }
+}
+
+impl<'a> LegacyRecords<'a> {
+    /// Puts the next message into `record`; `Ok(false)` at the end.
+    ///
+    /// # Errors
+    /// What Kafka's iterator throws; there are no more messages then.
+    #[inline]
+    pub fn advance(&mut self, record: &mut Record<'a>) -> Result<bool> {
+        match self.next() {
+            Some(Ok(next)) => {
+                *record = next;
+                Ok(true)
+            }
+            Some(Err(error)) => Err(error),
+            None => Ok(false),
         }
     }
 }

@@ -33,6 +33,21 @@ impl RecordReader {
         self.buffer.as_slice()
     }
 
+    /// The first offset of `batch`: where the header does not tell it (a wrapper of magic 0 or 1), the batch
+    /// is decompressed.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records), and what Kafka says of a first message that is compressed again.
+    pub fn base_offset(&mut self, batch: &RecordBatch<'_>) -> Result<i64> {
+        match batch.base_offset() {
+            Some(offset) => Ok(offset),
+            None => match self.records(batch)? {
+                Records::Legacy(records) => records.first_offset().unwrap_or_else(|| Ok(batch.last_offset())),
+                _ => Ok(batch.last_offset()),
+            },
+        }
+    }
+
     /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not
     /// looked at (Kafka's iterators do not either): see [`RecordBatch::ensure_valid`].
     ///

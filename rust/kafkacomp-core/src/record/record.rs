@@ -24,6 +24,20 @@ pub struct Record<'a> {
     pub legacy: Option<super::legacy::Message<'a>>,
 }
 
+impl Record<'_> {
+    /// What a record is before it is read.
+    pub const EMPTY: Record<'static> = Record {
+        offset: 0,
+        timestamp: super::batch::NO_TIMESTAMP,
+        timestamp_type: TimestampType::NoTimestampType,
+        sequence: super::batch::NO_SEQUENCE,
+        key: None,
+        value: None,
+        headers: Headers::EMPTY,
+        legacy: None,
+    };
+}
+
 /// The headers of a record, already checked, decoded when asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Headers<'a> {

@@ -18,10 +18,15 @@ pub enum VarintError {
 /// Takes an unsigned varint from the front of `data`.
 #[inline]
 pub fn take_unsigned_varint(data: &mut &[u8]) -> Result<u32, VarintError> {
-    match data.split_first() {
-        Some((&first, rest)) if first < 0x80 => {
+    // Nearly every number of a record has one or two bytes; the rest takes the loop.
+    match **data {
+        [a @ 0..0x80, ref rest @ ..] => {
             *data = rest;
-            Ok(u32::from(first))
+            Ok(u32::from(a))
+        }
+        [a, b @ 0..0x80, ref rest @ ..] => {
+            *data = rest;
+            Ok(u32::from(a & 0x7f) | u32::from(b) << 7)
         }
         _ => take_long_form(data, 5, 28).map(|value| value as u32),
     }
@@ -36,10 +41,18 @@ pub fn take_varint(data: &mut &[u8]) -> Result<i32, VarintError> {
 /// Takes a zig-zag varlong from the front of `data`.
 #[inline]
 pub fn take_varlong(data: &mut &[u8]) -> Result<i64, VarintError> {
-    let raw = match data.split_first() {
-        Some((&first, rest)) if first < 0x80 => {
+    let raw = match **data {
+        [a @ 0..0x80, ref rest @ ..] => {
             *data = rest;
-            u64::from(first)
+            u64::from(a)
+        }
+        [a, b @ 0..0x80, ref rest @ ..] => {
+            *data = rest;
+            u64::from(a & 0x7f) | u64::from(b) << 7
+        }
+        [a, b, c @ 0..0x80, ref rest @ ..] => {
+            *data = rest;
+            u64::from(a & 0x7f) | u64::from(b & 0x7f) << 7 | u64::from(c) << 14
         }
         _ => take_long_form(data, 10, 63)?,
     };
@@ -47,7 +60,7 @@ pub fn take_varlong(data: &mut &[u8]) -> Result<i64, VarintError> {
 }
 
 /// The general loop: at most `most` bytes, the last of which is shifted by `last_shift`.
-#[inline]
+#[inline(never)]
 fn take_long_form(data: &mut &[u8], most: usize, last_shift: u32) -> Result<u64, VarintError> {
     let mut value = 0_u64;
     let mut shift = 0_u32;

@@ -1,6 +1,8 @@
 //! What the codec tests share: where the vectors are, and one call per way of reading.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod encode;
+
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
 use kafkacomp_core::compress::{CodecError, Decompressor};
@@ -11,10 +13,10 @@ use std::path::PathBuf;
 /// A cap that no honest vector reaches.
 pub const ROOMY: usize = 64 << 20;
 
-/// The folder of a set of vectors: in the tree, or beside it. `None`, said loudly, if it is in neither.
+/// The folder of a set of vectors: the full set beside the tree if it is there, else the slice in the tree. `None`, said loudly, if it is in neither.
 pub fn vectors(folder: &str) -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let found = ["tests/vectors", "../shared/vectors"]
+    let found = ["../shared/vectors", "tests/vectors"]
         .map(|base| root.join(base).join(folder))
         .into_iter()
         .find(|path| path.is_dir());

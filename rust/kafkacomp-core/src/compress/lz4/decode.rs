@@ -79,23 +79,38 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
         ));
     }
     let start = out.len();
-    while block(input, &info, start, options.strictness, out)? {}
-    end_of_frame(input, &info, start, options.strictness, out)
+    loop {
+        match block(input, &info, start, options.strictness, out)? {
+            Block::EndMark => return end_of_frame(input, &info, start, options.strictness, out),
+            Block::Empty if options.strictness == Strictness::RecordSet => return Ok(()),
+            Block::Content | Block::Empty => {}
+        }
+    }
 }
 
-/// One block; `false` if it was the `EndMark`. `start` is where the frame's content begins in `out`.
+/// What a block was.
+enum Block {
+    /// Some bytes.
+    Content,
+    /// Compressed, of no bytes. Kafka's stream takes a read of no bytes for the end.
+    Empty,
+    /// None, but the end of the frame.
+    EndMark,
+}
+
+/// One block. `start` is where the frame's content begins in `out`.
 fn block(
     input: &mut Input<'_>,
     info: &FrameInfo,
     start: usize,
     strictness: Strictness,
     out: &mut OutputBuffer,
-) -> Result<bool, CodecError> {
+) -> Result<Block, CodecError> {
     let position = input.position();
     let word = input.u32_le()?;
     let size = (word & !STORED) as usize;
     if word == 0 || (size == 0 && strictness == Strictness::RecordSet) {
-        return Ok(false);
+        return Ok(Block::EndMark);
     }
     let max = info.bd.block_max_size().bytes();
     if size > max {
@@ -110,7 +125,7 @@ fn block(
     }
     if word & STORED != 0 {
         out.extend(data).map_err(|reached| input.limit_at(position, reached))?;
-        return Ok(true);
+        return Ok(Block::Content);
     }
     let history = if info.flg.block_independence() { out.len() } else { start.max(out.len().saturating_sub(HISTORY)) };
     let want = max.min(size.saturating_mul(MAX_EXPANSION));
@@ -125,7 +140,7 @@ fn block(
     };
     if let Ok(length) = decoded {
         out.advance(length);
-        return Ok(true);
+        return Ok(if length == 0 { Block::Empty } else { Block::Content });
     }
     // Where the cap left less than a whole block, it may be all that the block lacks.
     let full = available < want

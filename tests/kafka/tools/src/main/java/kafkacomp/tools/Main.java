@@ -17,12 +17,13 @@ public final class Main {
             case "produce" -> Produce.run(options);
             case "consume" -> Consume.run(options);
             case "dump" -> Dump.run(options);
+            case "decompress" -> Decompress.run(options);
             default -> usage();
         }
     }
 
     private static void usage() {
-        System.err.println("usage: Main create-topic|produce|consume|dump --name value ...");
+        System.err.println("usage: Main create-topic|produce|consume|dump|decompress --name value ...");
         System.exit(2);
     }
 }

@@ -1,0 +1,58 @@
+"""What the codec modules share: arguments checked once, and the way into the Rust core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkacomp import _kafkacomp
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._types import CompressionType
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["checked_max_output_size", "decompress"]
+
+_MAGICS = (0, 1, 2)
+
+
+def checked_max_output_size(max_output_size: int) -> int:
+    """The cap itself; ValueError if it is not one."""
+    if not 0 < max_output_size <= DEFAULT_MAX_OUTPUT_SIZE:
+        raise ValueError(f"max_output_size must be 1 to {DEFAULT_MAX_OUTPUT_SIZE}, not {max_output_size}")
+    return max_output_size
+
+
+def decompress(
+    data: Buffer,
+    compression_type: CompressionType | str,
+    *,
+    magic: int = 2,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> bytes:
+    """Decompress what a batch or message of Kafka holds, wherever Kafka's own reader reads it.
+
+    The codec modules (:mod:`kafkacomp.lz4` and its like) keep their specifications; this keeps to Kafka. It does
+    not look at LZ4's content size and content checksum, and ignores what follows LZ4's last whole frame, and
+    what follows a gzip member if it is no member.
+
+    Args:
+        data: Bytes-like: the compressed part alone, without the batch's header. ``bytes`` are read in place,
+            anything else is copied once.
+        compression_type: A :class:`CompressionType` or its name.
+        magic: The message format that it comes from. 0 has any LZ4 header checksum (KIP-57), 1 and 2 have the
+            specification's.
+        max_output_size: The most bytes to give; memory for more is never taken.
+
+    Raises:
+        DecompressionError: the data are broken (``TruncatedError``: end too early).
+        OutputLimitError: there are more than ``max_output_size`` bytes in them.
+        ValueError: an argument is none of those named.
+    """
+    if isinstance(compression_type, str):
+        compression_type = CompressionType.for_name(compression_type)
+    else:
+        compression_type = CompressionType.for_id(compression_type)
+    if magic not in _MAGICS:
+        raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
+    return _kafkacomp.decompress_record_set(data, compression_type, magic, checked_max_output_size(max_output_size))
