@@ -256,7 +256,7 @@ def test_what_is_no_log(tmp_path: Path, run: Run) -> None:
 
 
 def test_every_cut_of_a_segment_ends_well(tmp_path: Path, run: Run) -> None:
-    """A cut inside a batch is an error with its byte; at a border, or where a head of zeros is left, it cannot be seen."""
+    """A cut inside a batch is an error with its byte; at a border, or where zeros of a whole head are left, none."""
     content = SEGMENT.read_bytes()
     borders = [batch.position for batch in kc.record.read_batches(content)]
     path = tmp_path / SEGMENT.name

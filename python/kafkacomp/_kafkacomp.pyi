@@ -17,6 +17,19 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
+def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes:
+    """By the codec's specification."""
+
+def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: str) -> int:
+    """By the codec's specification, to the front of a writable buffer; the number of bytes."""
+
+def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes:
+    """As Kafka reads a record set of this magic."""
+
+def lz4_frame_info(
+    data: Buffer,
+) -> tuple[int, int, int, int, int, int | None, int | None, int, int, int, HeaderChecksumRule]:
+    """What the header of the first LZ4 frame says."""
 def read_offset_index(data: Buffer, base_offset: int, name: str | None) -> list[tuple[int, int]]: ...
 def read_time_index(data: Buffer, base_offset: int, name: str | None) -> list[tuple[int, int]]: ...
 def read_transaction_index(
@@ -37,19 +50,6 @@ def verify_segment(
     may_be_cut: bool,
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]: ...
-def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes:
-    """By the codec's specification."""
-
-def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: str) -> int:
-    """By the codec's specification, to the front of a writable buffer; the number of bytes."""
-
-def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes:
-    """As Kafka reads a record set of this magic."""
-
-def lz4_frame_info(
-    data: Buffer,
-) -> tuple[int, int, int, int, int, int | None, int | None, int, int, int, HeaderChecksumRule]:
-    """What the header of the first LZ4 frame says."""
 
 @final
 class BatchReader:

@@ -159,10 +159,16 @@ def decode_frame(data: bytes, at: int = 0, *, check_header: bool = False) -> Fra
         if len(piece) > limit:
             message = f"a block that makes {len(piece)} bytes"
             raise FrameError(message)
+        if not piece and not stored:
+            # Kafka's streams take a read of no bytes for the end.
+            return Frame(bytes(content), at, linked)
         content += piece
     at += 4
-    # Kafka stops here; for what may follow, a content checksum is stepped over where it is there.
-    return Frame(bytes(content), min(at + (4 if flags & 4 else 0), len(data)), linked)
+    if flags & 4:
+        # Kafka steps over the content checksum without a look, but it has to be there.
+        _take(data, at, 4)
+        at += 4
+    return Frame(bytes(content), at, linked)
 
 
 def decode_leading_frames(data: bytes, *, check_header: bool = False) -> tuple[list[Frame], bytes]:

@@ -20,6 +20,9 @@ use crate::report::{ScanError, ScanReport, SkippedRange};
 /// How long an incomplete batch at the end of an active segment is given to become whole.
 const PATIENCE: time::Duration = time::Duration::from_millis(50);
 
+/// The least that is worth a hand-over between threads.
+pub const MIN_CHUNK_BYTES: usize = 256 << 10;
+
 /// Whole batches of one segment.
 #[derive(Debug)]
 pub struct Chunk {
@@ -154,6 +157,17 @@ impl Planner {
         change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// How much to read at once. Where several workers share the scan, so much that it makes about one Arrow
+    /// batch: a worker whose chunk makes more must wait for its turn to deliver them.
+    fn target(&self) -> usize {
+        if self.options.threads <= 1 {
+            return self.chunk_bytes;
+        }
+        let growth = self.with_report(|report| report.bytes_out.div_ceil(report.bytes_in.max(1)).max(1));
+        let one_batch = self.options.batch_bytes / usize::try_from(growth).unwrap_or(usize::MAX);
+        one_batch.clamp(MIN_CHUNK_BYTES, self.chunk_bytes.max(MIN_CHUNK_BYTES))
+    }
+
     /// With `on_error="skip"` the failure of a whole segment is an entry in the report.
     fn absorb(&self, open: &Open, error: ScanError) -> Option<ScanError> {
         if self.options.on_error == OnError::Raise {
@@ -187,7 +201,7 @@ impl Planner {
         };
         let (length, ended) = open
             .reader
-            .read(open.source.0.as_ref(), buffer, self.chunk_bytes, check)
+            .read(open.source.0.as_ref(), buffer, self.target(), check)
             .map_err(|error| ScanError::chunk(&open.context.place.segment, error))?;
         let done = if past_end { Ok(true) } else { self.after_chunk(open, ended) };
         Ok((length, done))

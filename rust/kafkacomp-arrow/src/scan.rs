@@ -15,7 +15,7 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::options::{Partition, ScanOptions};
-use crate::plan::{Chunk, Planner};
+use crate::plan::{Chunk, MIN_CHUNK_BYTES, Planner};
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
 use crate::schema::schema;
@@ -25,8 +25,6 @@ use crate::worker::{Stop, Worker};
 const CHUNK_BYTES: usize = 1 << 20;
 /// With several workers a chunk's rows make Arrow batches of their own, so chunks are larger.
 const LARGE_CHUNK_BYTES: usize = 4 << 20;
-/// The least that is worth a hand-over between threads.
-const SMALL_CHUNK_BYTES: usize = 256 << 10;
 /// Pooled buffers above this size are given back after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
 
@@ -101,7 +99,7 @@ impl Scan {
             CHUNK_BYTES
         } else {
             let share = usize::try_from(self.total_bytes).unwrap_or(usize::MAX) / threads.saturating_mul(4);
-            share.clamp(SMALL_CHUNK_BYTES, LARGE_CHUNK_BYTES)
+            share.clamp(MIN_CHUNK_BYTES, LARGE_CHUNK_BYTES)
         };
         let planner = Planner::new(partitions, Arc::clone(options), self.report(), chunk_bytes);
         *lock(&self.shared.planner) = Some(planner);

@@ -25,6 +25,10 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<record::PyRecord>()?;
     m.add_class::<record::Records>()?;
     m.add_class::<scan::ScanReader>()?;
+    m.add_function(wrap_pyfunction!(codec::decompress, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::lz4_frame_info, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::read_offset_index, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::read_time_index, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::read_transaction_index, m)?)?;
@@ -34,9 +38,5 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sidecar::read_partition_metadata, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::parse_control_record, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
-    m.add_function(wrap_pyfunction!(codec::decompress, m)?)?;
-    m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
-    m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;
-    m.add_function(wrap_pyfunction!(codec::lz4_frame_info, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

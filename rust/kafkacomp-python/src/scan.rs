@@ -47,6 +47,8 @@ struct Stream {
 impl Stream {
     fn pull(&mut self, py: Python<'_>) -> PyResult<Option<ArrowRecordBatch>> {
         let pulled = py.detach(|| self.scan.next());
+        // A consumer in C does not look for Ctrl-C between batches.
+        py.check_signals()?;
         self.log(py)?;
         if let Some(progress) = &self.progress {
             let done = lock(&self.report).bytes_in;
