@@ -41,7 +41,7 @@ def batches(
 ) -> Iterator[RecordBatch | Damage]:
     """Iterate over a file's batches, some megabytes at a time; damage to the framing comes last and ends it."""
     with path.open("rb") as file:
-        origin, wanted = 0, CHUNK
+        origin, wanted, in_zeros = 0, CHUNK, False
         while True:
             file.seek(origin)
             data = file.read(wanted)
@@ -53,13 +53,13 @@ def batches(
                 yield Damage(origin if error.position is None else error.position, str(error))
                 return
             if at_end:
-                if reader.partial_bytes and not may_be_cut:
-                    yield Damage(reader.position, _cut(data[reader.position - origin :], reader.position))
+                rest = data[reader.position - origin :]
+                if reader.partial_bytes and not may_be_cut and not (in_zeros and not any(rest)):
+                    yield Damage(reader.position, _cut(rest, reader.position))
                 return
             if reader.zero_bytes and reader.position == origin:
                 # Zeros as far as was read: skip them, they are all there is in a preallocated file.
-                origin += len(data)
-                wanted = CHUNK
+                origin, wanted, in_zeros = origin + len(data), CHUNK, True
                 continue
             # The batch that the chunk cut is read again, whole if it is larger than a chunk.
             rest = data[reader.position - origin :]

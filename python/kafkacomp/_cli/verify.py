@@ -86,8 +86,7 @@ def verify(
             report.side_files += file.kind not in BATCHES
             continue
         report.side_files += 1
-        for is_error, position, message in _side_file(file):
-            (report.errors if is_error else report.warnings).append((str(file.path), position, message))
+        report.errors += [(str(file.path), position, message) for position, message in _side_file(file)]
     return report
 
 
@@ -117,16 +116,16 @@ def _add(report: Report, file: SourceFile, found: log.SegmentReport) -> None:
         (report.errors if finding.is_error else report.warnings).append(entry)
 
 
-def _side_file(file: SourceFile) -> Iterator[tuple[bool, int, str]]:
-    """What is wrong with a side file: whether it is an error, the byte, and the message."""
+def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """What is wrong with a side file: the byte, and the message."""
     try:
         rows = entries(file)
     except KafkaCompError as error:
-        yield True, error.position or 0, str(error).removeprefix(f"{os.fspath(file.path)}: ")
+        yield error.position or 0, str(error).removeprefix(f"{os.fspath(file.path)}: ")
         return
-    if file.kind in _WITH_SEGMENT:
-        yield False, 0, f"its segment {file.path.with_suffix('.log').name} is not among the files"
+    if file.kind in _WITH_SEGMENT and not file.path.with_suffix(".log").exists():
+        yield 0, f"an index without its log: its segment {file.path.with_suffix('.log').name} is not there"
     if file.kind == "leader-epoch-checkpoint":
         for before, after in pairwise(rows):
             if after["epoch"] <= before["epoch"] or after["startOffset"] < before["startOffset"]:
-                yield True, 0, f"epoch {after['epoch']} does not follow on epoch {before['epoch']}"
+                yield 0, f"epoch {after['epoch']} does not follow on epoch {before['epoch']}"

@@ -104,9 +104,13 @@ fn damage_is_named_and_passed() {
     }
     for cut in 0..log.len() {
         let report = run(&log[..cut], SideFiles::default());
-        // Zero bytes alone are a preallocated tail.
+        // Zero bytes alone are a preallocated tail, unless they are too few for offset and size.
         let rest = &log[cut - cut % size as usize..cut];
-        assert_eq!(report.errors > 0, rest.iter().any(|&byte| byte != 0), "{cut}: {report:?}");
+        assert_eq!(
+            report.errors > 0,
+            (1..12).contains(&rest.len()) || rest.iter().any(|&byte| byte != 0),
+            "{cut}: {report:?}"
+        );
         assert_eq!(report.by_compression_type[0].batches, cut as u64 / size);
     }
 }
