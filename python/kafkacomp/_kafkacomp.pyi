@@ -30,6 +30,7 @@ def lz4_frame_info(
     data: Buffer,
 ) -> tuple[int, int, int, int, int, int | None, int | None, int, int, int, HeaderChecksumRule]:
     """What the header of the first LZ4 frame says."""
+
 def read_offset_index(data: Buffer, base_offset: int, name: str | None) -> list[tuple[int, int]]: ...
 def read_time_index(data: Buffer, base_offset: int, name: str | None) -> list[tuple[int, int]]: ...
 def read_transaction_index(

@@ -54,14 +54,17 @@ pub fn read_time_index(
     })
 }
 
-/// Version, producer id, first, last and last stable offset of each aborted transaction.
+/// Version, producer id, first, last and last stable offset.
+type AbortedTuple = (i16, i64, i64, i64, i64);
+
+/// The fields of each aborted transaction.
 #[pyfunction]
 pub fn read_transaction_index(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     base_offset: i64,
     name: Option<&str>,
-) -> PyResult<Vec<(i16, i64, i64, i64, i64)>> {
+) -> PyResult<Vec<AbortedTuple>> {
     parsed(py, data, name, |data| {
         let index = TransactionIndex::parse(data, base_offset)?;
         let fields =
@@ -208,20 +211,26 @@ impl From<ChunkError> for Stop {
     }
 }
 
+/// The contents of `.index`, `.timeindex` and `.txnindex`, as far as there are any.
+type Indexes = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>);
+
 /// Checks a segment: a path, or bytes; beside it the contents of its indexes. `progress(bytes_done)`.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn verify_segment<'py>(
     py: Python<'py>,
     source: &Bound<'_, PyAny>,
     base_offset: Option<i64>,
-    indexes: (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>),
+    indexes: Indexes,
     max_output_size: usize,
     may_be_cut: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (name, source): (String, Box<dyn ReadAt>) = if source.is_instance_of::<PyString>() {
         let name = source.extract::<String>()?;
-        (name, Box::new(File::open(source.extract::<PathBuf>()?)?))
+        let file = File::open(source.extract::<PathBuf>()?);
+        let file = file.map_err(|error| chunk_to_py(py, &name, ChunkError::Io(error)))?;
+        (name, Box::new(file))
     } else {
         ("<bytes>".to_owned(), Box::new(InMemory(bytes_like(source)?)))
     };
