@@ -12,11 +12,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import lz4.frame
 import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
 
 import kafkacomp as kc
+from golden.lz4_reference import xxh32
 from kafkacomp import log
 from kafkacomp._cli import batches as cli_batches
 from kafkacomp._cli import main
@@ -204,6 +206,59 @@ def test_verify_holds_indexes_against_the_log(tmp_path: Path, run: Run) -> None:
     status, out, _ = run("verify", copy.parent)
     assert status == 1
     assert "its segment 00000000000000000000.log is not there" in out
+
+
+def _crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 & -(crc & 1))
+    return crc ^ 0xFFFFFFFF
+
+
+def _with_records(compression_type: kc.CompressionType, payload: bytes) -> bytes:
+    """The first batch of the segment with other compressed records, its size and checksum right."""
+    head = bytearray(bytes(next(iter(kc.record.read_batches(SEGMENT.read_bytes()))))[:61])
+    head[8:12] = (61 - 12 + len(payload)).to_bytes(4, "big")
+    head[22] = head[22] & ~7 | compression_type
+    body = bytes(head[21:]) + payload
+    return bytes(head[:17]) + _crc32c(body).to_bytes(4, "big") + body
+
+
+def _odd_payloads() -> dict[str, tuple[kc.CompressionType, bytes, bool]]:
+    batch = bytes(next(iter(kc.record.read_batches(SEGMENT.read_bytes()))))
+    records = kc.decompress(batch[61:], "zstd")
+    frame = lz4.frame.compress(records, content_checksum=True, store_size=True)
+    plain = lz4.frame.compress(records, content_checksum=False, store_size=False)
+    return {
+        "sound": (kc.CompressionType.LZ4, frame, False),
+        "content checksum": (kc.CompressionType.LZ4, frame[:-1] + bytes([frame[-1] ^ 1]), True),
+        "content size": (kc.CompressionType.LZ4, _with_size(frame, len(records) + 1), True),
+        "after the end mark": (kc.CompressionType.LZ4, plain + b"???", True),
+        "after the gzip member": (kc.CompressionType.GZIP, gzip.compress(records) + b"???", True),
+    }
+
+
+def _with_size(frame: bytes, size: int) -> bytes:
+    """The frame with another content size, its header checksum right."""
+    head = frame[:6] + size.to_bytes(8, "little")
+    return head + bytes([(xxh32(head[4:]) >> 8) & 0xFF]) + frame[15:]
+
+
+@pytest.mark.parametrize("name", _odd_payloads())
+def test_verify_warns_of_what_only_kafka_reads(name: str, tmp_path: Path, run: Run) -> None:
+    """A warning with the byte, not an error: dump shows every record all the same."""
+    compression_type, payload, is_odd = _odd_payloads()[name]
+    path = tmp_path / SEGMENT.name
+    path.write_bytes(_with_records(compression_type, payload))
+    status, out, _ = run("verify", "--json", path)
+    report = json.loads(out)
+    assert (status, report["errors"]) == (0, [])
+    assert len(report["warnings"]) == is_odd
+    assert report["counts"][0]["records"] == 42
+    assert all("though Kafka reads it" in warning["message"] for warning in report["warnings"])
+    assert run("dump", "--deep", path)[0] == 0
 
 
 def test_a_folder_of_a_broker(tmp_path: Path, run: Run) -> None:

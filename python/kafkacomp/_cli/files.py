@@ -74,7 +74,8 @@ def find(paths: Iterable[Path]) -> list[SourceFile]:
         if not path.is_dir():
             if not path.exists():
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-            found.setdefault(path, SourceFile(path, _kind(path.name) or "record set"))
+            kind = _kind(path.name) or ("log" if path.suffix == ".log" else "record set")
+            found.setdefault(path, SourceFile(path, kind))
             continue
         inside = list(_walk(path))
         if not inside:

@@ -154,8 +154,12 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "NO"
+    if isinstance(value, int):
+        return str(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[: CELL + 1])
+    text = text[: CELL + 1]
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     return text if len(text) <= CELL else text[: CELL - 1] + "…"
 
 
