@@ -47,7 +47,9 @@ FORMATS = """
 """
 ROWS = """
     SELECT broker, topic, offset, timestamp, string(key) AS key, substr(string(value), 1, 50) AS value
-    FROM records WHERE offset = 4 ORDER BY array_position(array({brokers}), broker), topic LIMIT 8
+    FROM records
+    WHERE offset = 1 AND topic IN ('sp-gzip', 'ct-lz4', 'lat01103-gzip', 'up-lz4', 'tz-zstd', 'sarama-zstd', 'txn-open')
+    ORDER BY array_position(array({brokers}), broker), topic
 """
 
 

@@ -170,8 +170,6 @@ def test_offsets_must_name_all_partitions(small_vectors: Path, tmp_path: Path) -
 @pytest.mark.parametrize("scheme", ["", "file://", "file:", "local://"])
 def test_tasks_pickle_and_read(scheme: str, small_vectors: Path) -> None:
     """What a task needs travels in it, for local files and for a file system that Python speaks to (fsspec)."""
-    if scheme == "local://":
-        pytest.importorskip("fsspec")
     folder = small_vectors / "modern" / "kafkajs-snappy"
     source = KafkaCompDataSource({"path": f"{scheme}{folder}", "columns": "offset"})
     reader = pickle.loads(pickle.dumps(source.reader(source.schema())))  # noqa: S301 - our own
