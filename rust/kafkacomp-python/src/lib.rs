@@ -7,6 +7,7 @@ mod enums;
 mod error;
 mod gil;
 mod input;
+mod message_set;
 mod record;
 mod scan;
 mod segment;
@@ -21,6 +22,8 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;
     m.add_class::<batch::Batch>()?;
     m.add_class::<batch::BatchReader>()?;
+    m.add_class::<message_set::MessageReader>()?;
+    m.add_class::<message_set::PyMessage>()?;
     m.add_class::<record::PyRecord>()?;
     m.add_class::<record::Records>()?;
     m.add_class::<scan::ScanReader>()?;
@@ -28,5 +31,6 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
     m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;
     m.add_function(wrap_pyfunction!(codec::lz4_frame_info, m)?)?;
+    m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }
