@@ -1,5 +1,7 @@
 //! Message sets of Kafka 0.7 without Python: offsets, nesting, caps, and damage of any kind.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use std::io::Write;
 
 use flate2::Compression;
