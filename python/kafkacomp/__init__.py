@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkacomp import exceptions, gzip, lz4, record, snappy, zstd
+from kafkacomp import exceptions, gzip, lz4, message_set, record, snappy, zstd
 from kafkacomp._codec import decompress
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._types import CompressionType
@@ -48,6 +48,7 @@ __all__ = [
     "exceptions",
     "gzip",
     "lz4",
+    "message_set",
     "record",
     "scan",
     "snappy",

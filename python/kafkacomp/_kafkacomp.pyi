@@ -11,6 +11,7 @@ from kafkacomp._report import ScanReport
 from kafkacomp._types import CompressionType, TimestampType
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.lz4 import HeaderChecksumRule
+from kafkacomp.message_set import MessageAndOffset
 
 __version__: str
 DEFAULT_MAX_OUTPUT_SIZE: Final[int]
@@ -51,6 +52,51 @@ def verify_segment(
     may_be_cut: bool,
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]: ...
+def valid_bytes(data: Buffer) -> int:
+    """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
+
+@final
+class MessageReader(Iterator[MessageAndOffset]):
+    """Iterates over the messages of a set of Kafka 0.7; made by :func:`kafkacomp.message_set.read_messages`."""
+
+    def __new__(cls, data: Buffer, initial_offset: int, deep: bool, max_output_size: int) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> MessageAndOffset: ...
+
+@final
+class Message:
+    """A message of Kafka 0.7: a frozen view of the set that it was read from, made into bytes when asked for."""
+
+    def __bytes__(self) -> bytes:
+        """The message as stored, from the magic on, without its size."""
+
+    @property
+    def magic(self) -> int:
+        """0, the format before compression, or 1."""
+
+    @property
+    def attributes(self) -> int | None:
+        """The attributes byte as stored, 0 to 255; None in magic 0, which has none."""
+
+    @property
+    def compression_type(self) -> CompressionType:
+        """NONE, GZIP or SNAPPY; raises ``MessageSetError`` (unknown_codec) for codec 3."""
+
+    @property
+    def crc(self) -> int:
+        """The stored checksum: CRC-32 of the payload alone."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the checksum is right."""
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The message's size with its header, without the four bytes of the size field."""
+
+    @property
+    def payload(self) -> bytes:
+        """What the producer sent; of a compressed message, the compressed set."""
 
 @final
 class BatchReader:

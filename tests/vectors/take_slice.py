@@ -61,6 +61,22 @@ LEGACY_PICKED = [
 LEGACY_LIMIT = 14_500
 FETCH_LIMIT = 5_000
 
+# Kafka 0.7: every file that is small together with its expectation, and some whose kind has no small one.
+V07_LIMIT = 2_900
+V07_PICKED = [
+    "broker/nested-0/00000000000000000000.kafka",
+    "mirror/nested-0/00000000000000000000.kafka",
+    "sets/magic1-snappy-one-block.msgset",
+    "sets/nested-four-deep.msgset",
+    "sets/nested-gzip-in-gzip.msgset",
+    "sets/nested-gzip-in-snappy.msgset",
+    "sets/nested-siblings.msgset",
+    "sets/nested-snappy-in-gzip.msgset",
+    "sets/partial-after-wrapper-header.msgset",
+    "sets/payload-is-a-set.msgset",
+    "sets/wrapper-around-magic0.msgset",
+]
+
 ORACLE_LIMITS = {"gen": (4_000, 420_000), "lz4": (9_000, 200_000)}
 
 
@@ -140,15 +156,25 @@ def take_oracle(full: Path) -> None:
         (folder / "expected.jsonl.gz").write_bytes(packed)
 
 
+def take_v07(full: Path) -> None:
+    """Files with what Kafka 0.7.2 said of them."""
+    for data in sorted(path for path in full.rglob("*") if path.suffix in {".msgset", ".kafka"}):
+        expected = data.with_name(f"{data.stem}.expected.jsonl.gz")
+        name = data.relative_to(full).as_posix()
+        if name in V07_PICKED or data.stat().st_size + expected.stat().st_size <= V07_LIMIT:
+            copy(data, f"v07/{name}")
+            copy(expected, f"v07/{expected.relative_to(full).as_posix()}")
+
+
 def main() -> None:
-    """Replaces the three folders and their checksums."""
+    """Replaces the four folders and their checksums."""
     full = Path(sys.argv[1])
-    for name, take in (("modern", take_modern), ("legacy", take_legacy), ("oracle", take_oracle)):
+    for name, take in (("modern", take_modern), ("legacy", take_legacy), ("oracle", take_oracle), ("v07", take_v07)):
         shutil.rmtree(HERE / name, ignore_errors=True)
         take(full / name)
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE).as_posix()}\n"
-        for name in ("legacy", "modern", "oracle")
+        for name in ("legacy", "modern", "oracle", "v07")
         for path in sorted((HERE / name).rglob("*"))
         if path.is_file()
     ]

@@ -3,7 +3,7 @@
 
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
-use crate::record::ControlFault;
+use crate::record::{ControlFault, MessageSetFault, MessageSetKind};
 
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -19,6 +19,8 @@ pub enum ErrorKind {
     OutputLimit,
     /// Kafka's `CorruptRecordException`, code 2.
     CorruptRecord,
+    /// A message set that Kafka 0.7 refuses. Among today's codes it is a corrupt record, 2.
+    MessageSet(MessageSetKind),
     /// Kafka's `RecordTooLargeException`, code 10.
     RecordTooLarge,
     /// Kafka's `InvalidRecordException`, code 87.
@@ -34,7 +36,7 @@ impl ErrorKind {
     pub fn error_code(self) -> Option<i16> {
         match self {
             Self::Decompression | Self::Truncated | Self::OutputLimit => None,
-            Self::CorruptRecord => Some(2),
+            Self::CorruptRecord | Self::MessageSet(_) => Some(2),
             Self::RecordTooLarge => Some(10),
             Self::InvalidRecord => Some(87),
             Self::UnsupportedCompressionType => Some(76),
@@ -131,6 +133,16 @@ pub enum Error {
         /// What is wrong.
         fault: ControlFault,
     },
+    /// A message set of Kafka 0.7 that breaks a rule.
+    #[error("{fault}, {} at byte {position}", inside(*.depth))]
+    MessageSet {
+        /// Where the failing entry begins; of what is wrong inside a wrapper, where the outermost begins.
+        position: u64,
+        /// How many wrappers are around what is wrong.
+        depth: usize,
+        /// The rule.
+        fault: MessageSetFault,
+    },
     /// A file beside a segment (index, snapshot, checkpoint) that breaks a rule of its format.
     #[error("{fault} at byte {position}")]
     LogFile {
@@ -139,6 +151,15 @@ pub enum Error {
         /// The rule.
         fault: LogFileFault,
     },
+}
+
+/// Where a fault of a message set is, as a message tells it.
+fn inside(depth: usize) -> String {
+    match depth {
+        0 => "in the entry".to_owned(),
+        1 => "inside the compressed message".to_owned(),
+        levels => format!("{levels} levels inside the compressed message"),
+    }
 }
 
 /// A rule of the record formats that was broken. The numbers are what was found.
@@ -282,6 +303,7 @@ impl Error {
             | Self::CrcMismatch { .. }
             | Self::IncompleteBatch { .. }
             | Self::LogFile { .. } => ErrorKind::CorruptRecord,
+            Self::MessageSet { fault, .. } => fault.kind().map_or(ErrorKind::OutputLimit, ErrorKind::MessageSet),
             Self::RecordTooLarge { .. } => ErrorKind::RecordTooLarge,
             Self::ControlRecord { .. } => ErrorKind::InvalidRecord,
             Self::UnknownCompressionType { .. } => ErrorKind::UnknownServer,
@@ -300,6 +322,7 @@ impl Error {
             | Self::BatchCodec { source: CodecError { fault: CodecFault::OutputLimit { limit }, .. }, .. } => {
                 Some(*limit)
             }
+            Self::MessageSet { fault, .. } => fault.output_limit(),
             _ => None,
         }
     }
@@ -317,6 +340,7 @@ impl Error {
             | Self::IncompleteBatch { position, .. }
             | Self::Invalid { position, .. }
             | Self::ControlRecord { position, .. }
+            | Self::MessageSet { position, .. }
             | Self::LogFile { position, .. } => *position,
         }
     }

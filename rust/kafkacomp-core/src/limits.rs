@@ -4,6 +4,10 @@
 /// `int` limit on a buffer, 2^31 - 1.
 pub const DEFAULT_MAX_OUTPUT_SIZE: usize = i32::MAX as usize;
 
+/// The most levels of compressed message sets inside one another (Kafka 0.7) that are opened. Kafka itself
+/// has no limit but its stack; `MirrorMaker`, the only program known to nest them, adds one level a hop.
+pub const MAX_MESSAGE_SET_NESTING: usize = 64;
+
 /// The most bytes that a pooled buffer may keep between two uses. Above it the pages go back to the
 /// system: a fresh page costs more than decoding LZ4 into a warm one, but a pool must not remember the
 /// largest batch that ever passed.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kafkacomp_arrow::ScanError;
 use kafkacomp_core::compress::CodecError;
 use kafkacomp_core::log::ChunkError;
+use kafkacomp_core::record::MessageSetFault;
 use kafkacomp_core::{Error, ErrorKind};
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ import_exception!(kafkacomp.exceptions, DecompressionError);
 import_exception!(kafkacomp.exceptions, TruncatedError);
 import_exception!(kafkacomp.exceptions, OutputLimitError);
 import_exception!(kafkacomp.exceptions, CorruptRecordError);
+import_exception!(kafkacomp.exceptions, MessageSetError);
 import_exception!(kafkacomp.exceptions, RecordTooLargeError);
 import_exception!(kafkacomp.exceptions, InvalidRecordError);
 import_exception!(kafkacomp.exceptions, UnsupportedCompressionTypeError);
@@ -25,6 +27,7 @@ fn of_kind(kind: ErrorKind, message: String) -> PyErr {
         ErrorKind::Truncated => TruncatedError::new_err(message),
         ErrorKind::OutputLimit => OutputLimitError::new_err(message),
         ErrorKind::CorruptRecord => CorruptRecordError::new_err(message),
+        ErrorKind::MessageSet(_) => MessageSetError::new_err(message),
         ErrorKind::RecordTooLarge => RecordTooLargeError::new_err(message),
         ErrorKind::InvalidRecord => InvalidRecordError::new_err(message),
         ErrorKind::UnsupportedCompressionType => UnsupportedCompressionTypeError::new_err(message),
@@ -45,7 +48,10 @@ pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
     if let Some(segment) = segment {
         drop(value.setattr("segment", segment));
     }
-    if let Error::BatchCodec { source, .. } = error
+    if let ErrorKind::MessageSet(kind) = error.kind() {
+        drop(value.setattr("kind", kind.name()));
+    }
+    if let Error::BatchCodec { source, .. } | Error::MessageSet { fault: MessageSetFault::Codec { source }, .. } = error
         && error.kind() != ErrorKind::OutputLimit
     {
         exception.set_cause(py, Some(to_py(py, &Error::Codec(source.clone()), None)));

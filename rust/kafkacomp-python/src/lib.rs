@@ -7,6 +7,7 @@ mod enums;
 mod error;
 mod gil;
 mod input;
+mod message_set;
 mod record;
 mod scan;
 mod segment;
@@ -22,6 +23,8 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;
     m.add_class::<batch::Batch>()?;
     m.add_class::<batch::BatchReader>()?;
+    m.add_class::<message_set::MessageReader>()?;
+    m.add_class::<message_set::PyMessage>()?;
     m.add_class::<record::PyRecord>()?;
     m.add_class::<record::Records>()?;
     m.add_class::<scan::ScanReader>()?;
@@ -38,5 +41,6 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sidecar::read_partition_metadata, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::parse_control_record, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

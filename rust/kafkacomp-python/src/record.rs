@@ -23,7 +23,8 @@ pub enum Backing {
 }
 
 impl Backing {
-    fn bytes(&self, span: Span) -> &[u8] {
+    /// What a span points at.
+    pub fn bytes(&self, span: Span) -> &[u8] {
         let all: &[u8] = match self {
             Self::Input(data) => data,
             Self::Decompressed(data) => data,
@@ -34,14 +35,25 @@ impl Backing {
 
 /// A piece of the backing. While records are collected `start` is an address.
 #[derive(Clone, Copy, Default)]
-struct Span {
+pub struct Span {
     start: usize,
     length: usize,
 }
 
 impl Span {
-    fn of(bytes: &[u8]) -> Self {
+    /// Over bytes that stay where they are until [`rebase`](Self::rebase).
+    pub fn of(bytes: &[u8]) -> Self {
         Self { start: bytes.as_ptr().addr(), length: bytes.len() }
+    }
+
+    /// Where the piece begins in its backing.
+    pub fn start(self) -> usize {
+        self.start
+    }
+
+    /// Turns the address into a place behind `from`.
+    pub fn rebase(&mut self, from: usize) {
+        self.start = self.start.wrapping_sub(from);
     }
 }
 
@@ -78,7 +90,7 @@ impl RecordSpan {
     /// Turns addresses into places behind `from`.
     pub fn rebase(&mut self, from: usize) {
         for span in self.key.iter_mut().chain(&mut self.value).chain([&mut self.headers]) {
-            span.start = span.start.wrapping_sub(from);
+            span.rebase(from);
         }
     }
 }

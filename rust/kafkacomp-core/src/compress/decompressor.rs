@@ -1,7 +1,7 @@
 //! Decoding for the record layer, with contexts that are kept between batches.
 
 use super::lz4::{DecodeOptions, HeaderChecksum};
-use super::{CodecError, CodecFault, CompressionType, Strictness, gzip, lz4, snappy, zstd};
+use super::{CodecError, CodecFault, CompressionType, Strictness, gzip, lz4, snappy, snappy_1_0, zstd};
 use crate::buffer::OutputBuffer;
 use ::zstd::zstd_safe::DCtx;
 use std::cell::RefCell;
@@ -47,6 +47,42 @@ impl Decompressor {
                 lz4::decompress(data, DecodeOptions { header_checksum, strictness }, out)
             }
             CompressionType::Zstd => zstd::decode(&mut self.kept.zstd, data, strictness, out),
+        }
+    }
+
+    /// Decodes `data`, the payload of a wrapper of Kafka 0.7, and appends the content to `out`. Its gzip
+    /// streams are read as later ones are; its snappy library had rules of its own.
+    ///
+    /// # Errors
+    /// What Kafka 0.7 refuses, or the cap of `out`, whose further content is then not defined.
+    pub fn decompress_message_set(
+        &mut self,
+        codec: MessageSetCodec,
+        data: &[u8],
+        out: &mut OutputBuffer,
+    ) -> Result<(), CodecError> {
+        match codec {
+            MessageSetCodec::Gzip => gzip::decode(self.kept.libdeflate(), data, Strictness::RecordSet, out),
+            MessageSetCodec::Snappy => snappy_1_0::decode(data, out),
+        }
+    }
+}
+
+/// What Kafka 0.7 compresses with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageSetCodec {
+    /// RFC 1952 members.
+    Gzip,
+    /// Snappy-java 1.0.4.1's stream of blocks, or one raw block.
+    Snappy,
+}
+
+impl MessageSetCodec {
+    /// The codec as one of all compression types.
+    pub fn compression_type(self) -> CompressionType {
+        match self {
+            Self::Gzip => CompressionType::Gzip,
+            Self::Snappy => CompressionType::Snappy,
         }
     }
 }

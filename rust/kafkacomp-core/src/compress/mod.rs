@@ -17,9 +17,10 @@ pub mod gzip;
 mod input;
 pub mod lz4;
 pub mod snappy;
+mod snappy_1_0;
 pub mod zstd;
 
-pub use decompressor::Decompressor;
+pub use decompressor::{Decompressor, MessageSetCodec};
 pub use fault::{CodecError, CodecFault, CodecFaultKind};
 
 /// How much of its specification compressed data must keep.

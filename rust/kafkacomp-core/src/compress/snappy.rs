@@ -128,7 +128,12 @@ fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<
 }
 
 /// One raw block, which must be whole and fill exactly the length that it claims.
-fn raw_block(input: &Input<'_>, position: usize, block: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
+pub(super) fn raw_block(
+    input: &Input<'_>,
+    position: usize,
+    block: &[u8],
+    out: &mut OutputBuffer,
+) -> Result<(), CodecError> {
     let corrupt = || input.error_at(position, CodecFault::CorruptBlock);
     // Google's reader takes a length of at most five bytes.
     if block.iter().take(5).all(|byte| byte & 0x80 != 0) {

@@ -1,5 +1,6 @@
 //! Message formats 0, 1 and 2: from bytes to batches ([`Batches`]) and from a batch to its records
-//! ([`RecordReader`]), with the verdicts of Kafka's own classes.
+//! ([`RecordReader`]), with the verdicts of Kafka's own classes. Kafka 0.7, whose magics 0 and 1 mean other
+//! things, stands apart: [`message_set`].
 
 pub mod attributes;
 pub mod batch;
@@ -9,6 +10,8 @@ pub mod default;
 pub mod deviation;
 pub mod frames;
 pub mod legacy;
+pub mod message_set;
+mod message_set_fault;
 pub mod reader;
 #[expect(clippy::module_inception, reason = "the record in the records")]
 pub mod record;
@@ -20,5 +23,7 @@ pub use batch::{BatchHead, RecordBatch};
 pub use control::{ControlFault, ControlRecord, ControlRecordType};
 pub use deviation::{Deviation, deviation};
 pub use frames::{Batches, Tail};
+pub use message_set::{Entries, Entry, MessageSetReader, Unwrapped};
+pub use message_set_fault::{MessageSetFault, MessageSetKind};
 pub use reader::{RecordReader, Records};
 pub use record::{Headers, Record};

@@ -1,0 +1,81 @@
+"""Message sets of Kafka 0.7, whose offsets are byte positions and whose compressed messages nest.
+
+Kafka 0.7's magic 0 and 1 are other formats than those that :mod:`kafkacomp.record` reads: a caller must know
+which family the bytes are of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkacomp import _kafkacomp
+from kafkacomp._codec import checked_max_output_size
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, Message, MessageReader
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["Message", "MessageAndOffset", "MessageReader", "read_messages", "valid_bytes"]
+
+_MAX_OFFSET = 2**63 - 1
+
+
+class MessageAndOffset(NamedTuple):
+    """A message, and the offset to fetch from next, which is what a consumer commits."""
+
+    #: The message.
+    message: Message
+    #: Behind the message's entry; inside a compressed message its start, but for the last message in it.
+    offset: int
+
+
+def _checked_offset(initial_offset: int) -> int:
+    if not 0 <= initial_offset <= _MAX_OFFSET:
+        raise ValueError(f"initial_offset must be 0 to {_MAX_OFFSET}, not {initial_offset}")
+    return initial_offset
+
+
+def read_messages(
+    buf: Buffer,
+    *,
+    initial_offset: int = 0,
+    deep: bool = True,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> MessageReader:
+    """Iterate over the messages of a set of Kafka 0.7, as its own iterators do.
+
+    Args:
+        buf: Bytes-like: a log file's content, or the set in a fetch answer or a produce request. ``bytes`` are
+            read in place, anything else is copied once.
+        initial_offset: The offset of the first byte: the number in the log file's name, or the one asked for.
+        deep: Open compressed messages, however deep they nest (to 64 levels). Otherwise they are handed out
+            as they are.
+        max_output_size: The most bytes that one top-level message may decompress to, all levels together.
+
+    Returns:
+        An iterator of :class:`MessageAndOffset`. An entry that is cut by the end of ``buf`` ends it without an
+        error if another is before it, as do fewer than four bytes.
+
+    Raises:
+        MessageSetError: while iterating, where Kafka's iterator throws; ``kind`` tells what, ``position`` the
+            byte at which the top-level message begins. All good messages before it have been given, also those
+            in the same compressed message of which Kafka's look-ahead loses the last. Nothing follows it.
+        OutputLimitError: while iterating, when a compressed message holds more than ``max_output_size`` bytes.
+        ValueError: ``initial_offset`` or ``max_output_size`` is none.
+    """
+    return MessageReader(buf, _checked_offset(initial_offset), deep, checked_max_output_size(max_output_size))
+
+
+def valid_bytes(buf: Buffer, initial_offset: int = 0) -> int:
+    """How many bytes at the front are whole top-level messages: Kafka's ``validBytes``, the shallow end less the start.
+
+    Args:
+        buf: Bytes-like, as in :func:`read_messages`.
+        initial_offset: The offset of the first byte. The number of bytes is the same for every one.
+
+    Raises:
+        MessageSetError: what the shallow iterator raises. Damage inside compressed messages is not seen.
+        ValueError: ``initial_offset`` is none.
+    """
+    _checked_offset(initial_offset)
+    return _kafkacomp.valid_bytes(buf)
