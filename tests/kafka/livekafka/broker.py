@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import time
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ START_TIMEOUT = 60.0
 STOP_TIMEOUT = 60.0
 JAVA_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 NO_LIMIT = 2**63 - 1
+# Any 16 bytes but not random ones: an id that begins with a dash would be taken for an option.
+CLUSTER_ID = base64.urlsafe_b64encode(b"kafkacomp tests!").decode().rstrip("=")
 
 # One node plays both roles. Replication 1 throughout; record times of any year; compaction often enough for a test to
 # wait for it; nothing is deleted or rolled by age (a record of 1970 beside one of today would roll).
@@ -87,8 +88,7 @@ class Broker:
         """Formats the log folder if it is new, starts the broker and waits until it takes connections."""
         self._log = self.output.open("ab")
         if not (self.log_dir / "meta.properties").exists():
-            cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-            format_storage = ("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._configuration))
+            format_storage = ("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._configuration))
             try:
                 done = self._java(*format_storage).wait(START_TIMEOUT)
             except subprocess.TimeoutExpired:
