@@ -25,7 +25,9 @@ impl BytesColumn {
 
     /// The column whose values are expected to be the bulk of the batch.
     pub fn of_values(pool: &Arc<BufferPool>) -> Self {
-        Self { data: pool.take_largest(), ..Self::new(pool) }
+        let mut column = Self::new(pool);
+        column.data = pool.take_largest();
+        column
     }
 
     /// Rows in the column so far.
@@ -71,5 +73,12 @@ impl BytesColumn {
     pub fn finish_utf8(&mut self) -> StringArray {
         let (offsets, data, nulls) = self.take();
         StringArray::new(offsets, data, nulls)
+    }
+}
+
+impl Drop for BytesColumn {
+    /// The buffer that was taken for a next batch which never came.
+    fn drop(&mut self) {
+        self.pool.give(std::mem::take(&mut self.data));
     }
 }

@@ -11,7 +11,7 @@ const MIN_POOLED_BUFFER: usize = 64 << 10;
 
 /// The most buffers that are kept for the next batch or scan. Two are on their way between a worker and the
 /// consumer at any time; more than a few would be memory that a finished scan still holds.
-const MOST_FREE: usize = 4;
+const MOST_FREE: usize = 8;
 
 /// The buffers that are free at the moment.
 #[derive(Debug, Default)]
@@ -46,14 +46,20 @@ impl BufferPool {
         largest.map_or_else(Vec::new, |index| free.swap_remove(index))
     }
 
-    fn give(&self, mut buffer: Vec<u8>) {
+    /// Keeps a buffer for the next batch or scan. When there are enough, the smallest goes: the small ones of
+    /// other columns must not shut out the value column's, which is the one that is dear to fill anew.
+    pub fn give(&self, mut buffer: Vec<u8>) {
         if !(MIN_POOLED_BUFFER..=MAX_POOLED_BUFFER).contains(&buffer.capacity()) {
             return;
         }
+        buffer.clear();
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < MOST_FREE {
-            buffer.clear();
             free.push(buffer);
+        } else if let Some(smallest) = free.iter_mut().min_by_key(|kept| kept.capacity())
+            && smallest.capacity() < buffer.capacity()
+        {
+            *smallest = buffer;
         }
     }
 
