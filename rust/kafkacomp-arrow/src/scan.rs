@@ -2,8 +2,8 @@
 //!
 //! Every chunk has a channel of its own that holds one Arrow batch; the channels stand in a queue of
 //! bounded length in the order of the chunks. So a worker that is ahead waits, memory stays at a few
-//! batches a thread, and order costs no sorting. A worker alone has one channel for all, and its rows run
-//! on from chunk to chunk.
+//! batches a thread, and order costs no sorting. A worker alone has one channel for all, and a few
+//! rows at the end of a chunk run on into the next.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -233,7 +233,7 @@ fn run(shared: &Shared) {
     }
 }
 
-/// A worker alone carries its rows on into the next chunk; among several, a chunk ends with its last row.
+/// A worker alone carries rows on into the next chunk; among several, a chunk ends with its last row.
 fn process(
     worker: &mut Worker,
     chunk: &Chunk,

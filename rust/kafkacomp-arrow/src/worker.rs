@@ -16,6 +16,11 @@ use crate::report::{ScanError, ScanReport, SkippedRange};
 /// grows to three times its size.
 const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
 
+/// What a worker alone delivers. A batch that fits into the cache is built, and read by the consumer, faster
+/// than one that is filled up to `batch_bytes`: a fifth of the time of uncompressed segments. Among several
+/// workers a chunk is to give one batch.
+const ENOUGH_BYTES: usize = 1 << 20;
+
 /// Takes finished Arrow batches; `false` means that nobody wants more.
 pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
 
@@ -36,6 +41,8 @@ pub struct Worker {
     reader: RecordReader,
     builder: ColumnBuilder,
     seen: Seen,
+    /// Column data that is delivered at the end of a Kafka batch, though more would be allowed.
+    enough: usize,
 }
 
 /// Counts that go to the report with each Arrow batch.
@@ -49,7 +56,8 @@ impl Worker {
     pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>, pool: &Arc<BufferPool>) -> Self {
         let reader = RecordReader::new(options.max_output_size);
         let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit, pool);
-        Self { options, report, reader, builder, seen: Seen::default() }
+        let enough = if options.threads <= 1 { ENOUGH_BYTES } else { usize::MAX };
+        Self { options, report, reader, builder, seen: Seen::default(), enough }
     }
 
     /// Builds the columns of all batches of `chunk`, whose bytes are `data`.
@@ -65,6 +73,7 @@ impl Worker {
                 }
                 Err(BatchStop::Bad(error)) => return Err(failed(&chunk.context, error)),
                 Err(BatchStop::Stop(stop)) => return Err(stop),
+                Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
                 Ok(()) => {}
             }
         }
