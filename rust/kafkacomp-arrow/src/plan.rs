@@ -20,6 +20,10 @@ use crate::report::{ScanError, ScanReport, SkippedRange};
 /// How long an incomplete batch at the end of an active segment is given to become whole.
 const PATIENCE: time::Duration = time::Duration::from_millis(50);
 
+/// What a chunk is to make where several workers share the scan: columns that stay in the cache, in time that
+/// makes the hand-over small.
+const SHARED_BATCH_BYTES: usize = 2 << 20;
+
 /// The least that is worth a hand-over between threads.
 pub const MIN_CHUNK_BYTES: usize = 256 << 10;
 
@@ -164,7 +168,8 @@ impl Planner {
             return self.chunk_bytes;
         }
         let growth = self.with_report(|report| report.bytes_out.div_ceil(report.bytes_in.max(1)).max(1));
-        let one_batch = self.options.batch_bytes / usize::try_from(growth).unwrap_or(usize::MAX);
+        let one_batch =
+            self.options.batch_bytes.min(SHARED_BATCH_BYTES) / usize::try_from(growth).unwrap_or(usize::MAX);
         one_batch.clamp(MIN_CHUNK_BYTES, self.chunk_bytes.max(MIN_CHUNK_BYTES))
     }
 

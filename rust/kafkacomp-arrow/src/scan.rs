@@ -25,6 +25,8 @@ use crate::worker::{Stop, Worker};
 const CHUNK_BYTES: usize = 1 << 20;
 /// With several workers a chunk's rows make Arrow batches of their own, so chunks are larger.
 const LARGE_CHUNK_BYTES: usize = 4 << 20;
+/// How finely a small source is cut: at its end, workers wait for the one that has the last chunk.
+const CHUNKS_PER_THREAD: usize = 8;
 /// Pooled buffers above this size are given back after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
 
@@ -98,7 +100,8 @@ impl Scan {
         let chunk_bytes = if threads == 1 {
             CHUNK_BYTES
         } else {
-            let share = usize::try_from(self.total_bytes).unwrap_or(usize::MAX) / threads.saturating_mul(4);
+            let share =
+                usize::try_from(self.total_bytes).unwrap_or(usize::MAX) / threads.saturating_mul(CHUNKS_PER_THREAD);
             share.clamp(MIN_CHUNK_BYTES, LARGE_CHUNK_BYTES)
         };
         let planner = Planner::new(partitions, Arc::clone(options), self.report(), chunk_bytes);
