@@ -201,8 +201,12 @@ impl Planner {
                 past_end = true;
                 return Err(Error::IncompleteBatch { position: batch.position(), available: 0, needed: 0 });
             }
+            // A damaged batch is damage, also where it would be the last one that is wanted.
+            if verify {
+                batch.ensure_valid()?;
+            }
             past_end = ordered && batch.last_offset() >= last_offset;
-            if verify { batch.ensure_valid() } else { Ok(()) }
+            Ok(())
         };
         let (length, ended) = open
             .reader

@@ -183,3 +183,16 @@ fn bounds_of_offsets_are_half_open() {
         assert_eq!(found, (start..end.min(500)).collect::<Vec<i64>>());
     }
 }
+
+#[test]
+fn a_damaged_last_batch_before_the_end_offset_is_reported() {
+    let mut data = log(10, 10, 100);
+    let middle = data.len() / 2 + 70;
+    *data.get_mut(middle).unwrap() ^= 1;
+    let mut bounded = partition(data);
+    bounded.end_offset = Some(60);
+    let scan = Scan::new(vec![bounded], ScanOptions { on_error: OnError::Skip, ..options(1) }, 0);
+    let report = scan.report();
+    assert_eq!(offsets(scan), (0..50).collect::<Vec<i64>>());
+    assert_eq!(report.lock().unwrap().skipped.len(), 1);
+}
