@@ -11,6 +11,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What kind of failure it is: one per exception class of the Python package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
+    /// Data that do not compress.
+    Compression,
     /// Compressed data that do not decode.
     Decompression,
     /// Compressed data that end too early.
@@ -35,7 +37,7 @@ impl ErrorKind {
     /// Kafka's error code, or `None` where the failure is not one of a record set.
     pub fn error_code(self) -> Option<i16> {
         match self {
-            Self::Decompression | Self::Truncated | Self::OutputLimit => None,
+            Self::Compression | Self::Decompression | Self::Truncated | Self::OutputLimit => None,
             Self::CorruptRecord | Self::MessageSet(_) => Some(2),
             Self::RecordTooLarge => Some(10),
             Self::InvalidRecord => Some(87),
@@ -293,10 +295,12 @@ impl Error {
                 CodecFaultKind::OutputLimit => ErrorKind::OutputLimit,
                 CodecFaultKind::Truncated => ErrorKind::Truncated,
                 CodecFaultKind::Malformed => ErrorKind::Decompression,
+                CodecFaultKind::Encoding => ErrorKind::Compression,
             },
             Self::BatchCodec { source, .. } => match source.fault.kind() {
                 CodecFaultKind::OutputLimit => ErrorKind::OutputLimit,
                 CodecFaultKind::Truncated | CodecFaultKind::Malformed => ErrorKind::CorruptRecord,
+                CodecFaultKind::Encoding => ErrorKind::Compression,
             },
             Self::SizeTooSmall { .. }
             | Self::UnknownMagic { .. }

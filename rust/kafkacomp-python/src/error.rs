@@ -11,6 +11,7 @@ use pyo3::import_exception;
 use pyo3::prelude::*;
 
 import_exception!(kafkacomp.exceptions, KafkaCompError);
+import_exception!(kafkacomp.exceptions, CompressionError);
 import_exception!(kafkacomp.exceptions, DecompressionError);
 import_exception!(kafkacomp.exceptions, TruncatedError);
 import_exception!(kafkacomp.exceptions, OutputLimitError);
@@ -23,6 +24,7 @@ import_exception!(kafkacomp.exceptions, UnknownServerError);
 
 fn of_kind(kind: ErrorKind, message: String) -> PyErr {
     match kind {
+        ErrorKind::Compression => CompressionError::new_err(message),
         ErrorKind::Decompression => DecompressionError::new_err(message),
         ErrorKind::Truncated => TruncatedError::new_err(message),
         ErrorKind::OutputLimit => OutputLimitError::new_err(message),

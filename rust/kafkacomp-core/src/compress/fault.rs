@@ -2,7 +2,7 @@
 
 use super::CompressionType;
 
-/// Compressed data that do not decode.
+/// Compressed data that do not decode, or data that do not compress.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{compression_type}: {fault} at byte {position}", compression_type = .compression_type.name())]
 pub struct CodecError {
@@ -144,9 +144,12 @@ pub enum CodecFault {
     /// The library could not get memory for its context.
     #[error("out of memory")]
     OutOfMemory,
+    /// The library did not compress what it was given, which it has no reason to.
+    #[error("the data could not be compressed")]
+    Encoder,
 }
 
-/// The three kinds of fault that a caller tells apart.
+/// The kinds of fault that a caller tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodecFaultKind {
     /// More bytes may mend it.
@@ -155,14 +158,17 @@ pub enum CodecFaultKind {
     OutputLimit,
     /// Nothing mends it.
     Malformed,
+    /// It happened on the way to compressed data.
+    Encoding,
 }
 
 impl CodecFault {
-    /// Which of the three kinds it is.
+    /// Which of the kinds it is.
     pub fn kind(&self) -> CodecFaultKind {
         match self {
             Self::Truncated => CodecFaultKind::Truncated,
             Self::OutputLimit { .. } => CodecFaultKind::OutputLimit,
+            Self::Encoder => CodecFaultKind::Encoding,
             Self::BadMagic { .. }
             | Self::UnsupportedVersion { .. }
             | Self::ReservedBits { .. }

@@ -11,6 +11,8 @@
 //! The one-shots keep the specifications. A record set is read wherever Kafka's own streams read it, by a
 //! [`Decompressor`]: see [`Strictness`].
 
+mod compression;
+mod compressor;
 mod decompressor;
 mod fault;
 pub mod gzip;
@@ -20,6 +22,8 @@ pub mod snappy;
 mod snappy_1_0;
 pub mod zstd;
 
+pub use compression::{Compression, LevelOutOfRange};
+pub use compressor::{Compressor, compress};
 pub use decompressor::{Decompressor, MessageSetCodec};
 pub use fault::{CodecError, CodecFault, CodecFaultKind};
 

@@ -99,7 +99,9 @@ impl MessageSetFault {
             Self::Nesting { .. } => MessageSetKind::Decompression,
             Self::Codec { source } => match source.fault.kind() {
                 CodecFaultKind::OutputLimit => return None,
-                CodecFaultKind::Truncated | CodecFaultKind::Malformed => MessageSetKind::Decompression,
+                CodecFaultKind::Truncated | CodecFaultKind::Malformed | CodecFaultKind::Encoding => {
+                    MessageSetKind::Decompression
+                }
             },
         })
     }

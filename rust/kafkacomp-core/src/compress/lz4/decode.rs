@@ -7,7 +7,7 @@ use crate::buffer::OutputBuffer;
 use crate::checksum::xxh32;
 
 /// The bit of a block's size that says: stored, not compressed.
-const STORED: u32 = 0x8000_0000;
+pub(super) const STORED: u32 = 0x8000_0000;
 /// How far a match of a linked block reaches back.
 const HISTORY: usize = 64 << 10;
 /// One byte of an LZ4 block makes at most this many: a length byte of 255 stands for 255.

@@ -24,6 +24,12 @@ const VERSION: u8 = 1;
 pub struct Flg(u8);
 
 impl Flg {
+    const BLOCK_INDEPENDENCE: u8 = 0x20;
+    const BLOCK_CHECKSUM: u8 = 0x10;
+    const CONTENT_SIZE: u8 = 0x08;
+    const CONTENT_CHECKSUM: u8 = 0x04;
+    const DICTIONARY_ID: u8 = 0x01;
+
     /// The byte as it is stored.
     pub fn byte(self) -> u8 {
         self.0
@@ -36,27 +42,27 @@ impl Flg {
 
     /// Whether each block can be decoded without those before it.
     pub fn block_independence(self) -> bool {
-        self.0 & 0x20 != 0
+        self.0 & Self::BLOCK_INDEPENDENCE != 0
     }
 
     /// Whether each block has a checksum of its own.
     pub fn block_checksum(self) -> bool {
-        self.0 & 0x10 != 0
+        self.0 & Self::BLOCK_CHECKSUM != 0
     }
 
     /// Whether the header has the content's size.
     pub fn content_size(self) -> bool {
-        self.0 & 0x08 != 0
+        self.0 & Self::CONTENT_SIZE != 0
     }
 
     /// Whether a checksum of the content follows the `EndMark`.
     pub fn content_checksum(self) -> bool {
-        self.0 & 0x04 != 0
+        self.0 & Self::CONTENT_CHECKSUM != 0
     }
 
     /// Whether the header has the id of a dictionary.
     pub fn dictionary_id(self) -> bool {
-        self.0 & 0x01 != 0
+        self.0 & Self::DICTIONARY_ID != 0
     }
 
     fn parse(byte: u8) -> Result<Self, CodecFault> {
@@ -140,6 +146,48 @@ pub enum HeaderChecksum {
     Either,
     /// Any byte: how Kafka since 0.10 reads magic 0.
     Ignore,
+}
+
+/// Which header checksum a writer puts into a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum HeaderChecksumWritten {
+    /// The specification's.
+    #[default]
+    Standard,
+    /// The one over the magic bytes too: for Kafka 0.8.2 and 0.9, and every magic 0.
+    Broken,
+}
+
+/// What the header of a frame that is written says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FrameHeader {
+    pub(super) block_max_size: BlockMaxSize,
+    pub(super) block_checksum: bool,
+    pub(super) content_checksum: bool,
+    pub(super) content_size: Option<u64>,
+    pub(super) header_checksum: HeaderChecksumWritten,
+}
+
+impl FrameHeader {
+    /// Appends the header, magic and HC included.
+    pub(super) fn write(self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let flg = VERSION << 6
+            | Flg::BLOCK_INDEPENDENCE
+            | if self.block_checksum { Flg::BLOCK_CHECKSUM } else { 0 }
+            | if self.content_size.is_some() { Flg::CONTENT_SIZE } else { 0 }
+            | if self.content_checksum { Flg::CONTENT_CHECKSUM } else { 0 };
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+        out.extend_from_slice(&[flg, (self.block_max_size as u8) << 4]);
+        if let Some(size) = self.content_size {
+            out.extend_from_slice(&size.to_le_bytes());
+        }
+        let covered = match self.header_checksum {
+            HeaderChecksumWritten::Standard => start + MAGIC_LENGTH,
+            HeaderChecksumWritten::Broken => start,
+        };
+        out.push(second_byte(xxh32(out.get(covered..).unwrap_or_default())));
+    }
 }
 
 /// Which header checksum a frame has.

@@ -18,7 +18,11 @@
 //! read.
 
 mod decode;
+mod encode;
 mod header;
 
 pub use decode::{DecodeOptions, decompress};
-pub use header::{Bd, BlockMaxSize, Flg, FrameInfo, HeaderChecksum, HeaderChecksumRule, frame_info};
+pub use encode::{EncodeOptions, compress};
+pub use header::{
+    Bd, BlockMaxSize, Flg, FrameInfo, HeaderChecksum, HeaderChecksumRule, HeaderChecksumWritten, frame_info,
+};

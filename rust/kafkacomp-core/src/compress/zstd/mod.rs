@@ -18,10 +18,12 @@
 //! call refuses, a stream that moves as zstd-jni's does judges. Kafka never has a dictionary: refused.
 
 mod decode;
+mod encode;
 mod frame;
 mod stream;
 
 pub(super) use decode::decode;
+pub(super) use encode::Encoder;
 
 use super::{CodecError, Strictness};
 use crate::buffer::OutputBuffer;

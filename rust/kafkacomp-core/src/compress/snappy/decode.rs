@@ -1,32 +1,12 @@
-//! Snappy as Kafka frames it: xerial's stream of blocks, or one [raw block](https://github.com/google/snappy/blob/main/format_description.txt).
-//!
-//! ```text
-//! stream = header | (size, 4 | raw block)*          streams may follow one another
-//! header = 82 53 4E 41 50 50 59 00 | version, 4 | compatible version, 4
-//! raw    = length of the content, varint | elements
-//! ```
-//!
-//! Sizes and versions are big-endian; some writers (Redpanda) store the versions little-endian. Data
-//! without the eight magic bytes are one raw block.
-//!
-//! Where Kafka's reader (snappy-java's `SnappyInputStream`) is looser, and
-//! [`Strictness::RecordSet`](super::Strictness) with it: the first header's versions are not looked at, a
-//! later one's version must be positive; a later header whose magic is right in its first half only ends one
-//! of Kafka's reads, and the content if that read had nothing yet; one to three bytes at the end are ignored.
+//! From streams and blocks to bytes.
 
-use super::input::Input;
-use super::{CodecError, CodecFault, CompressionType, Strictness};
+use super::super::input::Input;
+use super::super::{CodecError, CodecFault, CompressionType, Strictness};
+use super::{HEADER_LENGTH, MAGIC, VERSION};
 use crate::buffer::OutputBuffer;
-
-/// What a xerial stream begins with.
-pub const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
-/// Length of the header: magic and the two versions.
-pub const HEADER_LENGTH: usize = MAGIC.len() + 4 + 4;
 
 /// The first half of the magic, read as a block's size: how a reader tells a further header.
 const MAGIC_HEAD: i32 = i32::from_be_bytes([0x82, b'S', b'N', b'A']);
-/// The only version of the framing.
-const VERSION: i32 = 1;
 /// The largest block that snappy-java takes, compressed.
 const MAX_BLOCK_SIZE: i32 = 512 << 20;
 /// The most bytes that three bytes of a raw block make: one copy element of 64.
@@ -42,7 +22,7 @@ pub fn decompress(data: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError>
     decode(data, Strictness::Specification, out)
 }
 
-pub(super) fn decode(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
+pub(in super::super) fn decode(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let mut input = Input::new(CompressionType::Snappy, data);
     if data.is_empty() {
         return Err(input.error(CodecFault::Truncated));
@@ -128,7 +108,7 @@ fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<
 }
 
 /// One raw block, which must be whole and fill exactly the length that it claims.
-pub(super) fn raw_block(
+pub(in super::super) fn raw_block(
     input: &Input<'_>,
     position: usize,
     block: &[u8],

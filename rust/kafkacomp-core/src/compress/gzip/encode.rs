@@ -1,0 +1,43 @@
+//! From bytes to one member, as the JDK's `GZIPOutputStream` frames it: no optional fields, no time, and a
+//! system byte that says unknown.
+
+use super::super::{CodecError, CodecFault, CompressionType};
+use super::{HEADER_LENGTH, MAGIC, METHOD_DEFLATE, TRAILER_LENGTH};
+use libdeflater::{CompressionLvl, Compressor};
+
+/// The last byte of the header: the system on which it was made is unknown.
+const OS_UNKNOWN: u8 = 0xFF;
+/// The header of every member.
+const HEADER: [u8; HEADER_LENGTH] = [MAGIC[0], MAGIC[1], METHOD_DEFLATE, 0, 0, 0, 0, 0, 0, OS_UNKNOWN];
+/// zlib's own choice for the level -1.
+const ZLIB_DEFAULT: i32 = 6;
+/// The levels of gzip.
+const LEVELS: usize = 9;
+
+/// One kept context per level, each made when first needed.
+#[derive(Default)]
+pub(in super::super) struct Encoders([Option<Compressor>; LEVELS]);
+
+impl Encoders {
+    /// Appends one member to `out`.
+    pub(in super::super) fn encode(&mut self, level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let failed = CodecError { compression_type: CompressionType::Gzip, position: 0, fault: CodecFault::Encoder };
+        let Some(compressor) = self.for_level(level) else { return Err(failed) };
+        out.extend_from_slice(&HEADER);
+        let body = out.len();
+        out.resize(body + compressor.deflate_compress_bound(data.len()) + TRAILER_LENGTH, 0);
+        let Some(room) = out.get_mut(body..) else { return Err(failed) };
+        let Ok(length) = compressor.deflate_compress(data, room) else { return Err(failed) };
+        out.truncate(body + length);
+        out.extend_from_slice(&libdeflater::crc32(data).to_le_bytes());
+        out.extend_from_slice(&(data.len() as u32).to_le_bytes());
+        Ok(())
+    }
+
+    fn for_level(&mut self, level: i32) -> Option<&mut Compressor> {
+        let level = if level < 0 { ZLIB_DEFAULT } else { level };
+        let kept = self.0.get_mut(usize::try_from(level).ok()?.checked_sub(1)?)?;
+        let level = CompressionLvl::new(level).ok()?;
+        Some(kept.get_or_insert_with(|| Compressor::new(level)))
+    }
+}

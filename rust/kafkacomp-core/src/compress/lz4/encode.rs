@@ -1,0 +1,99 @@
+//! From bytes to one frame, as Kafka's `Lz4BlockOutputStream` makes it unless options say otherwise:
+//! independent blocks of 64 KiB, no checksums, no content size. A block that does not shrink is stored.
+
+use super::super::{CodecError, CodecFault, Compression, CompressionType};
+use super::decode::STORED;
+use super::header::{BlockMaxSize, FrameHeader, HeaderChecksumWritten};
+use crate::checksum::xxh32;
+
+/// How a frame is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeOptions {
+    /// A level of [`Compression`]: 9 is the fast compressor, all others are the high-compression one.
+    pub level: i32,
+    /// Which header checksum the frame gets.
+    pub header_checksum: HeaderChecksumWritten,
+    /// The largest block.
+    pub block_max_size: BlockMaxSize,
+    /// Whether each block gets a checksum of its stored bytes.
+    pub block_checksum: bool,
+    /// Whether a checksum of the content follows the `EndMark`.
+    pub content_checksum: bool,
+    /// Whether the header gets the content's size.
+    pub content_size: bool,
+}
+
+impl Default for EncodeOptions {
+    /// As Kafka writes magic 1 and 2 by default.
+    fn default() -> Self {
+        Self {
+            level: Compression::LZ4_FAST,
+            header_checksum: HeaderChecksumWritten::Standard,
+            block_max_size: BlockMaxSize::Max64Kb,
+            block_checksum: false,
+            content_checksum: false,
+            content_size: false,
+        }
+    }
+}
+
+/// Appends one frame with `data` as its content to `out`.
+///
+/// # Errors
+/// The library refused, which it has no reason to.
+pub fn compress(data: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    header(options, data.len() as u64).write(out);
+    let mut position = 0;
+    for content in data.chunks(options.block_max_size.bytes()) {
+        block(content, options, out).map_err(|fault| CodecError {
+            compression_type: CompressionType::Lz4,
+            position,
+            fault,
+        })?;
+        position += content.len() as u64;
+    }
+    out.extend_from_slice(&[0; 4]);
+    if options.content_checksum {
+        out.extend_from_slice(&xxh32(data).to_le_bytes());
+    }
+    Ok(())
+}
+
+/// The header of a frame with these options.
+fn header(options: EncodeOptions, content_size: u64) -> FrameHeader {
+    FrameHeader {
+        block_max_size: options.block_max_size,
+        block_checksum: options.block_checksum,
+        content_checksum: options.content_checksum,
+        content_size: options.content_size.then_some(content_size),
+        header_checksum: options.header_checksum,
+    }
+}
+
+/// Appends one block: size, bytes and, if asked for, their checksum.
+fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecFault> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let body = out.len();
+    let length = if options.level == Compression::LZ4_FAST {
+        lzzzz::lz4::compress_to_vec(content, out, lzzzz::lz4::ACC_LEVEL_DEFAULT)
+    } else {
+        lzzzz::lz4_hc::compress_to_vec(content, out, options.level.min(Compression::LZ4_HIGHEST))
+    }
+    .map_err(|_| CodecFault::Encoder)?;
+    let word = if length < content.len() {
+        length as u32
+    } else {
+        out.truncate(body);
+        out.extend_from_slice(content);
+        content.len() as u32 | STORED
+    };
+    if let Some(size) = out.get_mut(start..body) {
+        size.copy_from_slice(&word.to_le_bytes());
+    }
+    if options.block_checksum {
+        let checksum = xxh32(out.get(body..).unwrap_or_default());
+        out.extend_from_slice(&checksum.to_le_bytes());
+    }
+    Ok(())
+}

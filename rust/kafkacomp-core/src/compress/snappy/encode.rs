@@ -1,0 +1,56 @@
+//! From bytes to a xerial stream, as snappy-java's `SnappyOutputStream` makes it for Kafka.
+
+use super::super::{CodecError, CodecFault, CompressionType};
+use super::{HEADER_LENGTH, MAGIC, VERSION};
+use snap::raw;
+
+/// The content of one block, `SnappyOutputStream`'s default.
+const BLOCK_SIZE: usize = 32 << 10;
+/// Length of a block's size.
+const SIZE_LENGTH: usize = 4;
+/// The magic and, twice, the version.
+const HEADER: [u8; HEADER_LENGTH] = {
+    let mut header = [0; HEADER_LENGTH];
+    let (magic, versions) = header.split_at_mut(MAGIC.len());
+    magic.copy_from_slice(&MAGIC);
+    let (version, compatible) = versions.split_at_mut(VERSION.to_be_bytes().len());
+    version.copy_from_slice(&VERSION.to_be_bytes());
+    compatible.copy_from_slice(&VERSION.to_be_bytes());
+    header
+};
+
+/// The tables of the raw encoder, kept from stream to stream.
+pub(in super::super) struct Encoder(raw::Encoder);
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self(raw::Encoder::new())
+    }
+}
+
+impl Encoder {
+    /// Appends a stream to `out`: the header, even if there is no content, and blocks of 32 KiB.
+    pub(in super::super) fn encode(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        out.extend_from_slice(&HEADER);
+        for (index, content) in data.chunks(BLOCK_SIZE).enumerate() {
+            let position = (index * BLOCK_SIZE) as u64;
+            self.block(content, position, out)?;
+        }
+        Ok(())
+    }
+
+    /// Appends one block with its size; `position` is its content's, for an error.
+    fn block(&mut self, content: &[u8], position: u64, out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let failed = CodecError { compression_type: CompressionType::Snappy, position, fault: CodecFault::Encoder };
+        let start = out.len();
+        let body = start + SIZE_LENGTH;
+        out.resize(body + raw::max_compress_len(content.len()), 0);
+        let Some(room) = out.get_mut(body..) else { return Err(failed) };
+        let Ok(length) = self.0.compress(content, room) else { return Err(failed) };
+        out.truncate(body + length);
+        if let Some(size) = out.get_mut(start..body) {
+            size.copy_from_slice(&(length as u32).to_be_bytes());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! The one-shot compressor: every type, level and magic gives what the decompressor reads back, framed as
+//! Kafka's streams frame it.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_core::compress::lz4::{
+    self, BlockMaxSize, DecodeOptions, EncodeOptions, HeaderChecksum, HeaderChecksumWritten,
+};
+use kafkacomp_core::compress::{Compression, Compressor, Decompressor, Strictness};
+use proptest::prelude::*;
+
+fn compressed(compressor: &mut Compressor, compression: Compression, magic: i8, plain: &[u8]) -> Vec<u8> {
+    let mut out = b"before".to_vec();
+    compressor.compress(compression, magic, plain, &mut out).unwrap();
+    assert!(out.starts_with(b"before"));
+    out.split_off(6)
+}
+
+fn decompressed(kind: CompressionType, magic: i8, data: &[u8]) -> Vec<u8> {
+    let mut out = OutputBuffer::new(1 << 30);
+    Decompressor::new().decompress(kind, magic, data, &mut out).unwrap();
+    out.into_vec()
+}
+
+/// Levels worth trying, out of all.
+fn levels(kind: CompressionType) -> Vec<Option<i32>> {
+    match kind {
+        CompressionType::None | CompressionType::Snappy => vec![None],
+        CompressionType::Gzip => (1..=9).chain([-1]).map(Some).chain([None]).collect(),
+        CompressionType::Lz4 => (1..=17).map(Some).chain([None]).collect(),
+        CompressionType::Zstd => [-131_072, -5, -1, 0, 1, 3, 9, 19, 22].map(Some).into_iter().chain([None]).collect(),
+    }
+}
+
+fn text(length: usize) -> Vec<u8> {
+    (0_u32..)
+        .flat_map(|n| format!("record {} of {}, ", n.wrapping_mul(2_654_435_761), n % 7).into_bytes())
+        .take(length)
+        .collect()
+}
+
+#[test]
+fn round_trips() {
+    let mut compressor = Compressor::new();
+    for kind in CompressionType::ALL {
+        for level in levels(kind) {
+            let compression = Compression::new(kind, level).unwrap();
+            for length in [0, 1, 13, 300, 32 << 10, (32 << 10) + 1, 64 << 10, 200_000] {
+                for magic in 0..=2 {
+                    let plain = text(length);
+                    let data = compressed(&mut compressor, compression, magic, &plain);
+                    assert!(decompressed(kind, magic, &data) == plain, "{compression:?} {length} {magic}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn levels_are_checked() {
+    for (kind, bad) in [
+        (CompressionType::None, vec![0, 1]),
+        (CompressionType::Snappy, vec![-1, 0, 9]),
+        (CompressionType::Gzip, vec![-2, 0, 10]),
+        (CompressionType::Lz4, vec![-1, 0, 18]),
+        (CompressionType::Zstd, vec![-131_073, 23]),
+    ] {
+        for level in bad {
+            let error = Compression::new(kind, Some(level)).unwrap_err();
+            assert_eq!((error.compression_type, error.level), (kind, level));
+            assert!(error.to_string().contains(kind.name()), "{error}");
+        }
+    }
+    let of = |kind| Compression::of(kind).level();
+    assert_eq!(CompressionType::ALL.map(of), [0, -1, 0, 9, 3]);
+}
+
+#[test]
+fn lz4_is_framed_as_kafka_frames_it() {
+    let mut compressor = Compressor::new();
+    let compression = Compression::of(CompressionType::Lz4);
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 56) as u8
+    })
+    .take(100_000)
+    .collect();
+    for (magic, hc) in [(0, 0x1A), (1, 0x82), (2, 0x82)] {
+        let empty = compressed(&mut compressor, compression, magic, b"");
+        assert_eq!(empty, [0x04, 0x22, 0x4D, 0x18, 0x60, 0x40, hc, 0, 0, 0, 0]);
+        let frame = compressed(&mut compressor, compression, magic, &noise);
+        assert_eq!(frame[..7], empty[..7]);
+        // Two stored blocks: 64 KiB and the rest.
+        assert_eq!(frame[7..11], (0x8000_0000_u32 | 65_536).to_le_bytes());
+        assert_eq!(frame[11..65_547], noise[..65_536]);
+        assert_eq!(frame[65_547..65_551], (0x8000_0000_u32 + 34_464).to_le_bytes());
+        assert_eq!(frame[frame.len() - 4..], [0; 4]);
+    }
+}
+
+#[test]
+fn headers_of_the_others() {
+    let mut compressor = Compressor::new();
+    let gzip = compressed(&mut compressor, Compression::of(CompressionType::Gzip), 2, b"abc");
+    assert_eq!(gzip[..10], [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]);
+    let snappy = compressed(&mut compressor, Compression::of(CompressionType::Snappy), 2, &text(40_000));
+    assert_eq!(snappy[..16], *b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01");
+    let first = u32::from_be_bytes(snappy[16..20].try_into().unwrap()) as usize;
+    assert_eq!(snap::raw::decompress_len(&snappy[20..20 + first]).unwrap(), 32 << 10);
+    let zstd = compressed(&mut compressor, Compression::of(CompressionType::Zstd), 2, &text(40_000));
+    // Neither content size nor checksum nor dictionary, and so a window.
+    assert_eq!(zstd[..5], [0x28, 0xB5, 0x2F, 0xFD, 0]);
+}
+
+proptest! {
+    #[test]
+    fn lz4_options(
+        length in 0_usize..300_000,
+        noise in proptest::collection::vec(any::<u8>(), 0..3_000),
+        level in 1_i32..=17,
+        broken: bool,
+        size in 0_usize..4,
+        block_checksum: bool,
+        content_checksum: bool,
+        content_size: bool,
+    ) {
+        let plain = [text(length), noise].concat();
+        let (written, read) = if broken {
+            (HeaderChecksumWritten::Broken, HeaderChecksum::Broken)
+        } else {
+            (HeaderChecksumWritten::Standard, HeaderChecksum::Standard)
+        };
+        let sizes = [BlockMaxSize::Max64Kb, BlockMaxSize::Max256Kb, BlockMaxSize::Max1Mb, BlockMaxSize::Max4Mb];
+        let options = EncodeOptions {
+            level,
+            header_checksum: written,
+            block_max_size: sizes[size],
+            block_checksum,
+            content_checksum,
+            content_size,
+        };
+        let mut frame = Vec::new();
+        lz4::compress(&plain, options, &mut frame).unwrap();
+        let info = lz4::frame_info(&frame).unwrap();
+        prop_assert_eq!(info.bd.block_max_size(), sizes[size]);
+        prop_assert_eq!(info.flg.block_checksum(), block_checksum);
+        prop_assert_eq!(info.flg.content_checksum(), content_checksum);
+        prop_assert_eq!(info.content_size, content_size.then_some(plain.len() as u64));
+        prop_assert!(info.flg.block_independence());
+        let mut out = OutputBuffer::new(1 << 30);
+        let options = DecodeOptions { header_checksum: read, strictness: Strictness::Specification };
+        lz4::decompress(&frame, options, &mut out).unwrap();
+        prop_assert!(out.as_slice() == plain);
+    }
+}
