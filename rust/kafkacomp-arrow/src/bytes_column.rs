@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{BinaryArray, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use kafkacomp_core::record::Spans;
 
 use crate::pool::BufferPool;
 use crate::validity::Validity;
@@ -44,6 +45,31 @@ impl BytesColumn {
         }
         self.validity.push(value.is_some());
         self.offsets.push(self.data.len() as i32);
+    }
+
+    /// Appends what `spans` say of `payload`.
+    pub fn extend(&mut self, spans: &Spans, payload: &[u8]) {
+        let (all, mut end) = (spans.as_slice(), self.data.len() as i32);
+        if spans.nulls() == all.len() {
+            self.offsets.resize(self.offsets.len().saturating_add(all.len()), end);
+            self.validity.push_many(false, all.len());
+            return;
+        }
+        self.data.reserve(spans.bytes());
+        for span in all {
+            self.data.extend_from_slice(span.bytes(payload));
+        }
+        self.offsets.extend(all.iter().map(|span| {
+            end = end.wrapping_add(span.len() as i32);
+            end
+        }));
+        if spans.nulls() == 0 {
+            self.validity.push_many(true, all.len());
+        } else {
+            for span in all {
+                self.validity.push(!span.is_null());
+            }
+        }
     }
 
     /// Drops the rows from `rows` on.

@@ -8,8 +8,9 @@ use arrow_array::{
 };
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
+use kafkacomp_core::record::default::DefaultRecords;
 use kafkacomp_core::record::text::decode_utf8;
-use kafkacomp_core::record::{Headers, Record, RecordBatch, TimestampType};
+use kafkacomp_core::record::{Headers, Record, RecordBatch, RecordBlock, TimestampType};
 
 use crate::bytes_column::BytesColumn;
 use crate::pool::BufferPool;
@@ -173,6 +174,52 @@ impl ColumnBuilder {
         }
         self.rows += 1;
         self.pending += 1;
+    }
+
+    /// Bytes of column data that the records of `block` would add.
+    pub fn bytes_of_block(&self, block: &RecordBlock) -> usize {
+        let of = |wanted: bool, size: usize| if wanted { size } else { 0 };
+        self.row_bytes * block.len()
+            + of(self.wants.key, block.keys().bytes())
+            + of(self.wants.value, block.values().bytes())
+    }
+
+    /// Appends the records of `block`, which `records` has filled and which take `bytes` by
+    /// [`bytes_of_block`](Self::bytes_of_block), a column at a time.
+    pub fn push_block(&mut self, records: &DefaultRecords<'_>, block: &RecordBlock, bytes: usize) {
+        let rows = block.len();
+        self.bytes += bytes;
+        if self.wants.key {
+            self.key.extend(block.keys(), records.payload());
+        }
+        if self.wants.value {
+            self.value.extend(block.values(), records.payload());
+        }
+        if self.wants.offset {
+            let base = records.base_offset();
+            self.offset.extend(block.offset_deltas().iter().map(|&delta| base.wrapping_add(i64::from(delta))));
+        }
+        let (timestamp_type, log_append_time) = records.timestamp_type();
+        if self.wants.timestamp {
+            let base = records.base_timestamp();
+            let deltas = block.timestamp_deltas().iter();
+            match log_append_time {
+                Some(time) => self.timestamp.resize(self.timestamp.len() + rows, time),
+                None => self.timestamp.extend(deltas.map(|&delta| base.wrapping_add(i64::from(delta)))),
+            }
+            self.timestamp_validity.push_many(timestamp_type != TimestampType::NoTimestampType, rows);
+        }
+        if self.wants.timestamp_type {
+            self.timestamp_type.push(&Some(i32::from(timestamp_type as i8)), rows);
+        }
+        if self.wants.headers {
+            self.headers.push_none(rows);
+        }
+        if self.wants.sequence {
+            self.sequence.extend(block.offset_deltas().iter().map(|&delta| records.sequence(delta)));
+        }
+        self.rows += rows;
+        self.pending += rows;
     }
 
     /// Gives the rows since the last call the columns that `batch` and its place determine.
@@ -359,6 +406,11 @@ impl HeadersColumn {
             self.validity.push(true);
         }
         self.offsets.push(self.key.rows() as i32);
+    }
+
+    fn push_none(&mut self, rows: usize) {
+        self.validity.push_many(false, rows);
+        self.offsets.resize(self.offsets.len() + rows, self.key.rows() as i32);
     }
 
     fn truncate(&mut self, rows: usize) {

@@ -62,6 +62,21 @@ pub struct ScanOptions {
     pub max_output_size: usize,
 }
 
+impl ScanOptions {
+    /// Whether checksums are verified where batches are cut from the segment, by the planner, or else by the
+    /// worker that builds their columns. To find the way past damage it must be the planner. For a worker
+    /// alone it is faster too: verifying brings the next batch's header into the cache, which the
+    /// planner would wait for otherwise.
+    pub(crate) fn planner_verifies(&self) -> bool {
+        self.verify_crc && (self.on_error == OnError::Skip || self.threads <= 1)
+    }
+
+    /// Whether the worker verifies checksums.
+    pub(crate) fn worker_verifies(&self) -> bool {
+        self.verify_crc && !self.planner_verifies()
+    }
+}
+
 impl Default for ScanOptions {
     fn default() -> Self {
         Self {

@@ -193,7 +193,7 @@ impl Planner {
     /// Reads a chunk: its length, and whether the segment is done or why it cannot go on.
     fn read_chunk(&self, open: &mut Open, buffer: &mut Vec<u8>) -> Result<ReadOutcome, ScanError> {
         let (stop, ordered, last_offset) = (open.stop, open.ordered, open.context.last_offset);
-        let verify = self.options.on_error == OnError::Skip && self.options.verify_crc;
+        let verify = self.options.planner_verifies();
         let mut past_end = false;
         let check = |batch: &RecordBatch<'_>| -> Result<(), Error> {
             if past_end || batch.position() >= stop {

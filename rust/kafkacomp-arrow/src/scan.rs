@@ -21,8 +21,9 @@ use crate::report::{ScanError, ScanReport};
 use crate::schema::schema;
 use crate::worker::{Stop, Worker};
 
-/// What is read at once by a single worker: about a core's second-level cache.
-const CHUNK_BYTES: usize = 1 << 20;
+/// What is read at once by a single worker: a part of a core's second-level cache, which what is made of it
+/// shall fit into too.
+const CHUNK_BYTES: usize = 256 << 10;
 /// With several workers a chunk's rows make Arrow batches of their own, so chunks are larger.
 const LARGE_CHUNK_BYTES: usize = 4 << 20;
 /// How finely a small source is cut: at its end, workers wait for the one that has the last chunk.

@@ -21,6 +21,14 @@ impl Validity {
         self.count += 1;
     }
 
+    /// Appends `rows` rows.
+    pub fn push_many(&mut self, valid: bool, rows: usize) {
+        if rows > 0 && valid != self.valid {
+            self.turn(valid);
+        }
+        self.count += rows;
+    }
+
     fn turn(&mut self, valid: bool) {
         if self.count > 0 {
             self.runs.push((self.valid, self.count));

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::Error;
-use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordReader, Records};
+use kafkacomp_core::record::default::DefaultRecords;
+use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
 
 use crate::columns::ColumnBuilder;
 use crate::options::{OnError, ScanOptions};
@@ -20,6 +21,9 @@ const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
 /// than one that is filled up to `batch_bytes`: a fifth of the time of uncompressed segments. Among several
 /// workers a chunk is to give one batch.
 const ENOUGH_BYTES: usize = 1 << 20;
+
+/// Fewer records than this are faster one by one.
+const LEAST_BLOCK: i32 = 8;
 
 /// Takes finished Arrow batches; `false` means that nobody wants more.
 pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
@@ -40,6 +44,7 @@ pub struct Worker {
     report: Arc<Mutex<ScanReport>>,
     reader: RecordReader,
     builder: ColumnBuilder,
+    block: Box<RecordBlock>,
     seen: Seen,
     /// Column data that is delivered at the end of a Kafka batch, though more would be allowed.
     enough: usize,
@@ -57,7 +62,7 @@ impl Worker {
         let reader = RecordReader::new(options.max_output_size);
         let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit, pool);
         let enough = if options.threads <= 1 { ENOUGH_BYTES } else { usize::MAX };
-        Self { options, report, reader, builder, seen: Seen::default(), enough }
+        Self { options, report, reader, builder, block: Box::default(), seen: Seen::default(), enough }
     }
 
     /// Builds the columns of all batches of `chunk`, whose bytes are `data`.
@@ -111,8 +116,7 @@ impl Worker {
     }
 
     fn batch(&mut self, batch: &RecordBatch<'_>, context: &Context, sink: Sink<'_>) -> Result<(), BatchStop> {
-        // The planner has verified checksums already where it must find its way past damage.
-        if self.options.verify_crc && self.options.on_error == OnError::Raise {
+        if self.options.worker_verifies() {
             batch.ensure_valid().map_err(BatchStop::Bad)?;
         }
         if self.is_beside_the_point(batch, context) {
@@ -134,7 +138,10 @@ impl Worker {
         };
         match records {
             Records::None => Ok(()),
-            Records::Default(mut records) => rows.take(|record| records.advance(record), sink),
+            Records::Default(mut records) => {
+                rows.take_blocks(&mut records, &mut self.block);
+                rows.take(|record| records.advance(record), sink)
+            }
             Records::Legacy(mut records) => rows.take(|record| records.advance(record), sink),
         }
     }
@@ -154,6 +161,21 @@ struct Rows<'w> {
 }
 
 impl Rows<'_> {
+    /// Takes records a block at a time as long as all are wanted, are of the usual kind and find room; the rest
+    /// goes one by one.
+    fn take_blocks(&mut self, records: &mut DefaultRecords<'_>, block: &mut RecordBlock) {
+        while self.filter.always && records.remaining() > LEAST_BLOCK {
+            let before = records.clone();
+            records.fill(block, self.options.batch_size.saturating_sub(self.builder.rows()));
+            let bytes = self.builder.bytes_of_block(block);
+            if block.is_empty() || self.builder.bytes().saturating_add(bytes) > self.options.batch_bytes {
+                *records = before;
+                return;
+            }
+            self.builder.push_block(records, block, bytes);
+        }
+    }
+
     /// One copy of this loop per kind of record, so that the formats' code does not share registers.
     /// `advance` puts the next record into its argument.
     fn take<'a>(

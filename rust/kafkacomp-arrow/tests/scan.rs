@@ -11,7 +11,7 @@ use kafkacomp_arrow::{Column, IsolationLevel, OnError, Partition, Scan, ScanErro
 use kafkacomp_core::checksum::crc32c;
 
 mod common;
-use common::{batch, varint};
+use common::{batch, batch_of, varint};
 
 /// Batches of `each` records of `size` bytes, `count` of them.
 fn log(count: usize, each: usize, size: usize) -> Vec<u8> {
@@ -195,4 +195,62 @@ fn a_damaged_last_batch_before_the_end_offset_is_reported() {
     let report = scan.report();
     assert_eq!(offsets(scan), (0..50).collect::<Vec<i64>>());
     assert_eq!(report.lock().unwrap().skipped.len(), 1);
+}
+
+/// A batch whose records have keys, values and headers or not, as `kinds` says bit by bit.
+fn mixed(base_offset: i64, kinds: &[u8], attributes: i16) -> Vec<u8> {
+    let mut records = Vec::new();
+    let bytes = |body: &mut Vec<u8>, length: i64| {
+        varint(body, length);
+        body.extend(std::iter::repeat_n(b'x', usize::try_from(length).unwrap_or_default()));
+    };
+    for (delta, kind) in kinds.iter().enumerate() {
+        let mut body = vec![0];
+        varint(&mut body, i64::from(*kind) * 1000);
+        varint(&mut body, delta as i64);
+        bytes(&mut body, if kind & 0b1 == 0 { -1 } else { i64::from(kind >> 4) });
+        bytes(&mut body, if kind & 0b10 == 0 { -1 } else { i64::from(*kind) * 3 });
+        if kind & 0b1100 == 0b1100 {
+            varint(&mut body, 1);
+            bytes(&mut body, 2);
+            bytes(&mut body, -1);
+        } else {
+            varint(&mut body, 0);
+        }
+        varint(&mut records, body.len() as i64);
+        records.extend_from_slice(&body);
+    }
+    let empty: Vec<&[u8]> = vec![b""; kinds.len()];
+    batch_of(base_offset, &empty, attributes, 5, |_| records)
+}
+
+#[test]
+fn blocks_of_records_make_the_columns_that_single_records_make() {
+    let mut state = 7_u32;
+    let mut data = Vec::new();
+    let mut offset = 0;
+    for index in 0..60_usize {
+        // Mostly plain records, so that blocks are long; some batches with every kind.
+        let kinds: Vec<u8> = (0..index * 17)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) as u8 & if index % 3 == 0 { 0xff } else { 0xf7 }
+            })
+            .collect();
+        if !kinds.is_empty() {
+            data.extend(mixed(offset, &kinds, if index % 4 == 0 { 8 } else { 0 }));
+            offset += kinds.len() as i64;
+        }
+    }
+    let all = ScanOptions { columns: Column::ALL.to_vec(), batch_size: 1000, ..ScanOptions::default() };
+    let size = data.len() as u64;
+    let table = |bounded: bool| {
+        // A bound has every record looked at by itself.
+        let start_offset = bounded.then_some(0);
+        let scan = Scan::new(vec![Partition { start_offset, ..partition(data.clone()) }], all.clone(), size);
+        scan.map(|batch| batch.expect("no damage")).collect::<Vec<_>>()
+    };
+    let blocks = table(false);
+    assert_eq!(blocks.iter().map(|batch| batch.num_rows() as i64).sum::<i64>(), offset);
+    assert_eq!(blocks, table(true));
 }

@@ -16,6 +16,7 @@
 
 use super::attributes::TimestampType;
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, RecordBatch};
+use super::block::{BLOCK_RECORDS, RecordBlock, Span};
 use super::record::{Headers, Record};
 use super::varint::{VarintError, take_varint, take_varlong};
 use crate::compress::CodecError;
@@ -94,8 +95,9 @@ pub fn increment_sequence(sequence: i32, increment: i32) -> i32 {
 }
 
 /// Iterates over the records of a batch of magic 2.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DefaultRecords<'a> {
+    payload: &'a [u8],
     rest: &'a [u8],
     position: u64,
     base_offset: i64,
@@ -123,6 +125,7 @@ impl<'a> DefaultRecords<'a> {
         }
         let timestamp_type = batch.timestamp_type();
         Ok(Self {
+            payload,
             rest: payload,
             position: batch.position(),
             base_offset: batch.offset_field(),
@@ -164,32 +167,63 @@ impl<'a> DefaultRecords<'a> {
         Ok(true)
     }
 
-    /// Reads a record whose numbers are short and which has no headers, as nearly all are, by whole words
-    /// and without a decision per byte. `None`, with nothing changed but `record`, for every other one and
+    /// All records as they are on the wire, decompressed.
+    pub fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// What the offset deltas of a [`RecordBlock`] count from.
+    pub fn base_offset(&self) -> i64 {
+        self.base_offset
+    }
+
+    /// What the timestamp deltas of a [`RecordBlock`] count from; with LogAppendTime they do not count.
+    pub fn base_timestamp(&self) -> i64 {
+        self.base_timestamp
+    }
+
+    /// The timestamp type of all records and, with LogAppendTime, the timestamp.
+    pub fn timestamp_type(&self) -> (TimestampType, Option<i64>) {
+        (self.timestamp_type, self.log_append_time)
+    }
+
+    /// The sequence of the record at `offset_delta`.
+    #[inline]
+    pub fn sequence(&self, offset_delta: i32) -> i32 {
+        if self.base_sequence >= 0 { increment_sequence(self.base_sequence, offset_delta) } else { NO_SEQUENCE }
+    }
+
+    /// Reads at most `most` records into `block`, and stops in front of the first one that is not of the
+    /// usual kind (see [`usual_record`]) and in front of the batch's last one: those are for
+    /// [`advance`](Self::advance). So an empty block is no end.
+    pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
+        let left = usize::try_from(self.remaining()).unwrap_or_default().saturating_sub(1);
+        let mut rest = self.rest;
+        block.clear();
+        for _ in 0..left.min(most).min(BLOCK_RECORDS) {
+            let Some(usual) = usual_record(rest) else { break };
+            // The payload of a batch is below 2^31 bytes.
+            let start = self.payload.len().wrapping_sub(rest.len());
+            let key = Span::new(start.wrapping_add(usual.key_at), usual.key_size);
+            let value = Span::new(start.wrapping_add(usual.value_at), usual.value_size);
+            block.push(usual.offset_delta, usual.timestamp_delta, key, value);
+            rest = usual.behind;
+        }
+        self.rest = rest;
+        self.read = self.read.wrapping_add(block.len() as i32);
+    }
+
+    /// Reads a record of the usual kind. `None`, with nothing changed but `record`, for every other one and
     /// for whatever is wrong: [`read_record`](Self::read_record) decides about those.
     #[inline]
     fn read_usual_record(&mut self, record: &mut Record<'a>) -> Option<()> {
         let rest = self.rest;
-        let word = word_at(rest, 0)?;
-        let (size, size_bits) = short_varint(word)?;
-        let (timestamp_delta, timestamp_bits) = short_varint(word >> (size_bits + ATTRIBUTES_BITS))?;
-        let mut at = ((size_bits + ATTRIBUTES_BITS + timestamp_bits) / 8) as usize;
-        let word = word_at(rest, at)?;
-        let (offset_delta, offset_bits) = short_varint(word)?;
-        let (key_size, key_bits) = short_varint(word >> offset_bits)?;
-        at += ((offset_bits + key_bits) / 8) as usize;
-        record.key = nullable_at(rest, &mut at, key_size)?;
-        let (value_size, value_bits) = short_varint(word_at(rest, at)?)?;
-        at += (value_bits / 8) as usize;
-        record.value = nullable_at(rest, &mut at, value_size)?;
-        let (&headers_count, behind) = rest.get(at..)?.split_first()?;
-        let end = (size_bits / 8) as usize + (size / 2) as usize;
-        if headers_count != 0 || size & 1 != 0 || at + 1 != end {
-            return None;
-        }
-        self.rest = behind;
+        let usual = usual_record(rest)?;
+        record.key = usual.key_size.and_then(|size| rest.get(usual.key_at..)?.get(..size as usize));
+        record.value = usual.value_size.and_then(|size| rest.get(usual.value_at..)?.get(..size as usize));
         record.headers = Headers::EMPTY;
-        self.place(record, i64::from(zig_zag(timestamp_delta)), zig_zag(offset_delta));
+        self.rest = usual.behind;
+        self.place(record, i64::from(usual.timestamp_delta), usual.offset_delta);
         Some(())
     }
 
@@ -199,8 +233,7 @@ impl<'a> DefaultRecords<'a> {
         record.offset = self.base_offset.wrapping_add(i64::from(offset_delta));
         record.timestamp = self.log_append_time.unwrap_or_else(|| self.base_timestamp.wrapping_add(timestamp_delta));
         record.timestamp_type = self.timestamp_type;
-        record.sequence =
-            if self.base_sequence >= 0 { increment_sequence(self.base_sequence, offset_delta) } else { NO_SEQUENCE };
+        record.sequence = self.sequence(offset_delta);
         record.legacy = None;
     }
 
@@ -316,16 +349,52 @@ fn zig_zag(raw: u32) -> i32 {
     ((raw >> 1) as i32) ^ -((raw & 1) as i32)
 }
 
-/// The bytes at `at` whose length is `folded`, null if that is negative; `at` goes behind them.
-#[inline]
-#[expect(clippy::option_option, reason = "not here, null, or bytes; it is inlined away")]
-fn nullable_at<'a>(data: &'a [u8], at: &mut usize, folded: u32) -> Option<Option<&'a [u8]>> {
-    if folded & 1 != 0 {
-        return Some(None);
+/// A record whose numbers are short and which has no headers, as nearly all are.
+struct Usual<'a> {
+    timestamp_delta: i32,
+    offset_delta: i32,
+    key_at: usize,
+    key_size: Option<u32>,
+    value_at: usize,
+    value_size: Option<u32>,
+    behind: &'a [u8],
+}
+
+/// Reads the record at the front of `rest` by whole words and without a decision per byte; `None` if it is of
+/// another kind or wrong.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot loop; two callers")]
+fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
+    let word = word_at(rest, 0)?;
+    let (size, size_bits) = short_varint(word)?;
+    let (timestamp_delta, timestamp_bits) = short_varint(word >> (size_bits + ATTRIBUTES_BITS))?;
+    let mut at = ((size_bits + ATTRIBUTES_BITS + timestamp_bits) / 8) as usize;
+    let word = word_at(rest, at)?;
+    let (offset_delta, offset_bits) = short_varint(word)?;
+    let (key, key_bits) = short_varint(word >> offset_bits)?;
+    let key_at = at + ((offset_bits + key_bits) / 8) as usize;
+    let key_size = nullable_size(key);
+    at = key_at + key_size.unwrap_or_default() as usize;
+    let (value, value_bits) = short_varint(word_at(rest, at)?)?;
+    let value_at = at + (value_bits / 8) as usize;
+    let value_size = nullable_size(value);
+    at = value_at + value_size.unwrap_or_default() as usize;
+    // Where the next record begins follows from the size alone, not from what is read meanwhile: the processor
+    // is on its way there before this one is done.
+    let end = (size_bits / 8) as usize + (size / 2) as usize;
+    let behind = rest.get(end..)?;
+    let headers_count = *rest.get(at)?;
+    if headers_count != 0 || size & 1 != 0 || at + 1 != end {
+        return None;
     }
-    let start = *at;
-    *at += (folded / 2) as usize;
-    data.get(start..*at).map(Some)
+    let (timestamp_delta, offset_delta) = (zig_zag(timestamp_delta), zig_zag(offset_delta));
+    Some(Usual { timestamp_delta, offset_delta, key_at, key_size, value_at, value_size, behind })
+}
+
+/// A length, `None` if it is negative and means null.
+#[inline]
+fn nullable_size(folded: u32) -> Option<u32> {
+    (folded & 1 == 0).then_some(folded / 2)
 }
 
 /// Takes a length and as many bytes; a negative length is null.

@@ -4,6 +4,7 @@
 
 pub mod attributes;
 pub mod batch;
+pub mod block;
 pub(crate) mod bytes;
 pub mod control;
 pub mod default;
@@ -20,6 +21,7 @@ pub mod varint;
 
 pub use attributes::TimestampType;
 pub use batch::{BatchHead, RecordBatch};
+pub use block::{RecordBlock, Span, Spans};
 pub use control::{ControlFault, ControlRecord, ControlRecordType};
 pub use deviation::{Deviation, deviation};
 pub use frames::{Batches, Tail};

@@ -1,0 +1,162 @@
+//! Many records of a batch of magic 2 at once, a field at a time, for whoever builds columns: numbers side by
+//! side that a loop can take eight at a time, and keys and values as spans of the payload.
+
+/// As many records as a block takes: small enough for the first-level cache.
+pub const BLOCK_RECORDS: usize = 256;
+
+/// Where a key or value lies in the payload.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    start: u32,
+    length: u32,
+}
+
+/// The length of null; no record is as long.
+const NULL: u32 = u32::MAX;
+
+impl Span {
+    /// What a block holds before it is filled.
+    const NULL: Self = Self { start: 0, length: NULL };
+
+    /// A key or value of `length` bytes from `start` on; `None` is null.
+    #[inline]
+    pub(super) fn new(start: usize, length: Option<u32>) -> Self {
+        Self { start: start as u32, length: length.unwrap_or(NULL) }
+    }
+
+    /// Bytes in it, 0 for null.
+    #[inline]
+    pub fn len(self) -> usize {
+        if self.is_null() { 0 } else { self.length as usize }
+    }
+
+    /// Whether it has no bytes.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it is null.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.length == NULL
+    }
+
+    /// Its bytes in the payload.
+    #[inline]
+    pub fn bytes(self, payload: &[u8]) -> &[u8] {
+        let start = self.start as usize;
+        payload.get(start..start.wrapping_add(self.len())).unwrap_or_default()
+    }
+}
+
+/// The keys or the values of a block.
+#[derive(Debug)]
+pub struct Spans {
+    all: [Span; BLOCK_RECORDS],
+    count: usize,
+    bytes: usize,
+    nulls: usize,
+}
+
+impl Spans {
+    const fn new() -> Self {
+        Self { all: [Span::NULL; BLOCK_RECORDS], count: 0, bytes: 0, nulls: 0 }
+    }
+
+    /// Where each of them lies.
+    pub fn as_slice(&self) -> &[Span] {
+        self.all.get(..self.count).unwrap_or_default()
+    }
+
+    /// Bytes of all of them.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many are null.
+    pub fn nulls(&self) -> usize {
+        self.nulls
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.bytes, self.nulls) = (0, 0, 0);
+    }
+
+    #[inline]
+    fn push(&mut self, span: Span) {
+        if let Some(place) = self.all.get_mut(self.count) {
+            *place = span;
+            self.count += 1;
+            self.bytes += span.len();
+            self.nulls += usize::from(span.is_null());
+        }
+    }
+}
+
+/// The fields of consecutive records without headers; see the module. Filled by
+/// [`DefaultRecords::fill`](super::default::DefaultRecords::fill), used again for the next ones.
+#[derive(Debug)]
+pub struct RecordBlock {
+    offset_deltas: [i32; BLOCK_RECORDS],
+    timestamp_deltas: [i32; BLOCK_RECORDS],
+    keys: Spans,
+    values: Spans,
+}
+
+impl Default for RecordBlock {
+    fn default() -> Self {
+        let zeros = [0; BLOCK_RECORDS];
+        Self { offset_deltas: zeros, timestamp_deltas: zeros, keys: Spans::new(), values: Spans::new() }
+    }
+}
+
+impl RecordBlock {
+    /// Records in the block.
+    pub fn len(&self) -> usize {
+        self.keys.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Offsets, counted from the batch's base offset.
+    pub fn offset_deltas(&self) -> &[i32] {
+        self.offset_deltas.get(..self.len()).unwrap_or_default()
+    }
+
+    /// Timestamps in ms, counted from the batch's base timestamp.
+    pub fn timestamp_deltas(&self) -> &[i32] {
+        self.timestamp_deltas.get(..self.len()).unwrap_or_default()
+    }
+
+    /// The keys, spans of [`DefaultRecords::payload`](super::default::DefaultRecords::payload).
+    pub fn keys(&self) -> &Spans {
+        &self.keys
+    }
+
+    /// The values, spans of the same.
+    pub fn values(&self) -> &Spans {
+        &self.values
+    }
+
+    /// Forgets the records.
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.values.clear();
+    }
+
+    /// Appends a record; nothing happens in a full block.
+    #[inline]
+    pub(super) fn push(&mut self, offset_delta: i32, timestamp_delta: i32, key: Span, value: Span) {
+        let at = self.len();
+        if let (Some(offset), Some(timestamp)) = (self.offset_deltas.get_mut(at), self.timestamp_deltas.get_mut(at)) {
+            *offset = offset_delta;
+            *timestamp = timestamp_delta;
+            self.keys.push(key);
+            self.values.push(value);
+        }
+    }
+}
