@@ -3,7 +3,7 @@
 
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
-use crate::record::{ControlFault, MessageSetFault, MessageSetKind};
+use crate::record::{BuildFault, ControlFault, MessageSetFault, MessageSetKind};
 
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -126,6 +126,14 @@ pub enum Error {
         position: u64,
         /// The rule.
         fault: RecordFault,
+    },
+    /// The records of a batch cannot be written anew.
+    #[error("cannot rebuild the batch at byte {position}: {fault}")]
+    Rebuild {
+        /// Where the batch begins that the records come from.
+        position: u64,
+        /// What the builder said.
+        fault: BuildFault,
     },
     /// The key or value of a control record that does not follow its schema.
     #[error("{fault} at byte {position} of the control record's key or value")]
@@ -308,9 +316,12 @@ impl Error {
             | Self::IncompleteBatch { .. }
             | Self::LogFile { .. } => ErrorKind::CorruptRecord,
             Self::MessageSet { fault, .. } => fault.kind().map_or(ErrorKind::OutputLimit, ErrorKind::MessageSet),
-            Self::RecordTooLarge { .. } => ErrorKind::RecordTooLarge,
+            Self::RecordTooLarge { .. }
+            | Self::Rebuild { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
+                ErrorKind::RecordTooLarge
+            }
             Self::ControlRecord { .. } => ErrorKind::InvalidRecord,
-            Self::UnknownCompressionType { .. } => ErrorKind::UnknownServer,
+            Self::Rebuild { .. } | Self::UnknownCompressionType { .. } => ErrorKind::UnknownServer,
             Self::Invalid { fault, .. } => match fault {
                 RecordFault::InnerSize { .. } => ErrorKind::CorruptRecord,
                 RecordFault::MessageField { .. } | RecordFault::SizeVarintTooLong { .. } => ErrorKind::UnknownServer,
@@ -343,6 +354,7 @@ impl Error {
             | Self::RecordTooLarge { position, .. }
             | Self::IncompleteBatch { position, .. }
             | Self::Invalid { position, .. }
+            | Self::Rebuild { position, .. }
             | Self::ControlRecord { position, .. }
             | Self::MessageSet { position, .. }
             | Self::LogFile { position, .. } => *position,

@@ -6,6 +6,8 @@
 //! Only the low byte counts; bits 4 to 6 exist in magic 2 only, bit 3 from magic 1 on.
 //! Source: KIP-32, KIP-98, KIP-534; `DefaultRecordBatch`, `LegacyRecord`.
 
+use crate::CompressionType;
+
 /// Where a record's timestamp comes from (KIP-32).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(i8)]
@@ -40,6 +42,25 @@ const DELETE_HORIZON_FLAG_MASK: u8 = 0x40;
 pub struct Attributes(pub u8);
 
 impl Attributes {
+    /// The attributes of a batch that is this and that.
+    pub fn new(
+        compression_type: CompressionType,
+        timestamp_type: TimestampType,
+        is_transactional: bool,
+        is_control: bool,
+        has_delete_horizon: bool,
+    ) -> Self {
+        [
+            (timestamp_type == TimestampType::LogAppendTime, TIMESTAMP_TYPE_MASK),
+            (is_transactional, TRANSACTIONAL_FLAG_MASK),
+            (is_control, CONTROL_FLAG_MASK),
+            (has_delete_horizon, DELETE_HORIZON_FLAG_MASK),
+        ]
+        .into_iter()
+        .filter(|(set, _)| *set)
+        .fold(Self(compression_type.id()), |attributes, (_, mask)| Self(attributes.0 | mask))
+    }
+
     /// The compression type's id, 0 to 7.
     #[inline]
     pub fn compression_id(self) -> u8 {

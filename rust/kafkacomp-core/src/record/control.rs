@@ -125,6 +125,12 @@ impl ControlRecordType {
         }
     }
 
+    /// The key of a control record of this type, in version 0.
+    pub fn key(self) -> [u8; 4] {
+        let [high, low] = self.id().to_be_bytes();
+        [0, 0, high, low]
+    }
+
     /// Kafka's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -391,6 +397,12 @@ impl<'a> Value<'a> {
         self.skip_tags()?;
         Ok(endpoint)
     }
+}
+
+/// The value of a marker that ends a transaction, in version 0.
+pub(super) fn end_txn_marker_value(coordinator_epoch: i32) -> [u8; 6] {
+    let [a, b, c, d] = coordinator_epoch.to_be_bytes();
+    [0, 0, a, b, c, d]
 }
 
 #[cfg(test)]

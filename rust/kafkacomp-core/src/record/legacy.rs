@@ -48,6 +48,11 @@ pub const RECORD_OVERHEAD_V0: usize = KEY_SIZE_OFFSET_V0 + SIZE_OF_LENGTH + SIZE
 /// The size of a message of format 1 without key and value.
 pub const RECORD_OVERHEAD_V1: usize = KEY_SIZE_OFFSET_V1 + SIZE_OF_LENGTH + SIZE_OF_LENGTH;
 
+/// The size of a message of this format without key and value.
+pub fn record_overhead(magic: i8) -> usize {
+    if magic == 0 { RECORD_OVERHEAD_V0 } else { RECORD_OVERHEAD_V1 }
+}
+
 /// A message without its offset and size.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {

@@ -1,10 +1,11 @@
 //! Message formats 0, 1 and 2: from bytes to batches ([`Batches`]) and from a batch to its records
-//! ([`RecordReader`]), with the verdicts of Kafka's own classes. Kafka 0.7, whose magics 0 and 1 mean other
-//! things, stands apart: [`message_set`].
+//! ([`RecordReader`]), with the verdicts of Kafka's own classes; and back to bytes ([`RecordBatchBuilder`]).
+//! Kafka 0.7, whose magics 0 and 1 mean other things, stands apart: [`message_set`].
 
 pub mod attributes;
 pub mod batch;
 pub mod block;
+pub mod builder;
 pub(crate) mod bytes;
 pub mod control;
 pub mod default;
@@ -22,6 +23,7 @@ pub mod varint;
 pub use attributes::TimestampType;
 pub use batch::{BatchHead, RecordBatch};
 pub use block::{RecordBlock, Span, Spans};
+pub use builder::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
 pub use control::{ControlFault, ControlRecord, ControlRecordType};
 pub use deviation::{Deviation, deviation};
 pub use frames::{Batches, Tail};

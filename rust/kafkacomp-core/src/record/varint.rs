@@ -6,6 +6,57 @@
 //! the 5th (10th) byte is an error.
 //! Source: `org.apache.kafka.common.utils.ByteUtils`.
 
+/// The longest varint in bytes.
+pub const MAX_VARINT_LENGTH: usize = 5;
+/// The longest varlong in bytes.
+pub const MAX_VARLONG_LENGTH: usize = 10;
+
+/// Bytes that `value` takes as a zig-zag varint.
+#[inline]
+pub fn size_of_varint(value: i32) -> usize {
+    size_of_varlong(i64::from(value))
+}
+
+/// Bytes that `value` takes as a zig-zag varlong.
+#[inline]
+pub fn size_of_varlong(value: i64) -> usize {
+    let bits = u64::BITS - (fold(value) | 1).leading_zeros();
+    bits.div_ceil(7) as usize
+}
+
+/// Writes `value` as a zig-zag varint to `out` from `at` on; where it ends. `out` must have room for it.
+#[inline]
+pub fn put_varint(out: &mut [u8], at: usize, value: i32) -> usize {
+    put_varlong(out, at, i64::from(value))
+}
+
+/// Writes `value` as a zig-zag varlong to `out` from `at` on; where it ends. `out` must have room for it.
+#[inline]
+pub fn put_varlong(out: &mut [u8], at: usize, value: i64) -> usize {
+    let mut rest = fold(value);
+    let mut at = at;
+    while rest >= 0x80 {
+        put(out, at, rest as u8 | 0x80);
+        at = at.saturating_add(1);
+        rest >>= 7;
+    }
+    put(out, at, rest as u8);
+    at.saturating_add(1)
+}
+
+#[inline]
+fn put(out: &mut [u8], at: usize, byte: u8) {
+    if let Some(place) = out.get_mut(at) {
+        *place = byte;
+    }
+}
+
+/// Zig-zag: small numbers of either sign become small numbers.
+#[inline]
+fn fold(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
 /// Why no number could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VarintError {
@@ -97,6 +148,27 @@ mod tests {
         assert_eq!(varint(&[0xfe, 0xff, 0xff, 0xff, 0x0f]), Ok((i32::MAX, 5)));
         assert_eq!(varint(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok((i32::MIN, 5)));
         assert_eq!(varlong(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]), Ok((i64::MIN, 10)));
+    }
+
+    #[test]
+    fn writes_what_it_reads() {
+        for value in (0..63).flat_map(|bit| [1_i64 << bit, (1 << bit) - 1, -(1 << bit), -(1 << bit) - 1]) {
+            let mut out = [0; MAX_VARLONG_LENGTH];
+            let end = put_varlong(&mut out, 0, value);
+            assert_eq!(varlong(&out[..end]), Ok((value, end)));
+            assert_eq!(size_of_varlong(value), end);
+            if let Ok(value) = i32::try_from(value) {
+                let end = put_varint(&mut out, 0, value);
+                assert_eq!(varint(&out[..end]), Ok((value, end)));
+                assert_eq!(size_of_varint(value), end);
+                assert!(end <= MAX_VARINT_LENGTH);
+            }
+        }
+        for value in [i64::MIN, i64::MAX] {
+            let mut out = [0; MAX_VARLONG_LENGTH];
+            let end = put_varlong(&mut out, 0, value);
+            assert_eq!((varlong(&out[..end]), size_of_varlong(value)), (Ok((value, 10)), 10));
+        }
     }
 
     #[test]

@@ -1,0 +1,145 @@
+//! Writing format 2; the layout is in [`record::default`](crate::record::default).
+
+use super::settings::BatchSettings;
+use crate::checksum::crc32c;
+use crate::record::Headers;
+use crate::record::attributes::Attributes;
+use crate::record::default::{ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, LENGTH_LENGTH, LENGTH_OFFSET};
+use crate::record::varint::{
+    MAX_VARINT_LENGTH, MAX_VARLONG_LENGTH, put_varint, put_varlong, size_of_varint, size_of_varlong,
+};
+
+/// Length of a record's attributes, of which no bit is used.
+const RECORD_ATTRIBUTES_LENGTH: usize = 1;
+/// Kafka's bound on all of a record but key, value and headers.
+const MAX_RECORD_OVERHEAD: u64 = 21;
+
+/// Size, attributes, both deltas and the key's length at their longest.
+const MAX_PREFIX: usize = 3 * MAX_VARINT_LENGTH + RECORD_ATTRIBUTES_LENGTH + MAX_VARLONG_LENGTH;
+
+/// A record's place and content.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a> {
+    pub(super) offset_delta: i32,
+    pub(super) timestamp_delta: i64,
+    pub(super) key: Option<&'a [u8]>,
+    pub(super) value: Option<&'a [u8]>,
+    pub(super) headers: Headers<'a>,
+}
+
+impl Fields<'_> {
+    /// The size behind the size field. Lengths above 2^31 count with the bytes that they would take if they fitted.
+    pub(super) fn body_size(&self) -> u64 {
+        RECORD_ATTRIBUTES_LENGTH as u64
+            + size_of_varlong(self.timestamp_delta) as u64
+            + size_of_varint(self.offset_delta) as u64
+            + self.content_size()
+    }
+
+    fn content_size(&self) -> u64 {
+        nullable_size(self.key)
+            + nullable_size(self.value)
+            + size_of_varint(self.headers.len() as i32) as u64
+            + self.headers.size_in_bytes() as u64
+    }
+
+    /// Kafka's bound on the record's size, whatever its place.
+    pub(super) fn size_upper_bound(&self) -> u64 {
+        MAX_RECORD_OVERHEAD + self.content_size()
+    }
+}
+
+/// A record's whole size, from that of its body.
+pub(super) fn record_size(body_size: u64) -> u64 {
+    size_of_varint(i32::try_from(body_size).unwrap_or(i32::MAX)) as u64 + body_size
+}
+
+/// Appends a record whose body has this size, which the caller found to be in range.
+#[inline]
+pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32) {
+    let mut prefix = [0; MAX_PREFIX];
+    let mut at = put_varint(&mut prefix, 0, body_size);
+    at += RECORD_ATTRIBUTES_LENGTH;
+    at = put_varlong(&mut prefix, at, fields.timestamp_delta);
+    at = put_varint(&mut prefix, at, fields.offset_delta);
+    at = put_varint(&mut prefix, at, nullable_length(fields.key));
+    out.extend_from_slice(prefix.get(..at).unwrap_or_default());
+    out.extend_from_slice(fields.key.unwrap_or_default());
+    put_nullable(out, fields.value);
+    if fields.headers.is_empty() {
+        out.push(0);
+    } else {
+        put_number(out, fields.headers.len() as i32);
+        out.extend_from_slice(fields.headers.raw());
+    }
+}
+
+/// Appends a length and as many bytes, -1 for null.
+#[inline]
+pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+    put_number(out, nullable_length(bytes));
+    out.extend_from_slice(bytes.unwrap_or_default());
+}
+
+#[inline]
+fn put_number(out: &mut Vec<u8>, number: i32) {
+    let mut bytes = [0; MAX_VARINT_LENGTH];
+    let length = put_varint(&mut bytes, 0, number);
+    out.extend_from_slice(bytes.get(..length).unwrap_or_default());
+}
+
+#[inline]
+fn nullable_length(bytes: Option<&[u8]>) -> i32 {
+    bytes.map_or(-1, |bytes| bytes.len() as i32)
+}
+
+#[inline]
+fn nullable_size(bytes: Option<&[u8]>) -> u64 {
+    let length = bytes.map_or(0, <[u8]>::len) as u64;
+    size_of_varint(nullable_length(bytes)) as u64 + length
+}
+
+/// What the records of a batch add to its header.
+#[derive(Clone, Copy)]
+pub(super) struct HeaderFields {
+    pub(super) last_offset_delta: i32,
+    pub(super) base_timestamp: i64,
+    pub(super) max_timestamp: i64,
+    pub(super) records_count: i32,
+}
+
+/// Fills in the header of `batch`, whose records stand behind the room for it.
+pub(super) fn write_header(batch: &mut [u8], settings: &BatchSettings, fields: &HeaderFields) {
+    let attributes = Attributes::new(
+        settings.compression.compression_type(),
+        settings.timestamp_type,
+        settings.is_transactional,
+        settings.is_control_batch,
+        settings.delete_horizon_ms.is_some(),
+    );
+    let length = batch.len().saturating_sub(LENGTH_OFFSET + LENGTH_LENGTH) as i32;
+    let mut rest = &mut *batch;
+    let mut put = |bytes: &[u8]| {
+        if let Some((place, behind)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
+            place.copy_from_slice(bytes);
+            rest = behind;
+        }
+    };
+    put(&settings.base_offset.to_be_bytes());
+    put(&length.to_be_bytes());
+    put(&settings.partition_leader_epoch.to_be_bytes());
+    put(&settings.magic.to_be_bytes());
+    put(&[0; CRC_LENGTH]);
+    put(&i16::from(attributes.0).to_be_bytes());
+    put(&fields.last_offset_delta.to_be_bytes());
+    put(&fields.base_timestamp.to_be_bytes());
+    put(&fields.max_timestamp.to_be_bytes());
+    put(&settings.producer_id.to_be_bytes());
+    put(&settings.producer_epoch.to_be_bytes());
+    put(&settings.base_sequence.to_be_bytes());
+    put(&fields.records_count.to_be_bytes());
+    let crc = crc32c(batch.get(ATTRIBUTES_OFFSET..).unwrap_or_default());
+    if let Some(place) = batch.get_mut(CRC_OFFSET..CRC_OFFSET + CRC_LENGTH) {
+        place.copy_from_slice(&crc.to_be_bytes());
+    }
+}

@@ -1,0 +1,556 @@
+//! Building batches of every magic: [`RecordBatchBuilder`].
+//!
+//! | magic | uncompressed | compressed |
+//! |---|---|---|
+//! | 0 | one message a record | a wrapper with the last offset; inner offsets absolute |
+//! | 1 | one message a record | the same, with the largest timestamp; inner offsets count from the base offset |
+//! | 2 | one batch | one batch, the records compressed as one stream |
+//!
+//! Records are serialised once, when they are appended, and compressed at once, when the batch is built: Kafka's
+//! builder compresses as they come, to the same bytes in its framing, but its estimates never look at what the
+//! compressor gave so far; so all that it says of a batch under way is said here too.
+//! Sources: `MemoryRecordsBuilder`, `DefaultRecordBatch`, `LegacyRecord`, `EndTransactionMarker`.
+
+mod default;
+mod fault;
+mod headers;
+mod legacy;
+mod settings;
+
+pub use fault::{BuildFault, Feature};
+pub use headers::HeadersBuffer;
+pub use settings::BatchSettings;
+
+use super::batch::NO_TIMESTAMP;
+use super::control::{ControlRecordType, end_txn_marker_value};
+use super::record::{Headers, Record};
+use super::{RecordBatch, TimestampType};
+use crate::CompressionType;
+use crate::compress::Compressor;
+use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
+
+/// What Kafka multiplies its estimate of a compressed batch with.
+const COMPRESSION_RATE_ESTIMATION_FACTOR: f32 = 1.05;
+
+/// The most bytes of a batch: an `int` in Kafka.
+const MAX_BATCH_SIZE: u64 = DEFAULT_MAX_OUTPUT_SIZE as u64;
+
+/// Whether records can still be appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// With the number of bytes that the batch has.
+    Built(usize),
+    Aborted,
+}
+
+/// The largest timestamp of what was built, as Kafka's `RecordsInfo` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordsInfo {
+    /// The largest timestamp, ms; -1 in magic 0.
+    pub max_timestamp: i64,
+    /// The last offset of the first batch that has it; -1 where no record has a timestamp.
+    pub shallow_offset_of_max_timestamp: i64,
+}
+
+/// Builds one batch after another; the memory for records stays between them. See the module.
+#[derive(Debug)]
+pub struct RecordBatchBuilder {
+    settings: BatchSettings,
+    /// The records, serialised but not compressed.
+    records: Vec<u8>,
+    records_count: i32,
+    last_offset: Option<i64>,
+    base_timestamp: Option<i64>,
+    max_timestamp: i64,
+    offset_of_max_timestamp: i64,
+    estimated_compression_ratio: f32,
+    compression_ratio: f32,
+    state: State,
+}
+
+impl RecordBatchBuilder {
+    /// A builder for a batch of this kind.
+    ///
+    /// # Errors
+    /// What the magic does not have ([`BatchSettings::check`]).
+    pub fn new(settings: BatchSettings) -> Result<Self, BuildFault> {
+        settings.check()?;
+        Ok(Self {
+            settings,
+            records: Vec::new(),
+            records_count: 0,
+            last_offset: None,
+            base_timestamp: settings.delete_horizon_ms,
+            max_timestamp: NO_TIMESTAMP,
+            offset_of_max_timestamp: -1,
+            estimated_compression_ratio: 1.0,
+            compression_ratio: 1.0,
+            state: State::Open,
+        })
+    }
+
+    /// Forgets the records and begins another batch, with the same estimate of the compression ratio. Memory
+    /// is kept up to the pool's bound.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); the builder is as it was then.
+    pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildFault> {
+        let mut records = std::mem::take(&mut self.records);
+        match Self::new(settings) {
+            Ok(fresh) => {
+                records.clear();
+                if records.capacity() > MAX_POOLED_BUFFER {
+                    records = Vec::new();
+                }
+                let estimated_compression_ratio = self.estimated_compression_ratio;
+                *self = Self { records, estimated_compression_ratio, ..fresh };
+                Ok(())
+            }
+            Err(fault) => {
+                self.records = records;
+                Err(fault)
+            }
+        }
+    }
+
+    /// What the batch is to be.
+    pub fn settings(&self) -> &BatchSettings {
+        &self.settings
+    }
+
+    /// The offset that follows the last record; the base offset before the first.
+    pub fn next_offset(&self) -> i64 {
+        self.last_offset.map_or(self.settings.base_offset, |last| last.wrapping_add(1))
+    }
+
+    /// Appends a record. With a [`Record`] at hand, [`append_record`](Self::append_record) does the same.
+    ///
+    /// # Errors
+    /// An offset that does not increase, a negative timestamp other than -1, headers before magic 2, a record or
+    /// batch above the limit of 2^31 - 1 bytes, a control batch. The builder is as it was then.
+    #[inline]
+    pub fn append(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: Headers<'_>,
+    ) -> Result<(), BuildFault> {
+        self.append_any(false, offset, timestamp, key, value, headers)
+    }
+
+    /// Appends a record with its own offset and timestamp, as a control record to a control batch.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_record(&mut self, record: &Record<'_>) -> Result<(), BuildFault> {
+        let Record { offset, timestamp, key, value, headers, .. } = *record;
+        self.append_any(self.settings.is_control_batch, offset, timestamp, key, value, headers)
+    }
+
+    /// Appends a control record; its key is made of its type.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append), and a batch that is no control batch.
+    pub fn append_control_record(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        kind: ControlRecordType,
+        value: &[u8],
+    ) -> Result<(), BuildFault> {
+        if let ControlRecordType::Unknown(type_id) = kind {
+            return Err(BuildFault::UnknownControlType { type_id });
+        }
+        self.append_any(true, offset, timestamp, Some(&kind.key()), Some(value), Headers::EMPTY)
+    }
+
+    /// Appends the marker that ends the producer's transaction (KIP-98).
+    ///
+    /// # Errors
+    /// As [`append_control_record`](Self::append_control_record), and a batch without producer id or transaction.
+    pub fn append_end_txn_marker(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        is_commit: bool,
+        coordinator_epoch: i32,
+    ) -> Result<(), BuildFault> {
+        if self.settings.producer_id == super::batch::NO_PRODUCER_ID {
+            return Err(BuildFault::TransactionWithoutProducerId);
+        }
+        if !self.settings.is_transactional {
+            return Err(BuildFault::MarkerOutsideTransaction);
+        }
+        let kind = if is_commit { ControlRecordType::Commit } else { ControlRecordType::Abort };
+        self.append_control_record(offset, timestamp, kind, &end_txn_marker_value(coordinator_epoch))
+    }
+
+    #[inline]
+    fn append_any(
+        &mut self,
+        is_control: bool,
+        offset: i64,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: Headers<'_>,
+    ) -> Result<(), BuildFault> {
+        self.check_record(is_control, offset, timestamp, &headers)?;
+        let timestamp = if self.settings.magic >= 2 {
+            self.put_default(offset, timestamp, key, value, headers)?;
+            timestamp
+        } else {
+            self.put_legacy(offset, timestamp, key, value)?
+        };
+        self.records_count = self.records_count.saturating_add(1);
+        self.last_offset = Some(offset);
+        if self.settings.magic > 0 && timestamp > self.max_timestamp {
+            self.max_timestamp = timestamp;
+            self.offset_of_max_timestamp = offset;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check_record(
+        &self,
+        is_control: bool,
+        offset: i64,
+        timestamp: i64,
+        headers: &Headers<'_>,
+    ) -> Result<(), BuildFault> {
+        let BatchSettings { magic, base_offset, is_control_batch, .. } = self.settings;
+        match self.state {
+            State::Open => {}
+            State::Built(_) => return Err(BuildFault::Closed),
+            State::Aborted => return Err(BuildFault::Aborted),
+        }
+        if is_control != is_control_batch {
+            return Err(BuildFault::ControlMismatch { is_control_batch });
+        }
+        if let Some(previous) = self.last_offset.filter(|&previous| offset <= previous) {
+            return Err(BuildFault::OffsetOrder { offset, previous });
+        }
+        if offset < base_offset {
+            return Err(BuildFault::OffsetBeforeBase { offset, base_offset });
+        }
+        if offset.checked_sub(base_offset).is_none_or(|delta| delta > i64::from(i32::MAX)) {
+            return Err(BuildFault::OffsetDelta { offset, base_offset });
+        }
+        settings::check_timestamp(timestamp)?;
+        if magic < 2 && !headers.is_empty() {
+            return Err(BuildFault::Unsupported { magic, feature: Feature::Headers });
+        }
+        Ok(())
+    }
+
+    /// How many bytes a record may still have. What is compressed is bounded as what it decompresses to.
+    fn room(&self) -> u64 {
+        let taken = self.settings.batch_header_size_in_bytes().saturating_add(self.records.len());
+        MAX_BATCH_SIZE.saturating_sub(taken as u64)
+    }
+
+    fn check_size(&self, size: u64) -> Result<(), BuildFault> {
+        let limit = self.room();
+        if size <= limit {
+            Ok(())
+        } else if self.records_count == 0 {
+            Err(BuildFault::RecordTooLarge { size, limit })
+        } else {
+            let header = self.settings.batch_header_size_in_bytes() as u64;
+            let size = size.saturating_add(self.records.len() as u64).saturating_add(header);
+            Err(BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE })
+        }
+    }
+
+    /// The fields of a record of magic 2 at this place.
+    #[inline]
+    fn fields<'r>(
+        &self,
+        offset: i64,
+        timestamp: i64,
+        key: Option<&'r [u8]>,
+        value: Option<&'r [u8]>,
+        headers: Headers<'r>,
+    ) -> default::Fields<'r> {
+        default::Fields {
+            offset_delta: offset.wrapping_sub(self.settings.base_offset) as i32,
+            timestamp_delta: timestamp.wrapping_sub(self.base_timestamp.unwrap_or(timestamp)),
+            key,
+            value,
+            headers,
+        }
+    }
+
+    #[inline]
+    fn put_default(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: Headers<'_>,
+    ) -> Result<(), BuildFault> {
+        let fields = self.fields(offset, timestamp, key, value, headers);
+        let body_size = fields.body_size();
+        self.check_size(default::record_size(body_size))?;
+        default::put_record(&mut self.records, &fields, body_size as i32);
+        self.base_timestamp.get_or_insert(timestamp);
+        Ok(())
+    }
+
+    /// Writes a message; the timestamp that it got.
+    fn put_legacy(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<i64, BuildFault> {
+        let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
+        self.check_size(legacy::entry_size(magic, key, value))?;
+        let relative = magic > 0 && self.settings.is_compressed();
+        let timestamp = if timestamp_type == TimestampType::LogAppendTime { log_append_time } else { timestamp };
+        let head = legacy::Head {
+            offset: if relative { offset.wrapping_sub(base_offset) } else { offset },
+            magic,
+            compression_type: CompressionType::None,
+            timestamp_type,
+            timestamp,
+        };
+        legacy::put_message(&mut self.records, &head, key, value);
+        Ok(timestamp)
+    }
+
+    /// Sets what a producer learns late. A built batch can be built again with it.
+    pub fn set_producer_state(
+        &mut self,
+        producer_id: i64,
+        producer_epoch: i16,
+        base_sequence: i32,
+        is_transactional: bool,
+    ) -> Result<(), BuildFault> {
+        let settings = BatchSettings { producer_id, producer_epoch, base_sequence, is_transactional, ..self.settings };
+        settings.check()?;
+        self.settings = settings;
+        Ok(())
+    }
+
+    /// Makes the batch end at this offset, as that of a record that compaction removed.
+    ///
+    /// # Errors
+    /// The offset lies before the last record's or too far behind the base offset, or the batch is built.
+    pub fn override_last_offset(&mut self, offset: i64) -> Result<(), BuildFault> {
+        let previous = self.last_offset.unwrap_or(offset);
+        if offset == previous && self.last_offset.is_some() {
+            return Ok(());
+        }
+        self.check_record(self.settings.is_control_batch, offset, NO_TIMESTAMP, &Headers::EMPTY)?;
+        self.last_offset = Some(offset);
+        Ok(())
+    }
+
+    /// Gives the records up; nothing can be appended or built until [`reset`](Self::reset).
+    pub fn abort(&mut self) {
+        self.records.clear();
+        self.records_count = 0;
+        self.state = State::Aborted;
+    }
+
+    /// Appends the batch to `out` and closes the builder; the number of bytes. Without records there are none,
+    /// as in Kafka.
+    ///
+    /// # Errors
+    /// A producer state that cannot be, a batch above 2^31 - 1 bytes, a codec without memory. `out` is then as
+    /// it was.
+    pub fn build(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
+        if self.state == State::Aborted {
+            return Err(BuildFault::Aborted);
+        }
+        self.settings.check_producer()?;
+        let start = out.len();
+        if self.records_count > 0 {
+            self.put_batch(compressor, out).inspect_err(|_| out.truncate(start))?;
+        }
+        let size = out.len().saturating_sub(start);
+        self.state = State::Built(size);
+        Ok(size)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a float in Kafka too")]
+    fn put_batch(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<(), BuildFault> {
+        let settings = &self.settings;
+        let BatchSettings { magic, compression, timestamp_type, base_offset, .. } = *settings;
+        let start = out.len();
+        let last_offset = self.last_offset.unwrap_or(base_offset);
+        let max_timestamp = self.info().max_timestamp;
+        let header_size = settings.batch_header_size_in_bytes();
+        if magic >= 2 {
+            out.resize(start.saturating_add(header_size), 0);
+        } else if settings.is_compressed() {
+            let compression_type = compression.compression_type();
+            let head =
+                legacy::Head { offset: last_offset, magic, compression_type, timestamp_type, timestamp: max_timestamp };
+            legacy::put_wrapper(out, &head);
+        }
+        compressor.compress(compression, magic, &self.records, out)?;
+        let batch = out.get_mut(start..).unwrap_or_default();
+        let size = batch.len() as u64;
+        if size > MAX_BATCH_SIZE {
+            return Err(BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE });
+        }
+        if magic >= 2 {
+            let fields = default::HeaderFields {
+                last_offset_delta: last_offset.wrapping_sub(base_offset) as i32,
+                base_timestamp: self.base_timestamp.unwrap_or(NO_TIMESTAMP),
+                max_timestamp,
+                records_count: self.records_count,
+            };
+            default::write_header(batch, settings, &fields);
+        } else if settings.is_compressed() {
+            legacy::finish_wrapper(batch, magic);
+        }
+        let written = batch.len().saturating_sub(header_size);
+        self.compression_ratio = written as f32 / self.records.len() as f32;
+        Ok(())
+    }
+
+    /// The largest timestamp and where it is, as Kafka tells it: of all that is one batch, the last offset.
+    pub fn info(&self) -> RecordsInfo {
+        let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
+        let one_batch = magic >= 2 || self.settings.is_compressed();
+        let last_offset = self.last_offset.unwrap_or(-1);
+        let (max_timestamp, own_offset) = match timestamp_type {
+            TimestampType::LogAppendTime => (log_append_time, base_offset),
+            _ if self.max_timestamp == NO_TIMESTAMP => {
+                return RecordsInfo { max_timestamp: NO_TIMESTAMP, shallow_offset_of_max_timestamp: -1 };
+            }
+            _ => (self.max_timestamp, self.offset_of_max_timestamp),
+        };
+        RecordsInfo { max_timestamp, shallow_offset_of_max_timestamp: if one_batch { last_offset } else { own_offset } }
+    }
+
+    /// The records appended so far.
+    pub fn records_count(&self) -> i32 {
+        self.records_count
+    }
+
+    /// Header and records as they are before compression, in bytes.
+    pub fn uncompressed_bytes_written(&self) -> usize {
+        self.settings.batch_header_size_in_bytes().saturating_add(self.records.len())
+    }
+
+    /// Compressed bytes to uncompressed ones, without the header; 1 before the batch is built.
+    pub fn compression_ratio(&self) -> f32 {
+        self.compression_ratio
+    }
+
+    /// Sets the ratio by which sizes are estimated, as a producer learns it from earlier batches. 1 at first.
+    pub fn set_estimated_compression_ratio(&mut self, ratio: f32) {
+        self.estimated_compression_ratio = ratio;
+    }
+
+    /// The size of the batch: exact if it is built or not compressed, else by the estimated ratio and 5%.
+    pub fn estimated_size_in_bytes(&self) -> usize {
+        match self.state {
+            State::Built(size) => size,
+            _ => self.estimated_bytes_written(),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "Kafka estimates in floats")]
+    fn estimated_bytes_written(&self) -> usize {
+        if !self.settings.is_compressed() {
+            return self.uncompressed_bytes_written();
+        }
+        let records = self.records.len() as f32 * self.estimated_compression_ratio * COMPRESSION_RATE_ESTIMATION_FACTOR;
+        self.settings.batch_header_size_in_bytes().saturating_add(records as usize)
+    }
+
+    fn write_limit(&self) -> u64 {
+        u64::try_from(self.settings.write_limit).unwrap_or_default()
+    }
+
+    /// Whether nothing more should be appended: the write limit is reached, or the batch is built.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.state != State::Open
+            || self.records_count > 0 && self.write_limit() <= self.estimated_bytes_written() as u64
+    }
+
+    /// Whether this record, at the next offset, would keep the batch within its write limit. The first always
+    /// does. The record counts uncompressed.
+    #[inline]
+    pub fn has_room_for(&self, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>, headers: Headers<'_>) -> bool {
+        if self.is_full() {
+            return false;
+        }
+        if self.records_count == 0 {
+            return true;
+        }
+        let size = if self.settings.magic < 2 {
+            legacy::entry_size(self.settings.magic, key, value)
+        } else {
+            let fields = self.fields(self.next_offset(), timestamp, key, value, headers);
+            default::record_size(fields.body_size())
+        };
+        self.has_room_for_bytes(size)
+    }
+
+    /// Whether as many bytes more would keep the batch within its write limit.
+    #[inline]
+    pub fn has_room_for_bytes(&self, size: u64) -> bool {
+        !self.is_full() && self.write_limit() >= (self.estimated_bytes_written() as u64).saturating_add(size)
+    }
+
+    /// The bytes that records may take within the write limit.
+    pub fn max_allowed_bytes(&self) -> u64 {
+        self.write_limit().saturating_sub(self.settings.batch_header_size_in_bytes() as u64)
+    }
+}
+
+/// Kafka's upper bound on the size of a batch of one record, without what a codec may add.
+pub fn estimate_size_upper_bound(
+    settings: &BatchSettings,
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+    headers: Headers<'_>,
+) -> u64 {
+    let record = if settings.magic >= 2 {
+        default::Fields { offset_delta: 0, timestamp_delta: 0, key, value, headers }.size_upper_bound()
+    } else if settings.is_compressed() {
+        // Kafka counts one offset and size here, not both the wrapper's and the inner message's.
+        legacy::entry_size(settings.magic, key, value).saturating_sub(super::batch::LOG_OVERHEAD as u64)
+    } else {
+        legacy::entry_size(settings.magic, key, value)
+    };
+    (settings.batch_header_size_in_bytes() as u64).saturating_add(record)
+}
+
+/// The settings that a batch was built with, as far as its header tells them, for building one like it.
+///
+/// # Errors
+/// A compression type that Kafka does not know.
+pub fn settings_of(batch: &RecordBatch<'_>) -> crate::Result<BatchSettings> {
+    let timestamp_type = batch.timestamp_type();
+    let log_append_time =
+        if timestamp_type == TimestampType::LogAppendTime { batch.max_timestamp() } else { NO_TIMESTAMP };
+    Ok(BatchSettings {
+        magic: batch.magic(),
+        compression: crate::compress::Compression::of(batch.compression_type()?),
+        timestamp_type,
+        base_offset: batch.offset_field(),
+        log_append_time,
+        producer_id: batch.producer_id(),
+        producer_epoch: batch.producer_epoch(),
+        base_sequence: batch.base_sequence(),
+        is_transactional: batch.is_transactional(),
+        is_control_batch: batch.is_control_batch(),
+        partition_leader_epoch: batch.partition_leader_epoch(),
+        delete_horizon_ms: batch.delete_horizon_ms(),
+        write_limit: i32::MAX,
+    })
+}

@@ -1,0 +1,130 @@
+//! The fields of a batch that are known before its records.
+
+use super::fault::{BuildFault, Feature};
+use crate::CompressionType;
+use crate::compress::Compression;
+use crate::record::TimestampType;
+use crate::record::batch::{
+    LOG_OVERHEAD, NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP,
+};
+use crate::record::default::RECORD_BATCH_OVERHEAD;
+use crate::record::legacy::record_overhead;
+
+/// What a batch is to be. Start from [`BatchSettings::default`]: magic 2, no compression, CreateTime, base
+/// offset 0, no producer, no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchSettings {
+    /// The message format: 0, 1 or 2.
+    pub magic: i8,
+    /// Compression type and level.
+    pub compression: Compression,
+    /// Where the timestamps come from; magic 0 has none, whatever this says.
+    pub timestamp_type: TimestampType,
+    /// The offset of the first record, unless another is given with it.
+    pub base_offset: i64,
+    /// With LogAppendTime, the time of all records, ms.
+    pub log_append_time: i64,
+    /// The producer id, -1 without one (magic 2).
+    pub producer_id: i64,
+    /// The producer epoch, -1 without a producer id.
+    pub producer_epoch: i16,
+    /// The sequence of the first record, -1 without a producer id.
+    pub base_sequence: i32,
+    /// Whether the batch belongs to a transaction (magic 2).
+    pub is_transactional: bool,
+    /// Whether it holds control records (magic 2).
+    pub is_control_batch: bool,
+    /// The partition leader epoch, -1 without one; magic 0 and 1 do not store it.
+    pub partition_leader_epoch: i32,
+    /// When tombstones and markers in it may be removed, ms (KIP-534; magic 2).
+    pub delete_horizon_ms: Option<i64>,
+    /// The size in bytes at which the batch is full, as an estimate where it is compressed. One record always fits.
+    pub write_limit: i32,
+}
+
+impl Default for BatchSettings {
+    fn default() -> Self {
+        Self {
+            magic: 2,
+            compression: Compression::of(CompressionType::None),
+            timestamp_type: TimestampType::CreateTime,
+            base_offset: 0,
+            log_append_time: NO_TIMESTAMP,
+            producer_id: NO_PRODUCER_ID,
+            producer_epoch: NO_PRODUCER_EPOCH,
+            base_sequence: NO_SEQUENCE,
+            is_transactional: false,
+            is_control_batch: false,
+            partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
+            delete_horizon_ms: None,
+            write_limit: i32::MAX,
+        }
+    }
+}
+
+impl BatchSettings {
+    /// Checks what can be checked before the first record.
+    ///
+    /// # Errors
+    /// What the magic does not have, a timestamp that cannot be.
+    pub fn check(&self) -> Result<(), BuildFault> {
+        let magic = self.magic;
+        if !(0..=2).contains(&magic) {
+            return Err(BuildFault::UnknownMagic { magic });
+        }
+        if magic > 0 && self.timestamp_type == TimestampType::NoTimestampType {
+            return Err(BuildFault::TimestampTypeMissing { magic });
+        }
+        if magic < 2 {
+            let zstd = self.compression.compression_type() == CompressionType::Zstd;
+            for (asked, feature) in [
+                (self.is_transactional, Feature::Transactions),
+                (self.is_control_batch, Feature::ControlBatches),
+                (zstd, Feature::Zstd),
+                (self.delete_horizon_ms.is_some(), Feature::DeleteHorizon),
+            ] {
+                if asked {
+                    return Err(BuildFault::Unsupported { magic, feature });
+                }
+            }
+        }
+        [self.log_append_time, self.delete_horizon_ms.unwrap_or_default()].into_iter().try_for_each(check_timestamp)
+    }
+
+    /// Checks what may be set until the batch is built, as Kafka does then.
+    pub(super) fn check_producer(&self) -> Result<(), BuildFault> {
+        let Self { magic, producer_id, base_sequence, .. } = *self;
+        if producer_id == NO_PRODUCER_ID {
+            return if self.is_transactional { Err(BuildFault::TransactionWithoutProducerId) } else { Ok(()) };
+        }
+        if self.producer_epoch == NO_PRODUCER_EPOCH {
+            return Err(BuildFault::NoProducerEpoch { producer_id });
+        }
+        if base_sequence < 0 && !self.is_control_batch {
+            return Err(BuildFault::NegativeSequence { producer_id, base_sequence });
+        }
+        if magic < 2 {
+            return Err(BuildFault::Unsupported { magic, feature: Feature::ProducerIds });
+        }
+        Ok(())
+    }
+
+    /// Whether the records are compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compression.compression_type() != CompressionType::None
+    }
+
+    /// Bytes in front of the records: the header of magic 2, the wrapper of magic 0 and 1 if compressed.
+    pub fn batch_header_size_in_bytes(&self) -> usize {
+        match (self.magic, self.is_compressed()) {
+            (2.., _) => RECORD_BATCH_OVERHEAD,
+            (magic, true) => LOG_OVERHEAD + record_overhead(magic),
+            (_, false) => 0,
+        }
+    }
+}
+
+/// Kafka takes no timestamp below 0 but -1.
+pub(super) fn check_timestamp(timestamp: i64) -> Result<(), BuildFault> {
+    if timestamp < NO_TIMESTAMP { Err(BuildFault::NegativeTimestamp { timestamp }) } else { Ok(()) }
+}

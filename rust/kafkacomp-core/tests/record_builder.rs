@@ -1,0 +1,142 @@
+//! What is built is read back: random records in every magic, codec and setting.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::record::{BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+#[derive(Debug, Clone, PartialEq)]
+struct Row {
+    gap: i64,
+    timestamp: i64,
+    key: Option<Vec<u8>>,
+    value: Option<Vec<u8>>,
+    headers: Vec<(String, Option<Vec<u8>>)>,
+}
+
+fn timestamps() -> impl Strategy<Value = i64> {
+    prop_oneof![Just(-1), 0..10_000_i64, 1_600_000_000_000..1_700_000_000_000_i64, Just(i64::MAX)]
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let bytes = || prop_oneof![4 => vec(any::<u8>(), 0..40), 1 => vec(0..4_u8, 0..5000)];
+    let gap = prop_oneof![4 => Just(0_i64), 1 => 0..100_000_i64];
+    let headers = vec((".{0,12}", option::of(vec(any::<u8>(), 0..20))), 0..4);
+    let row = (gap, timestamps(), option::of(bytes()), option::of(bytes()), headers);
+    vec(row.prop_map(|(gap, timestamp, key, value, headers)| Row { gap, timestamp, key, value, headers }), 0..30)
+}
+
+fn settings() -> impl Strategy<Value = BatchSettings> {
+    let kind = (0..3_i8, 0..5_u8, any::<bool>(), 0..1_i64 << 40, 0..1_i64 << 50, -1..5_i32);
+    let producer = option::of((0..1_i64 << 40, 0..100_i16, 0..i32::MAX, any::<bool>()));
+    (kind, producer, option::of(0..1_i64 << 40)).prop_map(|(kind, producer, horizon)| {
+        let (magic, id, append_time, base_offset, now, epoch) = kind;
+        let codec = CompressionType::for_id(if magic < 2 { id % 4 } else { id }).unwrap();
+        let (producer_id, producer_epoch, base_sequence, is_transactional) =
+            producer.filter(|_| magic == 2).unwrap_or((-1, -1, -1, false));
+        let timestamp_type = if append_time { TimestampType::LogAppendTime } else { TimestampType::CreateTime };
+        BatchSettings {
+            magic,
+            compression: Compression::of(codec),
+            timestamp_type,
+            base_offset,
+            log_append_time: if append_time { now } else { -1 },
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            is_transactional,
+            partition_leader_epoch: epoch,
+            delete_horizon_ms: horizon.filter(|_| magic == 2),
+            ..BatchSettings::default()
+        }
+    })
+}
+
+fn check(builder: &mut RecordBatchBuilder, compressor: &mut Compressor, settings: BatchSettings, rows: &[Row]) {
+    builder.reset(settings).unwrap();
+    let mut headers = HeadersBuffer::new();
+    let mut offsets = Vec::new();
+    for row in rows {
+        let offset = builder.next_offset() + row.gap;
+        headers.clear();
+        for (key, value) in row.headers.iter().filter(|_| settings.magic == 2) {
+            headers.push(key, value.as_deref());
+        }
+        builder.append(offset, row.timestamp, row.key.as_deref(), row.value.as_deref(), headers.as_headers()).unwrap();
+        offsets.push(offset);
+    }
+    let mut out = b"before".to_vec();
+    let size = builder.build(compressor, &mut out).unwrap();
+    assert_eq!(size, out.len() - 6);
+    assert_eq!(builder.estimated_size_in_bytes(), size);
+    assert_eq!(size == 0, rows.is_empty());
+
+    let appended = settings.timestamp_type == TimestampType::LogAppendTime;
+    let mut reader = RecordReader::new(1 << 30);
+    let mut read = 0;
+    let mut batches = 0;
+    for batch in Batches::new(&out[6..], 0) {
+        let batch = batch.unwrap();
+        batch.ensure_valid().unwrap();
+        batches += 1;
+        assert_eq!(batch.magic(), settings.magic);
+        assert_eq!(batch.compression_type().unwrap(), settings.compression.compression_type());
+        if settings.magic == 2 {
+            assert_eq!(batch.base_offset(), Some(settings.base_offset));
+            assert_eq!(batch.last_offset(), *offsets.last().unwrap());
+            assert_eq!(batch.records_count(), Some(rows.len() as i32));
+            assert_eq!(batch.producer_id(), settings.producer_id);
+            assert_eq!(batch.producer_epoch(), settings.producer_epoch);
+            assert_eq!(batch.base_sequence(), settings.base_sequence);
+            assert_eq!(batch.is_transactional(), settings.is_transactional);
+            assert_eq!(batch.partition_leader_epoch(), settings.partition_leader_epoch);
+            assert_eq!(batch.delete_horizon_ms(), settings.delete_horizon_ms);
+            assert!(!batch.is_control_batch());
+            let largest = rows.iter().map(|row| row.timestamp).max().unwrap();
+            assert_eq!(batch.max_timestamp(), if appended { settings.log_append_time } else { largest });
+            assert_eq!(builder.info().max_timestamp, batch.max_timestamp());
+        }
+        for record in reader.records(&batch).unwrap() {
+            let record = record.unwrap();
+            let row = &rows[read];
+            assert_eq!(record.offset, offsets[read]);
+            let timestamp = match (settings.magic, appended) {
+                (0, _) => -1,
+                (_, true) => settings.log_append_time,
+                (_, false) => row.timestamp,
+            };
+            assert_eq!(record.timestamp, timestamp);
+            assert_eq!(record.timestamp_type as i8, if settings.magic == 0 { -1 } else { i8::from(appended) });
+            assert_eq!((record.key, record.value), (row.key.as_deref(), row.value.as_deref()));
+            if settings.magic == 2 {
+                let headers: Vec<_> = record.headers.into_iter().collect();
+                let expected: Vec<_> = row.headers.iter().map(|(k, v)| (k.as_bytes(), v.as_deref())).collect();
+                assert_eq!(headers, expected);
+            }
+            assert!(record.legacy.is_none_or(|message| message.is_valid()));
+            read += 1;
+        }
+    }
+    assert_eq!(read, rows.len());
+    let many = settings.magic < 2 && settings.compression.compression_type() == CompressionType::None;
+    assert_eq!(batches, if many { rows.len() } else { usize::from(!rows.is_empty()) });
+    if many || settings.compression.compression_type() == CompressionType::None {
+        assert!((builder.compression_ratio() - 1.0).abs() < f32::EPSILON);
+        assert!(rows.is_empty() || builder.uncompressed_bytes_written() == size);
+    }
+}
+
+proptest! {
+    #[test]
+    fn build_and_read(batches in vec((settings(), rows()), 1..4)) {
+        let mut builder = RecordBatchBuilder::new(BatchSettings::default()).unwrap();
+        let mut compressor = Compressor::new();
+        for (settings, rows) in batches {
+            check(&mut builder, &mut compressor, settings, &rows);
+        }
+    }
+}
