@@ -1,8 +1,9 @@
-//! Kafka records as Arrow columns: a scan over segments that gives Arrow record batches.
+//! Kafka records as Arrow columns: a scan over segments that gives Arrow record batches; and back ([`build`]).
 
 #![forbid(unsafe_code)]
 
 mod bounds;
+pub mod build;
 mod bytes_column;
 pub mod columns;
 mod committed;

@@ -1,0 +1,82 @@
+//! A column of record headers: a list of key and value, or a map.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, OffsetSizeTrait, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+use kafkacomp_core::record::HeadersBuffer;
+
+use super::bytes::Bytes;
+
+/// Headers by row.
+#[derive(Clone, Copy)]
+pub(super) enum HeaderColumn<'a> {
+    Small(Lists<'a, i32>),
+    Large(Lists<'a, i64>),
+}
+
+/// Where each row's headers begin among those of all rows.
+#[derive(Clone, Copy)]
+pub(super) struct Lists<'a, O> {
+    starts: &'a [O],
+    nulls: Option<&'a NullBuffer>,
+    entries: &'a StructArray,
+    keys: Bytes<'a>,
+    values: Bytes<'a>,
+}
+
+/// A header key that is null or no UTF-8.
+pub(super) struct BadKey;
+
+impl<'a> HeaderColumn<'a> {
+    /// The column, `None` where it holds anything else.
+    pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
+        match array.data_type() {
+            DataType::List(_) => {
+                let list = array.as_list::<i32>();
+                Lists::new(list.value_offsets(), list.nulls(), list.values()).map(Self::Small)
+            }
+            DataType::LargeList(_) => {
+                let list = array.as_list::<i64>();
+                Lists::new(list.value_offsets(), list.nulls(), list.values()).map(Self::Large)
+            }
+            DataType::Map(..) => {
+                let map = array.as_map();
+                Lists::new(map.value_offsets(), map.nulls(), map.entries()).map(Self::Small)
+            }
+            _ => None,
+        }
+    }
+
+    /// Puts the row's headers into `out`, which is empty.
+    pub(super) fn get(&self, row: usize, out: &mut HeadersBuffer) -> Result<(), BadKey> {
+        match self {
+            Self::Small(lists) => lists.get(row, out),
+            Self::Large(lists) => lists.get(row, out),
+        }
+    }
+}
+
+impl<'a, O: OffsetSizeTrait> Lists<'a, O> {
+    fn new(starts: &'a [O], nulls: Option<&'a NullBuffer>, entries: &'a dyn Array) -> Option<Self> {
+        let entries = entries.as_struct_opt()?;
+        let [keys, values] = entries.columns() else { return None };
+        let (keys, values) = (Bytes::of_strings(keys)?, Bytes::of(values)?);
+        Some(Self { starts, nulls, entries, keys, values })
+    }
+
+    fn get(&self, row: usize, out: &mut HeadersBuffer) -> Result<(), BadKey> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(());
+        }
+        let bounds = self.starts.get(row..).and_then(<[O]>::first_chunk::<2>);
+        let Some([start, end]) = bounds else { return Ok(()) };
+        for entry in start.as_usize()..end.as_usize() {
+            // A null entry has no key either.
+            let key = if self.entries.is_null(entry) { None } else { self.keys.get(entry) };
+            let key = key.and_then(|key| std::str::from_utf8(key).ok()).ok_or(BadKey)?;
+            out.push(key, self.values.get(entry));
+        }
+        Ok(())
+    }
+}

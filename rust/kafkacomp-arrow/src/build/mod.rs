@@ -1,0 +1,273 @@
+//! Arrow columns into record batches: the other direction of a scan, with the columns' same names.
+//!
+//! | column | types | null means |
+//! |---|---|---|
+//! | `value` | any binary or string | a null value (a tombstone) |
+//! | `key` | any binary or string | a null key |
+//! | `timestamp` | timestamp of any unit, or int64 in ms | -1, no timestamp |
+//! | `headers` | list or map of (string, binary or string) | no headers |
+//! | `offset` | int64 | the offset after the one before |
+//!
+//! Only `value` must be there; columns of other names are not looked at. [`RecordColumns`] appends rows to a
+//! builder that the caller keeps; [`Batcher`] makes batches of a stream of rows.
+
+mod batcher;
+mod bytes;
+mod headers;
+
+pub use batcher::Batcher;
+
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_array::{Array, RecordBatch as ArrowRecordBatch};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, TimeUnit};
+use kafkacomp_core::record::batch::NO_TIMESTAMP;
+use kafkacomp_core::record::{BuildFault, HeadersBuffer, RecordBatchBuilder};
+
+use crate::Column;
+use bytes::Bytes;
+use headers::HeaderColumn;
+
+/// Rows that cannot become records.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A column that must be there is not.
+    #[error("there is no column {}", .column.name())]
+    MissingColumn {
+        /// Which one.
+        column: Column,
+    },
+    /// A column of a type that its field cannot be made of.
+    #[error("column {} cannot be of type {data_type}: {}", .column.name(), wanted(*.column))]
+    ColumnType {
+        /// Which one.
+        column: Column,
+        /// The type found.
+        data_type: DataType,
+    },
+    /// A header key that is null or no UTF-8.
+    #[error("row {row}: a header key must be a string")]
+    HeaderKey {
+        /// The row.
+        row: usize,
+    },
+    /// A timestamp that is more milliseconds than 63 bits hold.
+    #[error("row {row}: the timestamp is out of range")]
+    TimestampRange {
+        /// The row.
+        row: usize,
+    },
+    /// The record or its batch breaks a rule.
+    #[error("row {row}: {fault}")]
+    Record {
+        /// The row.
+        row: usize,
+        /// The rule.
+        fault: BuildFault,
+    },
+    /// The batch cannot be built.
+    #[error(transparent)]
+    Batch(#[from] BuildFault),
+}
+
+impl BuildError {
+    /// The same, where `before` rows came in front.
+    fn later(self, before: usize) -> Self {
+        match self {
+            Self::HeaderKey { row } => Self::HeaderKey { row: row.saturating_add(before) },
+            Self::TimestampRange { row } => Self::TimestampRange { row: row.saturating_add(before) },
+            Self::Record { row, fault } => Self::Record { row: row.saturating_add(before), fault },
+            other => other,
+        }
+    }
+}
+
+fn wanted(column: Column) -> &'static str {
+    match column {
+        Column::Timestamp => "a timestamp, or int64 in milliseconds",
+        Column::Headers => "a list of structs of key (string) and value (binary), or a map of them",
+        Column::Offset => "int64",
+        _ => "binary or string",
+    }
+}
+
+/// The numbers of a column of type int64 or timestamp.
+#[derive(Clone, Copy)]
+struct Numbers<'a> {
+    values: &'a [i64],
+    nulls: Option<&'a NullBuffer>,
+    unit: TimeUnit,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(array: &'a dyn Array) -> Option<Self> {
+        let (values, unit): (&[i64], _) = match array.data_type() {
+            DataType::Int64 => (array.as_primitive::<Int64Type>().values(), TimeUnit::Millisecond),
+            DataType::Timestamp(unit, _) => (
+                match unit {
+                    TimeUnit::Second => array.as_primitive::<TimestampSecondType>().values(),
+                    TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values(),
+                    TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values(),
+                    TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().values(),
+                },
+                *unit,
+            ),
+            _ => return None,
+        };
+        Some(Self { values, nulls: array.nulls(), unit })
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> Option<i64> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) { None } else { self.values.get(row).copied() }
+    }
+
+    /// In milliseconds, the earlier one of two; `Err` out of range.
+    #[inline]
+    fn milliseconds(&self, row: usize) -> Result<Option<i64>, BuildError> {
+        let Some(value) = self.get(row) else { return Ok(None) };
+        match self.unit {
+            TimeUnit::Millisecond => Some(value),
+            TimeUnit::Second => value.checked_mul(1000),
+            TimeUnit::Microsecond => Some(value.div_euclid(1000)),
+            TimeUnit::Nanosecond => Some(value.div_euclid(1_000_000)),
+        }
+        .map(Some)
+        .ok_or(BuildError::TimestampRange { row })
+    }
+}
+
+/// The columns of some rows, checked once.
+#[derive(Clone, Copy)]
+pub struct RecordColumns<'a> {
+    len: usize,
+    key: Bytes<'a>,
+    value: Bytes<'a>,
+    timestamp: Option<Numbers<'a>>,
+    headers: Option<HeaderColumn<'a>>,
+    offset: Option<Numbers<'a>>,
+}
+
+impl<'a> RecordColumns<'a> {
+    /// The columns of `rows` by their names.
+    ///
+    /// # Errors
+    /// No `value`; a column of a type that its field cannot be made of.
+    pub fn new(rows: &'a ArrowRecordBatch) -> Result<Self, BuildError> {
+        let find = |column: Column| rows.column_by_name(column.name()).map(AsRef::as_ref);
+        let fail = |column, array: &dyn Array| BuildError::ColumnType { column, data_type: array.data_type().clone() };
+        let bytes = |column, array: &'a dyn Array| Bytes::of(array).ok_or_else(|| fail(column, array));
+        let value = find(Column::Value).ok_or(BuildError::MissingColumn { column: Column::Value })?;
+        Ok(Self {
+            len: rows.num_rows(),
+            key: find(Column::Key).map_or(Ok(Bytes::Null), |array| bytes(Column::Key, array))?,
+            value: bytes(Column::Value, value)?,
+            timestamp: find(Column::Timestamp)
+                .map(|array| Numbers::of(array).ok_or_else(|| fail(Column::Timestamp, array)))
+                .transpose()?,
+            headers: find(Column::Headers)
+                .filter(|array| *array.data_type() != DataType::Null)
+                .map(|array| HeaderColumn::of(array).ok_or_else(|| fail(Column::Headers, array)))
+                .transpose()?,
+            offset: find(Column::Offset)
+                .map(|array| {
+                    let numbers = Numbers::of(array).filter(|_| *array.data_type() == DataType::Int64);
+                    numbers.ok_or_else(|| fail(Column::Offset, array))
+                })
+                .transpose()?,
+        })
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The row's offset, if it says one.
+    #[inline]
+    pub fn offset(&self, row: usize) -> Option<i64> {
+        self.offset.and_then(|offsets| offsets.get(row))
+    }
+
+    /// The row's timestamp in ms, -1 without one.
+    ///
+    /// # Errors
+    /// A timestamp out of range.
+    #[inline]
+    pub fn timestamp(&self, row: usize) -> Result<i64, BuildError> {
+        match &self.timestamp {
+            Some(timestamps) => Ok(timestamps.milliseconds(row)?.unwrap_or(NO_TIMESTAMP)),
+            None => Ok(NO_TIMESTAMP),
+        }
+    }
+
+    /// The row's key.
+    #[inline]
+    pub fn key(&self, row: usize) -> Option<&'a [u8]> {
+        self.key.get(row)
+    }
+
+    /// The row's value.
+    #[inline]
+    pub fn value(&self, row: usize) -> Option<&'a [u8]> {
+        self.value.get(row)
+    }
+
+    /// Appends rows in order until one finds no room in the batch, by its write limit or because its offset is
+    /// too far from the batch's first; how many were appended. The first record of a batch always has room.
+    /// `headers` is scratch memory.
+    ///
+    /// # Errors
+    /// What the builder refuses, by row. The rows before it are appended.
+    pub fn append(
+        &self,
+        rows: Range<usize>,
+        builder: &mut RecordBatchBuilder,
+        headers: &mut HeadersBuffer,
+    ) -> Result<usize, BuildError> {
+        let mut appended = 0;
+        for row in rows.start..rows.end.min(self.len) {
+            headers.clear();
+            if let Some(column) = &self.headers {
+                column.get(row, headers).map_err(|_| BuildError::HeaderKey { row })?;
+            }
+            let (timestamp, key, value) = (self.timestamp(row)?, self.key(row), self.value(row));
+            let offset = self.offset(row).unwrap_or_else(|| builder.next_offset());
+            if !has_room(builder, offset, timestamp, key, value, headers) {
+                break;
+            }
+            builder
+                .append(offset, timestamp, key, value, headers.as_headers())
+                .map_err(|fault| BuildError::Record { row, fault })?;
+            appended += 1;
+        }
+        Ok(appended)
+    }
+}
+
+#[inline]
+fn has_room(
+    builder: &RecordBatchBuilder,
+    offset: i64,
+    timestamp: i64,
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+    headers: &HeadersBuffer,
+) -> bool {
+    if builder.records_count() == 0 {
+        return true;
+    }
+    let delta = offset.checked_sub(builder.settings().base_offset);
+    delta.is_none_or(|delta| delta <= i64::from(i32::MAX))
+        && builder.has_room_for(timestamp, key, value, headers.as_headers())
+}
