@@ -3,6 +3,7 @@
 
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
+use crate::log::validator::ValidationFault;
 use crate::record::{BuildFault, ControlFault, MessageSetFault, MessageSetKind};
 
 /// The core's result.
@@ -27,8 +28,14 @@ pub enum ErrorKind {
     RecordTooLarge,
     /// Kafka's `InvalidRecordException`, code 87.
     InvalidRecord,
+    /// Kafka's `InvalidTimestampException`, code 32.
+    InvalidTimestamp,
+    /// Kafka's `UnsupportedForMessageFormatException`, code 43.
+    UnsupportedForMessageFormat,
     /// Kafka's `UnsupportedCompressionTypeException`, code 76.
     UnsupportedCompressionType,
+    /// Kafka's `OffsetsOutOfOrderException`, which has no code of its own.
+    OffsetsOutOfOrder,
     /// Whatever else Kafka answers -1 to.
     UnknownServer,
 }
@@ -41,8 +48,10 @@ impl ErrorKind {
             Self::CorruptRecord | Self::MessageSet(_) => Some(2),
             Self::RecordTooLarge => Some(10),
             Self::InvalidRecord => Some(87),
+            Self::InvalidTimestamp => Some(32),
+            Self::UnsupportedForMessageFormat => Some(43),
             Self::UnsupportedCompressionType => Some(76),
-            Self::UnknownServer => Some(-1),
+            Self::OffsetsOutOfOrder | Self::UnknownServer => Some(-1),
         }
     }
 }
@@ -152,6 +161,14 @@ pub enum Error {
         depth: usize,
         /// The rule.
         fault: MessageSetFault,
+    },
+    /// A batch or record set that a broker refuses.
+    #[error("{fault}, in the batch at byte {position}")]
+    Refused {
+        /// Where the batch begins.
+        position: u64,
+        /// The rule.
+        fault: ValidationFault,
     },
     /// A file beside a segment (index, snapshot, checkpoint) that breaks a rule of its format.
     #[error("{fault} at byte {position}")]
@@ -316,6 +333,7 @@ impl Error {
             | Self::IncompleteBatch { .. }
             | Self::LogFile { .. } => ErrorKind::CorruptRecord,
             Self::MessageSet { fault, .. } => fault.kind().map_or(ErrorKind::OutputLimit, ErrorKind::MessageSet),
+            Self::Refused { fault, .. } => fault.kind(),
             Self::RecordTooLarge { .. }
             | Self::Rebuild { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
                 ErrorKind::RecordTooLarge
@@ -357,6 +375,7 @@ impl Error {
             | Self::Rebuild { position, .. }
             | Self::ControlRecord { position, .. }
             | Self::MessageSet { position, .. }
+            | Self::Refused { position, .. }
             | Self::LogFile { position, .. } => *position,
         }
     }

@@ -20,6 +20,9 @@ import_exception!(kafkacomp.exceptions, MessageSetError);
 import_exception!(kafkacomp.exceptions, RecordTooLargeError);
 import_exception!(kafkacomp.exceptions, InvalidRecordError);
 import_exception!(kafkacomp.exceptions, UnsupportedCompressionTypeError);
+import_exception!(kafkacomp.exceptions, InvalidTimestampError);
+import_exception!(kafkacomp.exceptions, UnsupportedForMessageFormatError);
+import_exception!(kafkacomp.exceptions, OffsetsOutOfOrderError);
 import_exception!(kafkacomp.exceptions, UnknownServerError);
 
 fn of_kind(kind: ErrorKind, message: String) -> PyErr {
@@ -32,6 +35,9 @@ fn of_kind(kind: ErrorKind, message: String) -> PyErr {
         ErrorKind::MessageSet(_) => MessageSetError::new_err(message),
         ErrorKind::RecordTooLarge => RecordTooLargeError::new_err(message),
         ErrorKind::InvalidRecord => InvalidRecordError::new_err(message),
+        ErrorKind::InvalidTimestamp => InvalidTimestampError::new_err(message),
+        ErrorKind::UnsupportedForMessageFormat => UnsupportedForMessageFormatError::new_err(message),
+        ErrorKind::OffsetsOutOfOrder => OffsetsOutOfOrderError::new_err(message),
         ErrorKind::UnsupportedCompressionType => UnsupportedCompressionTypeError::new_err(message),
         ErrorKind::UnknownServer => UnknownServerError::new_err(message),
     }

@@ -9,15 +9,21 @@ use std::fmt;
 
 /// Decodes what a record set holds wherever Kafka's own streams read it. One per thread: the codecs'
 /// contexts are made once, when first needed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decompressor {
     kept: Kept,
+    strictness: Strictness,
 }
 
 impl Decompressor {
     /// Without contexts yet.
     pub fn new() -> Self {
-        Self::default()
+        Self { kept: Kept::default(), strictness: Strictness::RecordSet }
+    }
+
+    /// One that reads what Kafka's own streams read and not a byte more; see [`Strictness::Broker`].
+    pub fn as_broker() -> Self {
+        Self { kept: Kept::default(), strictness: Strictness::Broker }
     }
 
     /// Decodes `data`, the compressed part of a batch or message of this `magic`, and appends the content
@@ -33,7 +39,7 @@ impl Decompressor {
         data: &[u8],
         out: &mut OutputBuffer,
     ) -> Result<(), CodecError> {
-        let strictness = Strictness::RecordSet;
+        let strictness = self.strictness;
         match compression_type {
             CompressionType::None => out.extend(data).map_err(|reached| CodecError {
                 compression_type,
@@ -65,6 +71,12 @@ impl Decompressor {
             MessageSetCodec::Gzip => gzip::decode(self.kept.libdeflate(), data, Strictness::RecordSet, out),
             MessageSetCodec::Snappy => snappy_1_0::decode(data, out),
         }
+    }
+}
+
+impl Default for Decompressor {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

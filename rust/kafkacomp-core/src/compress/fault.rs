@@ -127,6 +127,9 @@ pub enum CodecFault {
         /// The dictionary's id.
         id: u32,
     },
+    /// An LZ4 frame of linked blocks, where only what a broker reads is wanted.
+    #[error("linked blocks, which no broker reads")]
+    LinkedBlocks,
     /// A zstd window above what Kafka's reader takes.
     #[error("the frame needs a window of {window} bytes, the most is {max}")]
     WindowSize {
@@ -184,6 +187,7 @@ impl CodecFault {
             | Self::ContentHash
             | Self::ContentSize { .. }
             | Self::Dictionary { .. }
+            | Self::LinkedBlocks
             | Self::WindowSize { .. }
             | Self::TrailingData { .. }
             | Self::OutOfMemory => CodecFaultKind::Malformed,

@@ -35,6 +35,9 @@ pub enum Strictness {
     Specification,
     /// As much as Kafka's own reader looks at. Each codec's module says what that leaves out.
     RecordSet,
+    /// As [`RecordSet`](Self::RecordSet), and nothing that Kafka's own reader refuses or does not see: of LZ4 the
+    /// first frame only, without linked blocks. What a broker's answer hangs on.
+    Broker,
 }
 
 /// Kafka's compression types with the ids that the attributes of a batch carry

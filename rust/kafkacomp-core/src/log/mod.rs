@@ -10,6 +10,8 @@
 //! | `leader-epoch-checkpoint`, `*-checkpoint` | [`checkpoint`] | text: epochs and offsets |
 //! | `partition.metadata` | [`partition_metadata`] | text: the topic's id |
 //!
+//! What a broker does with a record set that is appended: [`validator`].
+//!
 //! Side files are read from bytes that the caller has.
 
 pub mod checkpoint;
@@ -24,6 +26,7 @@ mod text;
 pub mod time_index;
 pub mod transaction_index;
 pub mod transactions;
+pub mod validator;
 pub mod verify;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};

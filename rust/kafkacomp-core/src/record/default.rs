@@ -23,7 +23,7 @@ use crate::compress::CodecError;
 use crate::error::{Error, RecordFault, Result};
 
 /// Bits of a record's attributes.
-const ATTRIBUTES_BITS: u32 = 8;
+pub(super) const ATTRIBUTES_BITS: u32 = 8;
 
 /// Where the base offset stands.
 pub const BASE_OFFSET_OFFSET: usize = 0;
@@ -138,6 +138,11 @@ impl<'a> DefaultRecords<'a> {
             compressed,
             codec_error,
         })
+    }
+
+    /// The payload behind the last record.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
     }
 
     /// How many records are still to come, by the batch's header.
@@ -326,13 +331,13 @@ impl<'a> Iterator for DefaultRecords<'a> {
 
 /// The eight bytes at `at`, the first one lowest.
 #[inline]
-fn word_at(data: &[u8], at: usize) -> Option<u64> {
+pub(super) fn word_at(data: &[u8], at: usize) -> Option<u64> {
     data.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 /// A varint of at most three bytes at the low end of `word`, not yet unfolded, and its length in bits.
 #[inline]
-fn short_varint(word: u64) -> Option<(u32, u32)> {
+pub(super) fn short_varint(word: u64) -> Option<(u32, u32)> {
     let low = (word & 0x7f) as u32;
     if word & 0x80 == 0 {
         return Some((low, 8));
@@ -345,7 +350,7 @@ fn short_varint(word: u64) -> Option<(u32, u32)> {
 }
 
 #[inline]
-fn zig_zag(raw: u32) -> i32 {
+pub(super) fn zig_zag(raw: u32) -> i32 {
     ((raw >> 1) as i32) ^ -((raw & 1) as i32)
 }
 

@@ -87,11 +87,28 @@ impl<'a> Message<'a> {
 
     /// Whether the stored CRC is right.
     pub fn is_valid(&self) -> bool {
-        self.crc() == crc32(self.data.get(MAGIC_OFFSET..).unwrap_or_default())
+        self.crc() == self.compute_crc()
     }
 
     fn key_size_offset(&self) -> usize {
         if self.magic() == 0 { KEY_SIZE_OFFSET_V0 } else { KEY_SIZE_OFFSET_V1 }
+    }
+
+    /// Whether there is a key, without a look at it.
+    ///
+    /// # Errors
+    /// [`RecordFault::MessageField`] when the message ends before it would say so.
+    pub fn has_key(&self) -> std::result::Result<bool, RecordFault> {
+        let fields = self.data.get(self.key_size_offset()..).unwrap_or_default();
+        let length = fields.first_chunk::<SIZE_OF_LENGTH>();
+        length.map_or(Err(RecordFault::MessageField { size: SIZE_OF_LENGTH as i32 }), |length| {
+            Ok(i32::from_be_bytes(*length) >= 0)
+        })
+    }
+
+    /// The checksum of the bytes.
+    pub fn compute_crc(&self) -> u32 {
+        crc32(self.data.get(MAGIC_OFFSET..).unwrap_or_default())
     }
 
     /// The timestamp of the message itself; -1 in format 0.
@@ -108,7 +125,7 @@ impl<'a> Message<'a> {
     /// # Errors
     /// [`RecordFault::MessageField`] when one reaches past the message.
     #[expect(clippy::type_complexity, reason = "two nullable slices and nothing else")]
-    fn key_and_value(&self) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>), RecordFault> {
+    pub fn key_and_value(&self) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>), RecordFault> {
         let fields = self.data.get(self.key_size_offset()..).unwrap_or_default();
         let (key, rest) = take_nullable(fields)?;
         let (value, _) = take_nullable(rest)?;
@@ -159,6 +176,45 @@ struct Wrapper {
     timestamp_type: TimestampType,
 }
 
+/// A message of format 0 or 1 with what its wrapper says of it; its key and value not looked at yet.
+#[derive(Debug, Clone, Copy)]
+pub struct LegacyEntry<'a> {
+    /// The absolute offset.
+    pub offset: i64,
+    /// The timestamp in ms; -1 in format 0.
+    pub timestamp: i64,
+    /// Where the timestamp comes from.
+    pub timestamp_type: TimestampType,
+    /// The message itself.
+    pub message: Message<'a>,
+}
+
+impl<'a> LegacyEntry<'a> {
+    /// The size with offset and size field, in bytes.
+    pub fn size_in_bytes(&self) -> usize {
+        LOG_OVERHEAD + self.message.size_in_bytes()
+    }
+
+    /// The whole record.
+    ///
+    /// # Errors
+    /// [`RecordFault::MessageField`] when key or value reach past the message.
+    #[inline]
+    pub fn record(&self) -> std::result::Result<Record<'a>, RecordFault> {
+        let (key, value) = self.message.key_and_value()?;
+        Ok(Record {
+            offset: self.offset,
+            timestamp: self.timestamp,
+            timestamp_type: self.timestamp_type,
+            sequence: NO_SEQUENCE,
+            key,
+            value,
+            headers: Headers::EMPTY,
+            legacy: Some(self.message),
+        })
+    }
+}
+
 impl<'a> LegacyRecords<'a> {
     /// The one message that `batch` is.
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Self {
@@ -197,24 +253,35 @@ impl<'a> LegacyRecords<'a> {
         Some(self.check_plain(message).map(|()| self.base_offset.wrapping_add(offset)))
     }
 
-    fn read(&self, offset: i64, message: Message<'a>) -> std::result::Result<Record<'a>, RecordFault> {
-        // Only an inner message of format 1 takes anything from its wrapper.
+    /// What the message and its wrapper say together. Only an inner message of format 1 takes anything from
+    /// its wrapper.
+    fn place(&self, offset: i64, message: Message<'a>) -> LegacyEntry<'a> {
         let wrapper = self.wrapper.filter(|_| message.magic() == 1);
         let timestamp = match wrapper {
             Some(Wrapper { timestamp, timestamp_type: TimestampType::LogAppendTime }) => timestamp,
             _ => message.own_timestamp(),
         };
-        let (key, value) = message.key_and_value()?;
-        Ok(Record {
+        LegacyEntry {
             offset: self.base_offset.wrapping_add(offset),
             timestamp,
             timestamp_type: wrapper.map_or_else(|| message.own_timestamp_type(), |w| w.timestamp_type),
-            sequence: NO_SEQUENCE,
-            key,
-            value,
-            headers: Headers::EMPTY,
-            legacy: Some(message),
-        })
+            message,
+        }
+    }
+
+    /// The next message, its key and value not looked at.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance), but for what is wrong with a key or value.
+    #[inline]
+    pub fn next_entry(&mut self) -> Option<Result<LegacyEntry<'a>>> {
+        let (offset, message, rest) = take_entry(self.rest).ok().flatten()?;
+        self.rest = rest;
+        let entry = self.check_plain(message).map(|()| self.place(offset, message));
+        if entry.is_err() {
+            self.rest = &[];
+        }
+        Some(entry)
     }
 
     fn check_plain(&self, message: Message<'_>) -> Result<()> {
@@ -251,10 +318,8 @@ impl<'a> Iterator for LegacyRecords<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (offset, message, rest) = take_entry(self.rest).ok().flatten()?;
-        self.rest = rest;
-        let record = self.check_plain(message).and_then(|()| {
-            self.read(offset, message).map_err(|fault| Error::Invalid { position: self.position, fault })
+        let record = self.next_entry()?.and_then(|entry| {
+            entry.record().map_err(|fault| Error::Invalid { position: self.position, fault })
         });
         if record.is_err() {
             self.rest = &[];

@@ -14,6 +14,8 @@ pub mod frames;
 pub mod legacy;
 pub mod message_set;
 mod message_set_fault;
+pub mod mutable;
+pub mod partial;
 pub mod reader;
 #[expect(clippy::module_inception, reason = "the record in the records")]
 pub mod record;
@@ -28,6 +30,9 @@ pub use control::{ControlFault, ControlRecord, ControlRecordType};
 pub use deviation::{Deviation, deviation};
 pub use frames::{Batches, Tail};
 pub use message_set::{Entries, Entry, MessageSetReader, Unwrapped};
+pub use legacy::LegacyEntry;
 pub use message_set_fault::{MessageSetFault, MessageSetKind};
+pub use mutable::MutableRecordBatch;
+pub use partial::{PartialRecord, PartialRecords};
 pub use reader::{RecordReader, Records};
 pub use record::{Headers, Record};

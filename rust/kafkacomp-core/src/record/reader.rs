@@ -3,11 +3,12 @@
 use super::batch::RecordBatch;
 use super::default::{DefaultRecords, RECORDS_OFFSET};
 use super::legacy::{LegacyRecords, wrapper_payload};
+use super::partial::PartialRecords;
 use super::record::Record;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::Decompressor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Decompresses batches one after another with kept contexts and one kept buffer. One per thread.
 #[derive(Debug)]
@@ -21,6 +22,12 @@ impl RecordReader {
     /// A reader that refuses a batch whose records take more than `max_output_size` bytes.
     pub fn new(max_output_size: usize) -> Self {
         Self { decompressor: Decompressor::new(), buffer: OutputBuffer::new(max_output_size), max_output_size }
+    }
+
+    /// One that reads what a broker reads and not a byte more: see
+    /// [`Strictness::Broker`](crate::compress::Strictness::Broker).
+    pub fn as_broker(max_output_size: usize) -> Self {
+        Self { decompressor: Decompressor::as_broker(), ..Self::new(max_output_size) }
     }
 
     /// Another cap for the batches to come.
@@ -46,6 +53,41 @@ impl RecordReader {
                 _ => Ok(batch.last_offset()),
             },
         }
+    }
+
+    /// Opens the compressed records of a `batch` of magic 2 that declares none: Kafka's streaming iterator does,
+    /// and so finds a header that is no header of the codec. zstd alone is not looked at before it is read.
+    ///
+    /// # Errors
+    /// The codec's.
+    pub fn open(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
+        let compression_type = batch.compression_type()?;
+        let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
+        self.buffer.reset(self.max_output_size);
+        let opened = self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer);
+        match opened {
+            Err(source) if self.buffer.is_empty() && compression_type != CompressionType::Zstd => {
+                Err(Error::BatchCodec { position: batch.position(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The records of a compressed `batch` of magic 2 without their keys, values and headers, as a broker reads
+    /// what it means to keep as it is; `None` for a batch that declares no records.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn partial_records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Option<PartialRecords<'r>>> {
+        self.buffer.reset(self.max_output_size);
+        if batch.records_count() == Some(0) {
+            return Ok(None);
+        }
+        let compression_type = batch.compression_type()?;
+        let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
+        let codec_error =
+            self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer).err();
+        PartialRecords::new(batch, self.buffer.as_slice(), codec_error).map(Some)
     }
 
     /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not

@@ -72,7 +72,7 @@ fn members(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Resul
         let rest = input.at(end + TRAILER_LENGTH);
         let next = match strictness {
             Strictness::Specification => after_padding(rest)?,
-            Strictness::RecordSet => {
+            Strictness::RecordSet | Strictness::Broker => {
                 let buffered = filled.saturating_sub(end);
                 let unread = data.len().saturating_sub(filled.max(rest.position()));
                 (unread > 0 || buffered > JDK_LEAST_REST).then_some(rest)
@@ -81,7 +81,7 @@ fn members(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Resul
         let Some(next) = next else { return Ok(()) };
         position = match header(next, strictness) {
             Ok(position) => position,
-            Err(_) if strictness == Strictness::RecordSet => return Ok(()),
+            Err(_) if strictness != Strictness::Specification => return Ok(()),
             Err(error) => return Err(error),
         };
         filled = filled.max(position);

@@ -31,6 +31,9 @@ pub fn decompress(data: &[u8], options: DecodeOptions, out: &mut OutputBuffer) -
     if data.is_empty() {
         return Err(input.error(CodecFault::Truncated));
     }
+    if options.strictness == Strictness::Broker {
+        return frame(&mut input, options, out);
+    }
     if skip_skippable(&mut input)? {
         return Ok(());
     }
@@ -68,6 +71,9 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
     if let Some(id) = info.dictionary_id {
         return Err(input.error_at(info.position, CodecFault::Dictionary { id }));
     }
+    if options.strictness == Strictness::Broker && !info.flg.block_independence() {
+        return Err(input.error_at(info.position, CodecFault::LinkedBlocks));
+    }
     if !info.satisfies(options.header_checksum) {
         return Err(input.error_at(
             info.position + info.header_length - 1,
@@ -82,7 +88,7 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
     loop {
         match block(input, &info, start, options.strictness, out)? {
             Block::EndMark => return end_of_frame(input, &info, start, options.strictness, out),
-            Block::Empty if options.strictness == Strictness::RecordSet => return Ok(()),
+            Block::Empty if options.strictness != Strictness::Specification => return Ok(()),
             Block::Content | Block::Empty => {}
         }
     }
@@ -109,7 +115,7 @@ fn block(
     let position = input.position();
     let word = input.u32_le()?;
     let size = (word & !STORED) as usize;
-    if word == 0 || (size == 0 && strictness == Strictness::RecordSet) {
+    if word == 0 || (size == 0 && strictness != Strictness::Specification) {
         return Ok(Block::EndMark);
     }
     let max = info.bd.block_max_size().bytes();
@@ -164,7 +170,7 @@ fn end_of_frame(
 ) -> Result<(), CodecError> {
     let position = input.position();
     let stored = if info.flg.content_checksum() { Some(input.u32_le()?) } else { None };
-    if strictness == Strictness::RecordSet {
+    if strictness != Strictness::Specification {
         return Ok(());
     }
     let content = out.as_slice().get(start..).unwrap_or_default();

@@ -27,12 +27,12 @@ pub(in super::super) fn decode(data: &[u8], strictness: Strictness, out: &mut Ou
     if data.is_empty() {
         return Err(input.error(CodecFault::Truncated));
     }
-    if !data.starts_with(&MAGIC) || (data.len() < HEADER_LENGTH && strictness == Strictness::RecordSet) {
+    if !data.starts_with(&MAGIC) || (data.len() < HEADER_LENGTH && strictness != Strictness::Specification) {
         return raw_block(&input, 0, data, out);
     }
     let mut reads = KafkaReads { start: out.len() };
     let result = streams(&mut input, strictness, &mut reads, out);
-    if result.is_err() && strictness == Strictness::RecordSet {
+    if result.is_err() && strictness != Strictness::Specification {
         // The read that fails takes with it what it had already copied from earlier blocks.
         out.truncate(out.len() - reads.unfinished(out));
     }
@@ -60,7 +60,7 @@ fn streams(
 ) -> Result<(), CodecError> {
     header(input, strictness, true)?;
     while !input.rest().is_empty() {
-        if strictness == Strictness::RecordSet && input.rest().len() < 4 {
+        if strictness != Strictness::Specification && input.rest().len() < 4 {
             return Ok(());
         }
         let position = input.position();
@@ -93,7 +93,7 @@ fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<
     let version = input.i32_be()?;
     let compatible = input.i32_be()?;
     let supported = match strictness {
-        Strictness::RecordSet => first || magic != MAGIC || version >= VERSION,
+        Strictness::RecordSet | Strictness::Broker => first || magic != MAGIC || version >= VERSION,
         Strictness::Specification if magic != MAGIC => {
             return Err(input.error_at(position, CodecFault::BadMagic { found: input.at(position).next_four() }));
         }

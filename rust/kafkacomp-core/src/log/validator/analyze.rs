@@ -1,0 +1,161 @@
+//! The shallow pass that a broker makes over a record set before anything else: sizes, checksums, the order of
+//! offsets, and what the headers tell. Nothing is decompressed, unless offsets are out of order: then Kafka
+//! lists them all, and a batch that cannot be read for that is the error instead.
+//! Source: `UnifiedLog.analyzeAndValidateRecords`, `LogAppendInfo`.
+
+use super::config::AppendOrigin;
+use super::fault::ValidationFault;
+use super::framing::batches;
+use super::items::{Reading, each_record};
+use crate::CompressionType;
+use crate::error::{Error, Result};
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP};
+use crate::record::{RecordBatch, RecordReader};
+
+/// No offset known.
+const UNKNOWN_OFFSET: i64 = -1;
+
+/// What the pass is told.
+#[derive(Debug, Clone)]
+pub struct AnalyzeOptions {
+    /// Who appends.
+    pub origin: AppendOrigin,
+    /// Leave `max_message_size` out.
+    pub ignore_record_size: bool,
+    /// Whether each batch's last offset must be above the one before.
+    pub require_offsets_monotonic: bool,
+    /// The replica's own leader epoch.
+    pub leader_epoch: i32,
+    /// `max.message.bytes`.
+    pub max_message_size: i32,
+    /// The most bytes that one batch may decompress to, should the offsets have to be listed.
+    pub max_output_size: usize,
+}
+
+impl Default for AnalyzeOptions {
+    /// A producer's set on a topic with nothing set.
+    fn default() -> Self {
+        Self {
+            origin: AppendOrigin::Client,
+            ignore_record_size: false,
+            require_offsets_monotonic: true,
+            leader_epoch: 0,
+            max_message_size: (1 << 20) + 12,
+            max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+        }
+    }
+}
+
+/// What the headers of a record set tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogAppendInfo {
+    /// The first batch's base offset; -1 where its header does not tell it (magic 0 and 1), and without batches.
+    pub first_offset: i64,
+    /// The last batch's last offset, -1 without batches.
+    pub last_offset: i64,
+    /// The first batch's last offset, -1 without batches.
+    pub last_offset_of_first_batch: i64,
+    /// The last batch's leader epoch, `None` where it has none.
+    pub last_leader_epoch: Option<i32>,
+    /// The greatest max timestamp of a header, ms; -1 without.
+    pub max_timestamp: i64,
+    /// The last compressed batch's codec, none without compressed batches.
+    pub source_compression: CompressionType,
+    /// Bytes of whole batches that are to be appended.
+    pub valid_bytes: usize,
+}
+
+impl LogAppendInfo {
+    const EMPTY: Self = Self {
+        first_offset: UNKNOWN_OFFSET,
+        last_offset: -1,
+        last_offset_of_first_batch: -1,
+        last_leader_epoch: None,
+        max_timestamp: NO_TIMESTAMP,
+        source_compression: CompressionType::None,
+        valid_bytes: 0,
+    };
+
+    /// The first offset, or the first batch's last where the first is not known.
+    pub fn first_or_last_offset_of_first_batch(&self) -> i64 {
+        if self.first_offset >= 0 { self.first_offset } else { self.last_offset_of_first_batch }
+    }
+}
+
+/// Looks over `records` as a broker does before it appends them.
+///
+/// # Errors
+/// A wrong epoch or base offset (87), offsets out of order (-1), a batch that is too large (10), a wrong size,
+/// magic or checksum (2), an unknown codec (-1).
+pub fn analyze_and_validate_records(records: &[u8], options: &AnalyzeOptions) -> Result<LogAppendInfo> {
+    let mut info = LogAppendInfo::EMPTY;
+    let mut seen = false;
+    let mut skipping = false;
+    for batch in batches(records) {
+        let batch = batch?;
+        let fail = |fault| Err(Error::Refused { position: batch.position(), fault });
+        let epoch = batch.partition_leader_epoch();
+        if options.origin == AppendOrigin::RaftLeader && epoch != options.leader_epoch {
+            return fail(ValidationFault::LeaderEpoch { expected: options.leader_epoch, found: epoch });
+        }
+        if batch.magic() >= 2 && options.origin == AppendOrigin::Client && batch.offset_field() != 0 {
+            return fail(ValidationFault::BaseOffset { found: batch.offset_field() });
+        }
+        // A follower that lost a race with a new leader takes nothing of an epoch that it does not know yet.
+        skipping |= options.origin == AppendOrigin::Replication
+            && epoch != NO_PARTITION_LEADER_EPOCH
+            && epoch > options.leader_epoch;
+        if skipping {
+            continue;
+        }
+        let previous = info.last_offset;
+        info.add_offsets(&batch, !seen);
+        seen = true;
+        let in_order = previous < info.last_offset;
+        let size = batch.size_in_bytes();
+        if !options.ignore_record_size && size as u64 > u64::try_from(options.max_message_size).unwrap_or_default() {
+            return fail(ValidationFault::BatchTooLarge { size: size as u64, limit: options.max_message_size });
+        }
+        batch.ensure_valid()?;
+        info.max_timestamp = info.max_timestamp.max(batch.max_timestamp());
+        info.valid_bytes = info.valid_bytes.saturating_add(size);
+        let compression_type = batch.compression_type()?;
+        if compression_type != CompressionType::None {
+            info.source_compression = compression_type;
+        }
+        if options.require_offsets_monotonic && !in_order {
+            list_offsets(records, options.max_output_size)?;
+            return fail(ValidationFault::OffsetsOutOfOrder { previous, found: info.last_offset });
+        }
+    }
+    Ok(info)
+}
+
+impl LogAppendInfo {
+    fn add_offsets(&mut self, batch: &RecordBatch<'_>, first: bool) {
+        if first {
+            if batch.magic() >= 2 {
+                self.first_offset = batch.offset_field();
+            }
+            self.last_offset_of_first_batch = batch.last_offset();
+        }
+        self.last_offset = batch.last_offset();
+        let epoch = batch.partition_leader_epoch();
+        self.last_leader_epoch = (epoch != NO_PARTITION_LEADER_EPOCH).then_some(epoch);
+    }
+}
+
+/// Reads all records, as Kafka does for the message about offsets out of order.
+fn list_offsets(records: &[u8], max_output_size: usize) -> Result<()> {
+    let mut reader = RecordReader::as_broker(max_output_size);
+    for batch in batches(records) {
+        each_record(&mut reader, &batch?, Reading::Iterator, |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// What of `records` is to be appended by `info`: the rest is a cut batch, or of an epoch not known yet.
+pub fn trim_invalid_bytes<'a>(records: &'a [u8], info: &LogAppendInfo) -> &'a [u8] {
+    records.get(..info.valid_bytes).unwrap_or(records)
+}

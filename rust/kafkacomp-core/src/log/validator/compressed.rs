@@ -1,0 +1,128 @@
+//! Compressed records, or records that are to be compressed: kept as they came where only their header has to
+//! change, written anew otherwise.
+//!
+//! They stay if source and target codec are the same, the batch has the topic's format, that format is not 0
+//! (whose inner offsets are absolute), and the inner offsets are 0 to n-1. Control batches that came
+//! uncompressed stay in any case.
+//! Source: `LogValidator.validateMessagesAndAssignOffsetsCompressed`.
+
+use super::config::ValidatorConfig;
+use super::fault::ValidationFault;
+use super::framing::{batches, first_batch};
+use super::in_place::writable;
+use super::items::{Reading, each_record};
+use super::rebuild::{Rebuild, Tools};
+use super::result::{Run, ValidationResult};
+use super::rules::{RecordRules, validate_batch};
+use crate::CompressionType;
+use crate::error::{Error, Result};
+use crate::record::batch::NO_TIMESTAMP;
+use crate::record::builder::header_size;
+use crate::record::{RecordBatch, RecordReader, TimestampType};
+
+/// What one pass over the records found.
+struct Pass {
+    /// Whether the records may stay as they are.
+    in_place: bool,
+    max_timestamp: i64,
+    validated: i64,
+    /// Kafka's count of uncompressed bytes; an `int` there, which wraps.
+    uncompressed: i32,
+}
+
+/// Checks `records` and either changes the header of their batch or writes them anew into `rebuilt`.
+pub(super) fn validate_and_assign_offsets(
+    run: &Run<'_>,
+    tools: &mut Tools,
+    records: &mut [u8],
+    offset: i64,
+    rebuilt: &mut Vec<u8>,
+) -> Result<ValidationResult> {
+    let config = run.config;
+    let target = config.target_compression.compression_type();
+    if let Some(version) = config.inter_broker_protocol_version
+        && target == CompressionType::Zstd
+        && !version.allows_zstd()
+    {
+        return Err(Error::Refused { position: 0, fault: ValidationFault::ZstdTooNew { version } });
+    }
+    let first = first_batch(records, config.source_compression_type)?;
+    if stays(config, &first) {
+        let pass = validate(run, &mut tools.reader, records, &first, None)?;
+        if pass.in_place {
+            let end = first.size_in_bytes();
+            return change_header(run, records, end, offset, &pass);
+        }
+        // An inner offset was not the expected one, or skipped keys and values are needed after all.
+    }
+    let mut rebuild = Rebuild::new(run, &first, offset);
+    let pass = validate(run, &mut tools.reader, records, &first, Some(&mut rebuild))?;
+    rebuild.finish(pass.uncompressed, &mut tools.compressor, rebuilt)
+}
+
+/// Whether nothing known before the records are read stands against keeping them.
+fn stays(config: &ValidatorConfig, first: &RecordBatch<'_>) -> bool {
+    let same_codec = config.source_compression_type == config.target_compression.compression_type();
+    let uncompressed_control = config.source_compression_type == CompressionType::None && first.is_control_batch();
+    (same_codec && first.magic() == config.to_magic && config.to_magic != 0) || uncompressed_control
+}
+
+/// Checks all batches, and appends their records to `rebuild` where that is wanted.
+fn validate(
+    run: &Run<'_>,
+    reader: &mut RecordReader,
+    records: &[u8],
+    first: &RecordBatch<'_>,
+    mut rebuild: Option<&mut Rebuild<'_>>,
+) -> Result<Pass> {
+    let config = run.config;
+    let reading = if rebuild.is_none() && first.magic() >= 2 { Reading::Partial } else { Reading::Streaming };
+    let mut pass = Pass { in_place: true, max_timestamp: NO_TIMESTAMP, validated: 0, uncompressed: 0 };
+    let mut expected_offset = 0_i64;
+    for batch in batches(records) {
+        let batch = batch?;
+        validate_batch(config, first.magic(), &batch)?;
+        let header = header_size(config.to_magic, batch.compression_type()?);
+        pass.uncompressed = pass.uncompressed.wrapping_add(header as i32);
+        let relative_offsets = batch.magic() > 0 && config.to_magic > 0;
+        let mut rules = RecordRules::new(config, &batch, run.now);
+        each_record(reader, &batch, reading, |record| {
+            let expected = expected_offset;
+            expected_offset = expected.wrapping_add(1);
+            if !rules.passes(record)? {
+                return Ok(());
+            }
+            if relative_offsets {
+                pass.max_timestamp = pass.max_timestamp.max(record.timestamp);
+                pass.in_place &= record.offset == expected;
+            }
+            pass.validated = pass.validated.wrapping_add(1);
+            pass.uncompressed = pass.uncompressed.wrapping_add(record.size_in_bytes);
+            if let Some(rebuild) = &mut rebuild
+                && rules.all_passed()
+            {
+                rebuild.append_if_sound(record, &batch);
+            }
+            Ok(())
+        })?;
+        rules.finish()?;
+    }
+    Ok(pass)
+}
+
+/// Numbers and stamps the one batch that ends at byte `end`.
+fn change_header(run: &Run<'_>, records: &mut [u8], end: usize, offset: i64, pass: &Pass) -> Result<ValidationResult> {
+    let config = run.config;
+    let next_offset = offset.wrapping_add(pass.validated);
+    let append_time = config.timestamp_type == TimestampType::LogAppendTime;
+    let max_timestamp = if append_time { run.now } else { pass.max_timestamp };
+    let mut header = writable(records, 0, end)?;
+    header.set_last_offset(next_offset.wrapping_sub(1))?;
+    if config.to_magic >= 1 {
+        header.set_max_timestamp(config.timestamp_type, max_timestamp)?;
+    }
+    if config.to_magic >= 2 {
+        header.set_partition_leader_epoch(config.partition_leader_epoch)?;
+    }
+    Ok(run.in_place(max_timestamp, next_offset, pass.uncompressed))
+}

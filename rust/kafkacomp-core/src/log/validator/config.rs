@@ -1,0 +1,195 @@
+//! What a topic and a broker are set to, as far as a batch's fate depends on it.
+
+use std::fmt;
+
+use crate::CompressionType;
+use crate::compress::Compression;
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::record::TimestampType;
+
+/// Who appends. The checks that keep clients from writing what only brokers may are for clients alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AppendOrigin {
+    /// A follower that copies its leader's log.
+    Replication,
+    /// The group or transaction coordinator.
+    Coordinator,
+    /// A producer.
+    Client,
+    /// The leader of the metadata quorum.
+    RaftLeader,
+}
+
+/// `compression.type` of a broker or topic: unlike a producer's it may say "whatever the producer used", and it
+/// spells "not at all" `uncompressed`; `none` is a producer's word (KIP-110, `BrokerCompressionType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BrokerCompressionType {
+    /// What the producer chose.
+    Producer,
+    /// None at all.
+    Uncompressed,
+    /// gzip.
+    Gzip,
+    /// snappy.
+    Snappy,
+    /// lz4.
+    Lz4,
+    /// zstd.
+    Zstd,
+}
+
+impl BrokerCompressionType {
+    /// All of them, in Kafka's order.
+    pub const ALL: [Self; 6] =
+        [Self::Uncompressed, Self::Zstd, Self::Lz4, Self::Snappy, Self::Gzip, Self::Producer];
+
+    /// The name in configurations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Producer => "producer",
+            Self::Uncompressed => "uncompressed",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The type of this name, whatever its case: Kafka lowers a name before it looks.
+    pub fn for_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.name() == name.to_lowercase())
+    }
+
+    /// The type that a configuration value names: as it is spelt, and nothing else.
+    pub fn for_config(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.name() == value)
+    }
+
+    /// What a broker with this setting stores when a batch comes with `source`.
+    pub fn target_compression_type(self, source: CompressionType) -> CompressionType {
+        match self {
+            Self::Producer => source,
+            Self::Uncompressed => CompressionType::None,
+            Self::Gzip => CompressionType::Gzip,
+            Self::Snappy => CompressionType::Snappy,
+            Self::Lz4 => CompressionType::Lz4,
+            Self::Zstd => CompressionType::Zstd,
+        }
+    }
+}
+
+/// `inter.broker.protocol.version`, as far as it decides anything here: below 2.1 zstd is refused (KIP-110).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterBrokerProtocolVersion {
+    major: u16,
+    minor: u16,
+}
+
+impl InterBrokerProtocolVersion {
+    const FIRST_WITH_ZSTD: Self = Self { major: 2, minor: 1 };
+
+    /// Reads what the configuration has: `2.0`, `0.10.2`, `3.9-IV0`. `None` for what is no version.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (numbers, step) = text.split_once("-IV").map_or((text, None), |(numbers, step)| (numbers, Some(step)));
+        if step.is_some_and(|step| step.parse::<u16>().is_err()) {
+            return None;
+        }
+        let mut numbers = numbers.split('.').map(|number| number.parse::<u16>().ok());
+        let (major, minor) = (numbers.next()??, numbers.next()??);
+        numbers.all(|number| number.is_some()).then_some(Self { major, minor })
+    }
+
+    /// Whether brokers of this version may store zstd.
+    pub fn allows_zstd(self) -> bool {
+        self >= Self::FIRST_WITH_ZSTD
+    }
+}
+
+impl fmt::Display for InterBrokerProtocolVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// What [`LogValidator`](super::LogValidator) is told, one field for each of Kafka's arguments.
+#[derive(Debug, Clone)]
+pub struct ValidatorConfig {
+    /// What the batch came with: see [`LogAppendInfo::source_compression`](super::LogAppendInfo).
+    pub source_compression_type: CompressionType,
+    /// What is to be stored, with the level for compressing anew.
+    pub target_compression: Compression,
+    /// Whether the topic is compacted, so that every record needs a key.
+    pub compacted: bool,
+    /// The topic's message format, 0 to 2.
+    pub to_magic: i8,
+    /// The topic's timestamp type: create time or append time.
+    pub timestamp_type: TimestampType,
+    /// `message.timestamp.before.max.ms`.
+    pub timestamp_before_max_ms: i64,
+    /// `message.timestamp.after.max.ms`.
+    pub timestamp_after_max_ms: i64,
+    /// The epoch that the batch gets.
+    pub partition_leader_epoch: i32,
+    /// Who appends.
+    pub origin: AppendOrigin,
+    /// The brokers' common version; `None` is the newest.
+    pub inter_broker_protocol_version: Option<InterBrokerProtocolVersion>,
+    /// The most bytes that one batch may decompress to.
+    pub max_output_size: usize,
+}
+
+impl ValidatorConfig {
+    /// A producer's batch on a topic of today's format with nothing set.
+    pub fn new(source_compression_type: CompressionType, target_compression: Compression) -> Self {
+        Self {
+            source_compression_type,
+            target_compression,
+            compacted: false,
+            to_magic: 2,
+            timestamp_type: TimestampType::CreateTime,
+            timestamp_before_max_ms: i64::MAX,
+            timestamp_after_max_ms: i64::MAX,
+            partition_leader_epoch: 0,
+            origin: AppendOrigin::Client,
+            inter_broker_protocol_version: None,
+            max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        let of = |text| InterBrokerProtocolVersion::parse(text).map(InterBrokerProtocolVersion::allows_zstd);
+        for (text, allows) in [
+            ("0.8.2", Some(false)),
+            ("0.10.2-IV0", Some(false)),
+            ("2.0", Some(false)),
+            ("2.0-IV1", Some(false)),
+            ("2.1-IV0", Some(true)),
+            ("2.1", Some(true)),
+            ("3.9", Some(true)),
+            ("10.0", Some(true)),
+            ("2", None),
+            ("2.x", None),
+            ("2.1-", None),
+            ("2.1-IVx", None),
+            ("", None),
+        ] {
+            assert_eq!(of(text), allows, "{text}");
+        }
+    }
+
+    #[test]
+    fn names() {
+        for kind in BrokerCompressionType::ALL {
+            assert_eq!(BrokerCompressionType::for_config(kind.name()), Some(kind));
+            assert_eq!(BrokerCompressionType::for_name(&kind.name().to_uppercase()), Some(kind));
+            assert_eq!(BrokerCompressionType::for_config(&kind.name().to_uppercase()), None);
+        }
+        assert_eq!(BrokerCompressionType::for_name("none"), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! Cutting a record set into batches as a broker does: what is cut at the end is left out without a word, and a
+//! size or magic that no batch can have is an error at once, zeros included.
+//! Source: `ByteBufferLogInputStream`.
+
+use super::fault::ValidationFault;
+use crate::CompressionType;
+use crate::error::{Error, Result};
+use crate::record::{BatchHead, RecordBatch};
+
+/// The batch at byte `at`, if a whole one is there.
+pub(super) fn batch_at(records: &[u8], at: usize) -> Result<Option<RecordBatch<'_>>> {
+    let rest = records.get(at..).unwrap_or_default();
+    let head = BatchHead::read(rest, at as u64)?;
+    let data = head.and_then(|head| rest.get(..head.size_in_bytes()));
+    data.map(|data| RecordBatch::new(data, at as u64)).transpose()
+}
+
+/// The batches one after another, until the bytes end or an error comes.
+pub(super) fn batches(records: &[u8]) -> impl Iterator<Item = Result<RecordBatch<'_>>> {
+    let mut at = Some(0usize);
+    std::iter::from_fn(move || {
+        let batch = batch_at(records, at?);
+        at = match &batch {
+            Ok(Some(batch)) => at.map(|at| at.saturating_add(batch.size_in_bytes())),
+            _ => None,
+        };
+        batch.transpose()
+    })
+}
+
+/// The first batch, which must be the only one if it is of magic 2 or the set is said to be compressed.
+pub(super) fn first_batch(records: &[u8], source: CompressionType) -> Result<RecordBatch<'_>> {
+    let fail = |position, fault| Err(Error::Refused { position, fault });
+    let Some(first) = batch_at(records, 0)? else { return fail(0, ValidationFault::NoBatches) };
+    let end = first.size_in_bytes();
+    if (first.magic() >= 2 || source != CompressionType::None) && batch_at(records, end)?.is_some() {
+        return fail(end as u64, ValidationFault::MoreThanOneBatch);
+    }
+    Ok(first)
+}

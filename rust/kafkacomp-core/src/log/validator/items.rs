@@ -1,0 +1,140 @@
+//! The records of one batch as the validator looks at them: as few of their fields as Kafka's own looks at, and
+//! in its order, so that the same fault is found first.
+//!
+//! A message of magic 0 or 1 is taken lazily: its key and value may be rubbish and nobody notices while the
+//! batch is stored as it came.
+
+use crate::CompressionType;
+use crate::error::{Error, RecordFault, Result};
+use crate::record::varint::take_varint;
+use crate::record::{Headers, LegacyEntry, PartialRecord, Record, RecordBatch, RecordReader, Records};
+
+/// Which of Kafka's iterators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// `iterator()`: a batch without records is not looked into.
+    Iterator,
+    /// `streamingIterator()`: a compressed batch's stream is opened even if the batch declares no records.
+    Streaming,
+    /// `skipKeyValueIterator()`: keys and values are skipped in compressed batches of magic 2.
+    Partial,
+}
+
+/// A record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Item<'a, 'r> {
+    pub(super) offset: i64,
+    pub(super) timestamp: i64,
+    /// What Kafka's statistics count for it.
+    pub(super) size_in_bytes: i32,
+    pub(super) content: Content<'a, 'r>,
+}
+
+/// What a record is, by the iterator that gave it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Content<'a, 'r> {
+    Default(&'r Record<'a>),
+    Partial(&'r PartialRecord),
+    Legacy(&'r LegacyEntry<'a>),
+}
+
+impl<'a> Item<'a, '_> {
+    /// Whether the record has a key.
+    pub(super) fn has_key(&self) -> std::result::Result<bool, RecordFault> {
+        match self.content {
+            Content::Default(record) => Ok(record.key.is_some()),
+            Content::Partial(record) => Ok(record.key_size >= 0),
+            Content::Legacy(entry) => entry.message.has_key(),
+        }
+    }
+
+    /// Key, value and headers; a record whose key was skipped has none to give.
+    #[expect(clippy::type_complexity, reason = "two nullable slices and the headers")]
+    pub(super) fn fields(
+        &self,
+    ) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>, Headers<'a>), RecordFault> {
+        match self.content {
+            Content::Default(record) => Ok((record.key, record.value, record.headers)),
+            Content::Partial(_) => Ok((None, None, Headers::EMPTY)),
+            Content::Legacy(entry) => {
+                entry.message.key_and_value().map(|(key, value)| (key, value, Headers::EMPTY))
+            }
+        }
+    }
+}
+
+/// Hands the records of `batch` to `visit`, one after another, until one of the two fails.
+pub(super) fn each_record(
+    reader: &mut RecordReader,
+    batch: &RecordBatch<'_>,
+    reading: Reading,
+    mut visit: impl FnMut(&Item<'_, '_>) -> Result<()>,
+) -> Result<()> {
+    let compressed = batch.compression_type().is_ok_and(|kind| kind != CompressionType::None);
+    if reading == Reading::Partial && compressed && batch.magic() >= 2 {
+        return each_partial(reader, batch, visit);
+    }
+    if reading == Reading::Streaming && compressed && batch.records_count() == Some(0) {
+        return reader.open(batch);
+    }
+    match reader.records(batch)? {
+        Records::None => Ok(()),
+        Records::Default(mut records) => {
+            let mut record = Record::EMPTY;
+            let mut before = records.rest();
+            while records.advance(&mut record)? {
+                let size_in_bytes = declared_size(before);
+                before = records.rest();
+                visit(&Item {
+                    offset: record.offset,
+                    timestamp: record.timestamp,
+                    size_in_bytes,
+                    content: Content::Default(&record),
+                })?;
+            }
+            Ok(())
+        }
+        Records::Legacy(mut records) => {
+            while let Some(entry) = records.next_entry() {
+                let entry = entry?;
+                visit(&Item {
+                    offset: entry.offset,
+                    timestamp: entry.timestamp,
+                    size_in_bytes: entry.size_in_bytes() as i32,
+                    content: Content::Legacy(&entry),
+                })?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn each_partial(
+    reader: &mut RecordReader,
+    batch: &RecordBatch<'_>,
+    mut visit: impl FnMut(&Item<'_, '_>) -> Result<()>,
+) -> Result<()> {
+    let Some(mut records) = reader.partial_records(batch)? else { return Ok(()) };
+    let mut record = PartialRecord::EMPTY;
+    while records.advance(&mut record)? {
+        visit(&Item {
+            offset: record.offset,
+            timestamp: record.timestamp,
+            size_in_bytes: record.size_in_bytes,
+            content: Content::Partial(&record),
+        })?;
+    }
+    Ok(())
+}
+
+/// The size of the record at the front of `payload`, with its length field as Kafka would write that.
+fn declared_size(mut payload: &[u8]) -> i32 {
+    let size = take_varint(&mut payload).unwrap_or_default();
+    size.wrapping_add(crate::record::varint::size_of_varint(size))
+}
+
+/// The fault of a record, with where its batch begins.
+pub(super) fn at(batch: &RecordBatch<'_>) -> impl Fn(RecordFault) -> Error {
+    let position = batch.position();
+    move |fault| Error::Invalid { position, fault }
+}

@@ -1,0 +1,165 @@
+//! The rules for a batch's header and for each record, in Kafka's order.
+//!
+//! The checksum of a batch is not among them: it is checked before, by
+//! [`analyze_and_validate_records`](super::analyze_and_validate_records). Only messages inside a wrapper have
+//! theirs checked here.
+//! Source: `LogValidator.validateBatch`, `validateRecord`.
+
+use super::config::{AppendOrigin, ValidatorConfig};
+use super::fault::{RecordError, RecordErrors, RecordRefusal, ValidationFault};
+use super::items::{Content, Item, at};
+use crate::CompressionType;
+use crate::error::{Error, RecordFault, Result};
+use crate::record::batch::NO_TIMESTAMP;
+use crate::record::{RecordBatch, TimestampType};
+
+/// Checks the header of `batch`; `first_magic` is the first batch's.
+pub(super) fn validate_batch(config: &ValidatorConfig, first_magic: i8, batch: &RecordBatch<'_>) -> Result<()> {
+    batch_fault(config, first_magic, batch)
+        .map_or(Ok(()), |fault| Err(Error::Refused { position: batch.position(), fault }))
+}
+
+fn batch_fault(config: &ValidatorConfig, first_magic: i8, batch: &RecordBatch<'_>) -> Option<ValidationFault> {
+    let to_magic = config.to_magic;
+    if batch.magic() != first_magic {
+        return Some(ValidationFault::BatchMagic { first: first_magic, found: batch.magic() });
+    }
+    if config.origin == AppendOrigin::Client
+        && let Some(fault) = client_fault(batch)
+    {
+        return Some(fault);
+    }
+    if batch.is_transactional() && to_magic < 2 {
+        return Some(ValidationFault::Transactional { to_magic });
+    }
+    (has_producer_id(batch) && to_magic < 2).then_some(ValidationFault::Idempotent { to_magic })
+}
+
+fn has_producer_id(batch: &RecordBatch<'_>) -> bool {
+    batch.producer_id() >= 0
+}
+
+/// What a client may not send.
+fn client_fault(batch: &RecordBatch<'_>) -> Option<ValidationFault> {
+    if let Some(count) = batch.records_count() {
+        let (base, last) = (batch.offset_field(), batch.last_offset());
+        let range = i64::from(batch.last_offset_delta()) + 1;
+        if range <= 0 {
+            return Some(ValidationFault::OffsetRange { base, last });
+        }
+        if count <= 0 {
+            return Some(ValidationFault::RecordsCount { count });
+        }
+        if range != i64::from(count) {
+            return Some(ValidationFault::OffsetsAndCount { base, last, count });
+        }
+    }
+    if batch.is_control_batch() {
+        return Some(ValidationFault::ControlFromClient);
+    }
+    let (producer_id, sequence) = (batch.producer_id(), batch.base_sequence());
+    (has_producer_id(batch) && sequence < 0).then_some(ValidationFault::Sequence { sequence, producer_id })
+}
+
+/// The rules for the records of one batch.
+#[derive(Debug)]
+pub(super) struct RecordRules<'c, 'b> {
+    config: &'c ValidatorConfig,
+    batch: &'c RecordBatch<'b>,
+    now: i64,
+    /// Only messages inside a wrapper have a checksum of their own to check.
+    checks_crc: bool,
+    append_time: bool,
+    next_index: i32,
+    errors: RecordErrors,
+}
+
+impl<'c, 'b> RecordRules<'c, 'b> {
+    pub(super) fn new(config: &'c ValidatorConfig, batch: &'c RecordBatch<'b>, now: i64) -> Self {
+        let compressed = batch.compression_type().is_ok_and(|kind| kind != CompressionType::None);
+        Self {
+            config,
+            batch,
+            now,
+            checks_crc: batch.magic() < 2 && compressed,
+            append_time: batch.timestamp_type() == TimestampType::LogAppendTime,
+            next_index: 0,
+            errors: RecordErrors::default(),
+        }
+    }
+
+    /// Whether the record passes; a refusal is kept for [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// What refuses the batch at once: a wrong checksum, or a message too short for the field that is looked at.
+    #[inline]
+    pub(super) fn passes(&mut self, item: &Item<'_, '_>) -> Result<bool> {
+        let batch_index = self.next_index;
+        self.next_index = batch_index.wrapping_add(1);
+        match self.refusal(item)? {
+            None => Ok(true),
+            Some(refusal) => {
+                self.errors.push(RecordError { batch_index, offset: item.offset, refusal });
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether no record was refused yet.
+    pub(super) fn all_passed(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    #[inline]
+    fn refusal(&self, item: &Item<'_, '_>) -> Result<Option<RecordRefusal>> {
+        if let Content::Legacy(entry) = item.content {
+            let (batch, record) = (self.batch.magic(), entry.message.magic());
+            if batch != record {
+                return self.named(item, RecordRefusal::Magic { batch, record });
+            }
+            if self.checks_crc && !entry.message.is_valid() {
+                let (stored, computed) = (entry.message.crc(), entry.message.compute_crc());
+                return Err(Error::CrcMismatch { position: self.batch.position(), stored, computed });
+            }
+        }
+        if self.config.compacted && !item.has_key().map_err(at(self.batch))? {
+            return Ok(Some(RecordRefusal::MissingKey));
+        }
+        self.timestamp_refusal(item)
+    }
+
+    #[inline]
+    fn timestamp_refusal(&self, item: &Item<'_, '_>) -> Result<Option<RecordRefusal>> {
+        if self.config.timestamp_type == TimestampType::CreateTime && item.timestamp != NO_TIMESTAMP {
+            // Kafka's subtraction wraps, and so must this one.
+            let age = self.now.wrapping_sub(item.timestamp);
+            let (before, after) = (self.config.timestamp_before_max_ms, self.config.timestamp_after_max_ms);
+            Ok((age > before || age.wrapping_neg() > after).then(|| RecordRefusal::TimestampRange {
+                timestamp: item.timestamp,
+                least: self.now.wrapping_sub(before),
+                most: self.now.wrapping_add(after),
+            }))
+        } else if self.append_time {
+            self.named(item, RecordRefusal::LogAppendTime)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// A refusal whose message names the record with the sizes of its key and value: where these cannot be
+    /// read, Kafka fails while it makes the message.
+    #[cold]
+    fn named(&self, item: &Item<'_, '_>, refusal: RecordRefusal) -> Result<Option<RecordRefusal>> {
+        let fields: std::result::Result<_, RecordFault> = item.fields();
+        fields.map(|_| Some(refusal)).map_err(at(self.batch))
+    }
+
+    /// Ends the batch.
+    ///
+    /// # Errors
+    /// The refused records, if there are any.
+    pub(super) fn finish(self) -> Result<()> {
+        let position = self.batch.position();
+        self.errors.into_fault().map_or(Ok(()), |fault| Err(Error::Refused { position, fault }))
+    }
+}

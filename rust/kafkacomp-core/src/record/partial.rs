@@ -1,0 +1,199 @@
+//! The records of a compressed batch of magic 2 without keys, values and headers: what a broker reads of a
+//! batch that it means to store as it came
+//! (`skipKeyValueIterator`, `PartialDefaultRecord`; KAFKA-8106).
+//!
+//! Kafka skips as many bytes as the fields say and never looks at a record's own length, so a batch passes
+//! here that no consumer can read. Nor does it check the number of headers against what is left.
+
+use super::attributes::TimestampType;
+use super::batch::RecordBatch;
+use super::default::{ATTRIBUTES_BITS, short_varint, word_at, zig_zag};
+use super::varint::{VarintError, size_of_varint, take_varint, take_varlong};
+use crate::compress::CodecError;
+use crate::error::{Error, RecordFault, Result};
+
+/// What a broker knows of a record whose key and value it skips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartialRecord {
+    /// The absolute offset.
+    pub offset: i64,
+    /// The timestamp in ms.
+    pub timestamp: i64,
+    /// The size that the record claims, with its length field, in bytes; nobody checked it.
+    pub size_in_bytes: i32,
+    /// The key's length; negative for null.
+    pub key_size: i32,
+    /// The value's length; negative for null.
+    pub value_size: i32,
+}
+
+impl PartialRecord {
+    /// What a record is before it is read.
+    pub const EMPTY: Self = Self { offset: 0, timestamp: 0, size_in_bytes: 0, key_size: 0, value_size: 0 };
+}
+
+/// Iterates over the records of a batch without their keys and values.
+#[derive(Debug)]
+pub struct PartialRecords<'a> {
+    rest: &'a [u8],
+    position: u64,
+    base_offset: i64,
+    base_timestamp: i64,
+    log_append_time: Option<i64>,
+    count: i32,
+    read: i32,
+    codec_error: Option<CodecError>,
+}
+
+impl<'a> PartialRecords<'a> {
+    /// Over `payload`, the decompressed records of `batch`; `codec_error` is what cut the payload short.
+    pub(super) fn new(batch: &RecordBatch<'_>, payload: &'a [u8], codec_error: Option<CodecError>) -> Result<Self> {
+        let count = batch.records_count().unwrap_or_default();
+        if count < 0 {
+            return Err(Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } });
+        }
+        let append_time = batch.timestamp_type() == TimestampType::LogAppendTime;
+        Ok(Self {
+            rest: payload,
+            position: batch.position(),
+            base_offset: batch.offset_field(),
+            base_timestamp: batch.base_timestamp(),
+            log_append_time: append_time.then(|| batch.max_timestamp()),
+            count,
+            read: 0,
+            codec_error,
+        })
+    }
+
+    /// Puts the next record into `record`; `Ok(false)` at the end.
+    ///
+    /// # Errors
+    /// What Kafka's iterator throws; there are no more records then.
+    #[inline]
+    pub fn advance(&mut self, record: &mut PartialRecord) -> Result<bool> {
+        if self.read >= self.count {
+            return Ok(false);
+        }
+        if self.usual_record(record).is_none()
+            && let Err(stop) = self.any_record(record)
+        {
+            return Err(self.fail(stop));
+        }
+        self.read = self.read.wrapping_add(1);
+        if self.read == self.count && (!self.rest.is_empty() || self.codec_error.is_some()) {
+            return Err(self.fail(Stop::NotTheEnd));
+        }
+        Ok(true)
+    }
+
+    /// A record whose numbers are short and which has no headers, by whole words. `None`, with nothing changed
+    /// but `record`, for every other one and for whatever is wrong.
+    #[inline]
+    fn usual_record(&mut self, record: &mut PartialRecord) -> Option<()> {
+        let rest = self.rest;
+        let word = word_at(rest, 0)?;
+        let (size, size_bits) = short_varint(word)?;
+        let (timestamp_delta, timestamp_bits) = short_varint(word >> (size_bits + ATTRIBUTES_BITS))?;
+        let mut at = ((size_bits + ATTRIBUTES_BITS + timestamp_bits) / 8) as usize;
+        let word = word_at(rest, at)?;
+        let (offset_delta, offset_bits) = short_varint(word)?;
+        let (key_size, key_bits) = short_varint(word >> offset_bits)?;
+        record.key_size = zig_zag(key_size);
+        at += ((offset_bits + key_bits) / 8) as usize + usize::try_from(record.key_size).unwrap_or_default();
+        let (value_size, value_bits) = short_varint(word_at(rest, at)?)?;
+        record.value_size = zig_zag(value_size);
+        at += (value_bits / 8) as usize + usize::try_from(record.value_size).unwrap_or_default();
+        let (&headers_count, behind) = rest.get(at..)?.split_first()?;
+        if headers_count != 0 {
+            return None;
+        }
+        self.rest = behind;
+        let size = zig_zag(size);
+        record.size_in_bytes = size.wrapping_add(size_of_varint(size));
+        self.place(record, i64::from(zig_zag(timestamp_delta)), zig_zag(offset_delta));
+        Some(())
+    }
+
+    #[inline]
+    fn place(&self, record: &mut PartialRecord, timestamp_delta: i64, offset_delta: i32) {
+        record.offset = self.base_offset.wrapping_add(i64::from(offset_delta));
+        record.timestamp = self.log_append_time.unwrap_or_else(|| self.base_timestamp.wrapping_add(timestamp_delta));
+    }
+
+    #[inline(never)]
+    fn any_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), Stop> {
+        let size = take_varint(&mut self.rest).map_err(Stop::Number)?;
+        record.size_in_bytes = size.wrapping_add(size_of_varint(size));
+        let (_, fields) = self.rest.split_first().ok_or(Stop::End)?;
+        self.rest = fields;
+        let timestamp_delta = take_varlong(&mut self.rest).map_err(Stop::Number)?;
+        let offset_delta = take_varint(&mut self.rest).map_err(Stop::Number)?;
+        record.key_size = self.skip_nullable()?;
+        record.value_size = self.skip_nullable()?;
+        let headers = take_varint(&mut self.rest).map_err(Stop::Number)?;
+        if headers < 0 {
+            return Err(Stop::HeaderCount(headers));
+        }
+        for _ in 0..headers {
+            let size = self.skip_nullable()?;
+            if size < 0 {
+                return Err(Stop::HeaderKeySize(size));
+            }
+            self.skip_nullable()?;
+        }
+        self.place(record, timestamp_delta, offset_delta);
+        Ok(())
+    }
+
+    /// Skips a length and as many bytes, and gives the length.
+    fn skip_nullable(&mut self) -> std::result::Result<i32, Stop> {
+        let size = take_varint(&mut self.rest).map_err(Stop::Number)?;
+        if let Ok(length) = usize::try_from(size) {
+            let Some(rest) = self.rest.get(length..) else {
+                self.rest = &[];
+                return Err(Stop::End);
+            };
+            self.rest = rest;
+        }
+        Ok(size)
+    }
+
+    /// Puts the failure into words and ends the iteration. Where the payload ended early because its codec
+    /// gave up, that is the word.
+    #[cold]
+    fn fail(&mut self, stop: Stop) -> Error {
+        let (index, count) = (self.read, self.count);
+        self.read = self.count;
+        let cut = match stop {
+            Stop::Number(VarintError::End) | Stop::End => true,
+            Stop::NotTheEnd => self.rest.is_empty(),
+            _ => false,
+        };
+        if let Some(source) = self.codec_error.take_if(|_| cut) {
+            return Error::BatchCodec { position: self.position, source };
+        }
+        let fault = match stop {
+            Stop::Number(VarintError::End) | Stop::End => RecordFault::PrematureEnd { count, read: index },
+            Stop::Number(VarintError::TooLong) => RecordFault::VarintTooLong { index },
+            Stop::HeaderCount(count) => RecordFault::HeaderCount { index, count },
+            Stop::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
+            Stop::NotTheEnd => RecordFault::RecordsRemaining { count },
+        };
+        Error::Invalid { position: self.position, fault }
+    }
+}
+
+/// Why a record could not be read.
+#[derive(Debug, Clone, Copy)]
+enum Stop {
+    /// A number could not be read.
+    Number(VarintError),
+    /// The payload ends inside a field.
+    End,
+    /// This number of headers.
+    HeaderCount(i32),
+    /// This size of a header's key.
+    HeaderKeySize(i32),
+    /// Something follows the last record.
+    NotTheEnd,
+}
