@@ -9,6 +9,7 @@ from typing_extensions import Buffer, CapsuleType
 
 from kafkacomp._report import ScanReport
 from kafkacomp._types import CompressionType, TimestampType
+from kafkacomp._validator import ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.lz4 import HeaderChecksumRule
 from kafkacomp.message_set import MessageAndOffset
@@ -52,6 +53,16 @@ def verify_segment(
     may_be_cut: bool,
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]: ...
+def analyze_and_validate_records(
+    records: Buffer, origin: int, require_offsets_monotonic: bool, leader_epoch: int, limits: tuple[int | None, int]
+) -> tuple[int, int, int, int | None, int, int, int]: ...
+@final
+class Validator:
+    """What stands behind :class:`kafkacomp.log.LogValidator`."""
+
+    def __new__(cls, config: ValidatorConfig) -> Self: ...
+    def validate(self, records: Buffer, offset: int, now: int) -> tuple[bytes, tuple[int, int, int, bool, int, int]]: ...
+
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
 

@@ -7,6 +7,8 @@ of the buffer or file at which the failing batch, message or frame begins, and, 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 __all__ = [
     "CompressionError",
     "CorruptRecordError",
@@ -17,12 +19,22 @@ __all__ = [
     "MessageSetError",
     "OffsetsOutOfOrderError",
     "OutputLimitError",
+    "RecordError",
     "RecordTooLargeError",
     "TruncatedError",
     "UnknownServerError",
     "UnsupportedCompressionTypeError",
     "UnsupportedForMessageFormatError",
 ]
+
+
+class RecordError(NamedTuple):
+    """A record that a broker refuses."""
+
+    #: Which record of its batch, from 0.
+    batch_index: int
+    #: Why.
+    message: str
 
 
 class KafkaCompError(Exception):
@@ -78,8 +90,8 @@ class InvalidTimestampError(KafkaCompError):
     """Kafka's InvalidTimestampException."""
 
     error_code = 32
-    #: Batch index and message of each refused record.
-    record_errors: tuple[tuple[int, str], ...] = ()
+    #: The refused records, the first 100,000 of them.
+    record_errors: tuple[RecordError, ...] = ()
 
 
 class UnsupportedForMessageFormatError(KafkaCompError):
@@ -98,8 +110,8 @@ class InvalidRecordError(KafkaCompError):
     """Kafka's InvalidRecordException: a batch whose content breaks its format's rules."""
 
     error_code = 87
-    #: Batch index and message of each refused record.
-    record_errors: tuple[tuple[int, str], ...] = ()
+    #: The refused records, the first 100,000 of them.
+    record_errors: tuple[RecordError, ...] = ()
 
 
 class OffsetsOutOfOrderError(KafkaCompError):

@@ -28,6 +28,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._validator import (
+    AppendOrigin,
+    BrokerCompressionType,
+    LogAppendInfo,
+    LogValidator,
+    RecordValidationStats,
+    ValidationResult,
+    ValidatorConfig,
+    analyze_and_validate_records,
+    target_compression_type,
+    trim_invalid_bytes,
+)
+from kafkacomp.exceptions import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,16 +52,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AbortedTxn",
+    "AppendOrigin",
+    "BrokerCompressionType",
     "CodecCounts",
     "ControlRecord",
     "Finding",
     "LeaderEpochEntry",
+    "LogAppendInfo",
+    "LogValidator",
     "OffsetCheckpointEntry",
     "OffsetPosition",
     "PartitionMetadata",
     "ProducerEntry",
+    "RecordError",
+    "RecordValidationStats",
     "SegmentReport",
     "TimestampOffset",
+    "ValidationResult",
+    "ValidatorConfig",
+    "analyze_and_validate_records",
     "parse_control_record",
     "read_leader_epoch_checkpoint",
     "read_offset_checkpoint",
@@ -57,6 +79,8 @@ __all__ = [
     "read_producer_snapshot",
     "read_time_index",
     "read_transaction_index",
+    "target_compression_type",
+    "trim_invalid_bytes",
     "verify_segment",
 ]
 

@@ -17,7 +17,7 @@ import gzip
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -244,6 +244,7 @@ class OracleCase:
     data: bytes
     what: tuple[str, ...]
     outcome: dict[str, Any]
+    config: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """The test id."""
@@ -261,7 +262,7 @@ def oracle_cases(kind: str) -> list[OracleCase]:
         data = (folder / "cases.bin").read_bytes()
         for line in read_json_lines(folder / "expected.jsonl.gz"):
             piece = data[line["at"] : line["at"] + line["len"]]
-            cases.append(OracleCase(root, line["n"], piece, tuple(map(str, line["what"])), line["out"]))
+            cases.append(OracleCase(root, line["n"], piece, tuple(map(str, line["what"])), line["out"], line.get("cfg", {})))
     return cases
 
 

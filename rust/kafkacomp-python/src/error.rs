@@ -10,6 +10,8 @@ use kafkacomp_core::{Error, ErrorKind};
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
+use crate::validator::record_errors;
+
 import_exception!(kafkacomp.exceptions, KafkaCompError);
 import_exception!(kafkacomp.exceptions, CompressionError);
 import_exception!(kafkacomp.exceptions, DecompressionError);
@@ -58,6 +60,11 @@ pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
     }
     if let ErrorKind::MessageSet(kind) = error.kind() {
         drop(value.setattr("kind", kind.name()));
+    }
+    if let Error::Refused { fault, .. } = error
+        && !fault.record_errors().is_empty()
+    {
+        drop(record_errors(py, fault.record_errors()).and_then(|errors| value.setattr("record_errors", errors)));
     }
     if let Error::BatchCodec { source, .. } | Error::MessageSet { fault: MessageSetFault::Codec { source }, .. } = error
         && error.kind() != ErrorKind::OutputLimit

@@ -12,6 +12,7 @@ mod record;
 mod scan;
 mod segment;
 mod sidecar;
+mod validator;
 
 use pyo3::prelude::*;
 
@@ -42,5 +43,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sidecar::parse_control_record, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
     m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
+    m.add_class::<validator::Validator>()?;
+    m.add_function(wrap_pyfunction!(validator::analyze_and_validate_records, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

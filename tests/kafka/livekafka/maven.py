@@ -1,7 +1,7 @@
 """Class paths made by Maven.
 
 Each project folder holds a pom.xml that copies its runtime jars to target/jars. Maven runs once per state of the
-project's own files: a stamp beside the jars holds their hash, and a lock keeps parallel test runs apart.
+project's own files (its sources may stand in the folder above, shared by several): a stamp beside the jars holds their hash, and a lock keeps parallel test runs apart.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def class_path(project: Path, phase: str) -> str:
 
 def _state(project: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted((project / "pom.xml", *project.glob("src/**/*.java"))):
-        digest.update(str(path.relative_to(project)).encode() + b"\0" + path.read_bytes() + b"\0")
+    sources = project if (project / "src").is_dir() else project.parent
+    for path in sorted((project / "pom.xml", *sources.glob("src/**/*.java"))):
+        digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

@@ -109,7 +109,7 @@ impl<'a> PartialRecords<'a> {
         }
         self.rest = behind;
         let size = zig_zag(size);
-        record.size_in_bytes = size.wrapping_add(size_of_varint(size));
+        record.size_in_bytes = size.wrapping_add(size_of_varint(size) as i32);
         self.place(record, i64::from(zig_zag(timestamp_delta)), zig_zag(offset_delta));
         Some(())
     }
@@ -123,7 +123,7 @@ impl<'a> PartialRecords<'a> {
     #[inline(never)]
     fn any_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), Stop> {
         let size = take_varint(&mut self.rest).map_err(Stop::Number)?;
-        record.size_in_bytes = size.wrapping_add(size_of_varint(size));
+        record.size_in_bytes = size.wrapping_add(size_of_varint(size) as i32);
         let (_, fields) = self.rest.split_first().ok_or(Stop::End)?;
         self.rest = fields;
         let timestamp_delta = take_varlong(&mut self.rest).map_err(Stop::Number)?;

@@ -110,13 +110,6 @@ pub fn take_varlong(data: &mut &[u8]) -> Result<i64, VarintError> {
     Ok(((raw >> 1) as i64) ^ -((raw & 1) as i64))
 }
 
-/// The bytes that a zig-zag varint of `value` takes without padding.
-#[inline]
-pub fn size_of_varint(value: i32) -> i32 {
-    let folded = (value << 1) ^ (value >> 31);
-    (32 - (folded | 1).leading_zeros()).div_ceil(7) as i32
-}
-
 /// The general loop: at most `most` bytes, the last of which is shifted by `last_shift`.
 #[inline(never)]
 fn take_long_form(data: &mut &[u8], most: usize, last_shift: u32) -> Result<u64, VarintError> {
@@ -145,14 +138,6 @@ mod tests {
     fn varlong(bytes: &[u8]) -> Result<(i64, usize), VarintError> {
         let mut rest = bytes;
         take_varlong(&mut rest).map(|value| (value, bytes.len() - rest.len()))
-    }
-
-    #[test]
-    fn sizes() {
-        for (value, size) in [(0, 1), (-1, 1), (63, 1), (64, 2), (-64, 1), (-65, 2), (8191, 2), (8192, 3)] {
-            assert_eq!(size_of_varint(value), size, "{value}");
-        }
-        assert_eq!((size_of_varint(i32::MAX), size_of_varint(i32::MIN)), (5, 5));
     }
 
     #[test]

@@ -15,9 +15,10 @@ use super::rebuild::{Rebuild, Tools};
 use super::result::{Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
+use crate::compress::Compression;
 use crate::error::{Error, Result};
+use crate::record::builder::BatchSettings;
 use crate::record::batch::NO_TIMESTAMP;
-use crate::record::builder::header_size;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 
 /// What one pass over the records found.
@@ -55,9 +56,10 @@ pub(super) fn validate_and_assign_offsets(
         }
         // An inner offset was not the expected one, or skipped keys and values are needed after all.
     }
-    let mut rebuild = Rebuild::new(run, &first, offset);
-    let pass = validate(run, &mut tools.reader, records, &first, Some(&mut rebuild))?;
-    rebuild.finish(pass.uncompressed, &mut tools.compressor, rebuilt)
+    let Tools { reader, compressor, writer } = tools;
+    let mut rebuild = Rebuild::new(*run, writer, config.target_compression, &first, offset);
+    let pass = validate(run, reader, records, &first, Some(&mut rebuild))?;
+    rebuild.finish(pass.uncompressed, compressor, rebuilt)
 }
 
 /// Whether nothing known before the records are read stands against keeping them.
@@ -82,7 +84,9 @@ fn validate(
     for batch in batches(records) {
         let batch = batch?;
         validate_batch(config, first.magic(), &batch)?;
-        let header = header_size(config.to_magic, batch.compression_type()?);
+        let compression = Compression::of(batch.compression_type()?);
+        let settings = BatchSettings { magic: config.to_magic, compression, ..BatchSettings::default() };
+        let header = settings.batch_header_size_in_bytes();
         pass.uncompressed = pass.uncompressed.wrapping_add(header as i32);
         let relative_offsets = batch.magic() > 0 && config.to_magic > 0;
         let mut rules = RecordRules::new(config, &batch, run.now);

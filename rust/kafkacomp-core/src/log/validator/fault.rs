@@ -118,12 +118,9 @@ pub enum ValidationFault {
         /// This batch's.
         found: i64,
     },
-    /// What the records cannot be written as. Kafka has no error code for it.
-    #[error("the records cannot be written anew: {reason}")]
-    Rebuild {
-        /// Why.
-        reason: String,
-    },
+    /// No record to write, where the append time asks for one. Kafka has no error code for it.
+    #[error("there are no records to be written anew")]
+    NoRecords,
 }
 
 impl ValidationFault {
@@ -146,7 +143,7 @@ impl ValidationFault {
             Self::ZstdTooNew { .. } => ErrorKind::UnsupportedCompressionType,
             Self::BatchTooLarge { .. } => ErrorKind::RecordTooLarge,
             Self::OffsetsOutOfOrder { .. } => ErrorKind::OffsetsOutOfOrder,
-            Self::Rebuild { .. } => ErrorKind::UnknownServer,
+            Self::NoRecords => ErrorKind::UnknownServer,
         }
     }
 

@@ -38,3 +38,13 @@ pub(super) fn first_batch(records: &[u8], source: CompressionType) -> Result<Rec
     }
     Ok(first)
 }
+
+/// Whether all batches, up to the first that differs, have this magic.
+pub(super) fn has_matching_magic(records: &[u8], magic: i8) -> Result<bool> {
+    for batch in batches(records) {
+        if batch?.magic() != magic {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

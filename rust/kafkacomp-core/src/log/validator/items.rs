@@ -6,7 +6,7 @@
 
 use crate::CompressionType;
 use crate::error::{Error, RecordFault, Result};
-use crate::record::varint::take_varint;
+use crate::record::varint::{size_of_varint, take_varint};
 use crate::record::{Headers, LegacyEntry, PartialRecord, Record, RecordBatch, RecordReader, Records};
 
 /// Which of Kafka's iterators.
@@ -130,7 +130,7 @@ fn each_partial(
 /// The size of the record at the front of `payload`, with its length field as Kafka would write that.
 fn declared_size(mut payload: &[u8]) -> i32 {
     let size = take_varint(&mut payload).unwrap_or_default();
-    size.wrapping_add(crate::record::varint::size_of_varint(size))
+    size.wrapping_add(size_of_varint(size) as i32)
 }
 
 /// The fault of a record, with where its batch begins.

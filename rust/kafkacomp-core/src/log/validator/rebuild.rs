@@ -1,8 +1,9 @@
 //! Writing the records of a set anew, as one batch of the topic's format and codec.
 //!
-//! Kafka checks all records before it writes the first, except where uncompressed records change their format.
-//! Here they are checked and written in one pass; what the writing runs into is kept until the checks are done,
-//! so that the same fault is reported.
+//! Kafka checks all records before it writes the first, except where uncompressed records change their format:
+//! there it stops at whatever comes first. Here they are checked and written in one pass in either case; what the
+//! writing runs into is kept until the checks are done where Kafka does them first, so that the same fault is
+//! reported. Headers' keys are read as text and written as text, so that bad UTF-8 becomes U+FFFD.
 //! Source: `LogValidator.buildRecordsAndAssignOffsets`, `convertAndAssignOffsetsNonCompressed`.
 
 use super::fault::ValidationFault;
@@ -13,7 +14,9 @@ use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
 use crate::error::{Error, Result};
-use crate::record::builder::{BatchSettings, RecordBatchBuilder};
+use crate::record::batch::NO_TIMESTAMP;
+use crate::record::builder::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
+use crate::record::text::decode_utf8;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 
 /// What is kept between calls.
@@ -21,13 +24,155 @@ use crate::record::{RecordBatch, RecordReader, TimestampType};
 pub(super) struct Tools {
     pub(super) reader: RecordReader,
     pub(super) compressor: Compressor,
+    pub(super) writer: Writer,
+}
+
+/// The builder of rebuilt batches; there is none before the first.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    builder: Option<RecordBatchBuilder>,
+    headers: HeadersBuffer,
 }
 
 /// A batch in the making.
 #[derive(Debug)]
 pub(super) struct Rebuild<'c> {
-    run: &'c Run<'c>,
-    /// The builder, or why there is none; after a failed append, why that failed.
-    builder: Result<RecordBatchBuilder>,
+    run: Run<'c>,
+    writer: &'c mut Writer,
+    settings: BatchSettings,
+    /// Where the first batch begins.
+    position: u64,
     next_offset: i64,
+    /// What the writing ran into.
+    failure: Option<Error>,
+}
+
+impl<'c> Rebuild<'c> {
+    /// Begins a batch with the producer's state of `first`; a control batch becomes one of data.
+    pub(super) fn new(
+        run: Run<'c>,
+        writer: &'c mut Writer,
+        compression: Compression,
+        first: &RecordBatch<'_>,
+        offset: i64,
+    ) -> Self {
+        let append_time = run.config.timestamp_type == TimestampType::LogAppendTime;
+        let settings = BatchSettings {
+            magic: run.config.to_magic,
+            compression,
+            timestamp_type: run.config.timestamp_type,
+            base_offset: offset,
+            log_append_time: if append_time { run.now } else { NO_TIMESTAMP },
+            producer_id: first.producer_id(),
+            producer_epoch: first.producer_epoch(),
+            base_sequence: first.base_sequence(),
+            is_transactional: first.is_transactional(),
+            partition_leader_epoch: run.config.partition_leader_epoch,
+            ..BatchSettings::default()
+        };
+        let position = first.position();
+        let started = match &mut writer.builder {
+            Some(builder) => builder.reset(settings),
+            none => RecordBatchBuilder::new(settings).map(|builder| *none = Some(builder)),
+        };
+        let failure = started.err().map(|fault| Error::Rebuild { position, fault });
+        Self { run, writer, settings, position, next_offset: offset, failure }
+    }
+
+    /// Appends a record, unless something failed before; what fails now is kept for [`finish`](Self::finish).
+    #[inline]
+    pub(super) fn append_if_sound(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) {
+        if self.failure.is_none() {
+            self.failure = self.append(record, batch).err();
+        }
+    }
+
+    #[inline]
+    fn append(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) -> Result<()> {
+        let (key, value, headers) = record.fields().map_err(at(batch))?;
+        let Writer { builder: Some(builder), headers: buffer } = &mut *self.writer else { return Ok(()) };
+        let headers = if headers.is_empty() {
+            headers
+        } else {
+            buffer.clear();
+            headers.into_iter().for_each(|(key, value)| buffer.push(&decode_utf8(key), value));
+            buffer.as_headers()
+        };
+        let appended = builder.append(self.next_offset, record.timestamp, key, value, headers);
+        appended.map_err(|fault| rebuild_error(batch.position(), fault))?;
+        self.next_offset = self.next_offset.wrapping_add(1);
+        Ok(())
+    }
+
+    /// What failed so far.
+    fn check(&mut self) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Compresses the records and appends the batch to `out`; `read` are bytes that Kafka counts for reading.
+    pub(super) fn finish(
+        mut self,
+        read: i32,
+        compressor: &mut Compressor,
+        out: &mut Vec<u8>,
+    ) -> Result<ValidationResult> {
+        self.check()?;
+        let Self { run, writer, settings, position, next_offset, .. } = self;
+        let Some(builder) = &mut writer.builder else {
+            return Err(rebuild_error(position, BuildFault::Closed));
+        };
+        builder.build(compressor, out).map_err(|fault| rebuild_error(position, fault))?;
+        let one_batch = settings.magic >= 2 || settings.compression.compression_type() != CompressionType::None;
+        if builder.records_count() == 0 && one_batch && settings.timestamp_type == TimestampType::LogAppendTime {
+            // Kafka asks for the last offset of a batch that has none, and fails.
+            return Err(Error::Refused { position, fault: ValidationFault::NoRecords });
+        }
+        let written = builder.uncompressed_bytes_written() as i32;
+        Ok(ValidationResult {
+            log_append_time_ms: run.now,
+            max_timestamp_ms: builder.info().max_timestamp,
+            next_offset,
+            message_size_maybe_changed: true,
+            record_validation_stats: RecordValidationStats {
+                temporary_memory_bytes: i64::from(read.wrapping_add(written)),
+                num_records_converted: builder.records_count(),
+            },
+        })
+    }
+}
+
+fn rebuild_error(position: u64, fault: BuildFault) -> Error {
+    Error::Rebuild { position, fault }
+}
+
+/// Converts uncompressed records to the topic's format.
+pub(super) fn convert(
+    run: Run<'_>,
+    tools: &mut Tools,
+    records: &[u8],
+    offset: i64,
+    out: &mut Vec<u8>,
+) -> Result<ValidationResult> {
+    let Tools { reader, compressor, writer } = tools;
+    // Kafka reads every field of every record once for an estimate of the size, before it checks anything.
+    for batch in batches(records) {
+        let batch = batch?;
+        each_record(reader, &batch, Reading::Iterator, |record| record.fields().map(drop).map_err(at(&batch)))?;
+    }
+    let first = first_batch(records, CompressionType::None)?;
+    let mut rebuild = Rebuild::new(run, writer, Compression::of(CompressionType::None), &first, offset);
+    rebuild.check()?;
+    for batch in batches(records) {
+        let batch = batch?;
+        validate_batch(run.config, first.magic(), &batch)?;
+        let mut rules = RecordRules::new(run.config, &batch, run.now);
+        each_record(reader, &batch, Reading::Iterator, |record| {
+            if rules.passes(record)? && rules.all_passed() {
+                rebuild.append(record, &batch)?;
+            }
+            Ok(())
+        })?;
+        rules.finish()?;
+    }
+    rebuild.finish(0, compressor, out)
 }

@@ -1,0 +1,316 @@
+"""What a broker does with a record set that is appended; the public names are in :mod:`kafkacomp.log`."""
+
+from __future__ import annotations
+
+import enum
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkacomp import _kafkacomp
+from kafkacomp._codec import checked_max_output_size
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._types import CompressionType, TimestampType
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = [
+    "AppendOrigin",
+    "BrokerCompressionType",
+    "LogAppendInfo",
+    "LogValidator",
+    "RecordValidationStats",
+    "ValidationResult",
+    "ValidatorConfig",
+    "analyze_and_validate_records",
+    "target_compression_type",
+    "trim_invalid_bytes",
+]
+
+_MAX_INT = 2**31 - 1
+_MAX_LONG = 2**63 - 1
+#: Kafka's default of ``max.message.bytes``: 1 MiB and the overhead of a batch's offset and size.
+_MAX_MESSAGE_BYTES = (1 << 20) + 12
+_MAGICS = (0, 1, 2)
+
+
+class AppendOrigin(enum.IntEnum):
+    """Who appends (``AppendOrigin``)."""
+
+    #: A follower that copies its leader's log.
+    REPLICATION = 0
+    #: The group or transaction coordinator.
+    COORDINATOR = 1
+    #: A producer.
+    CLIENT = 2
+    #: The leader of the metadata quorum.
+    RAFT_LEADER = 3
+
+
+class BrokerCompressionType(enum.Enum):
+    """``compression.type`` of a broker or topic (KIP-110); a producer's ``none`` is ``uncompressed`` there."""
+
+    UNCOMPRESSED = "uncompressed"
+    ZSTD = "zstd"
+    LZ4 = "lz4"
+    SNAPPY = "snappy"
+    GZIP = "gzip"
+    #: What the producer chose.
+    PRODUCER = "producer"
+
+    @classmethod
+    def for_name(cls, name: str) -> BrokerCompressionType:
+        """The type with this name, whatever its case; ValueError for any other, ``none`` among them."""
+        for member in cls:
+            if member.value == name.lower():
+                return member
+        raise ValueError(f"unknown broker compression type: {name!r} ({', '.join(member.value for member in cls)})")
+
+
+def target_compression_type(
+    config: str | BrokerCompressionType | None,
+    source: CompressionType | str,
+    *,
+    broker: str | BrokerCompressionType = BrokerCompressionType.PRODUCER,
+) -> CompressionType:
+    """The codec in which a broker stores what comes with ``source``.
+
+    Args:
+        config: The topic's ``compression.type``; ``None`` where the topic does not set it.
+        source: What the producer used.
+        broker: The broker's ``compression.type``, which counts where the topic does not set it.
+
+    Raises:
+        ValueError: a name that the configuration does not have. It is lower case there, and ``none`` is a
+            producer's word.
+    """
+    chosen = broker if config is None else config
+    kind = chosen if isinstance(chosen, BrokerCompressionType) else _for_config(chosen)
+    source = _compression_type(source)
+    if kind is BrokerCompressionType.PRODUCER:
+        return source
+    return CompressionType.NONE if kind is BrokerCompressionType.UNCOMPRESSED else CompressionType.for_name(kind.value)
+
+
+def _for_config(value: str) -> BrokerCompressionType:
+    for member in BrokerCompressionType:
+        if member.value == value:
+            return member
+    known = ", ".join(member.value for member in BrokerCompressionType)
+    raise ValueError(f"compression.type must be one of {known}, not {value!r}")
+
+
+def _compression_type(kind: CompressionType | str) -> CompressionType:
+    return CompressionType.for_name(kind) if isinstance(kind, str) else CompressionType.for_id(kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidatorConfig:
+    """What a topic and its broker are set to, as far as it decides about a batch.
+
+    Raises:
+        ValueError: a value that Kafka's configuration does not have, or a level that the codec does not have.
+    """
+
+    #: What the records came with: ``LogAppendInfo.source_compression``. A name will do.
+    source_compression_type: CompressionType | str
+    #: What is to be stored: see :func:`target_compression_type`. A name will do.
+    target_compression_type: CompressionType | str
+    #: The level for compressing anew; ``None`` for Kafka's default.
+    level: int | None = None
+    #: Whether the topic is compacted, so that every record needs a key.
+    compacted: bool = False
+    #: The topic's message format, 0 to 2.
+    to_magic: int = 2
+    #: ``message.timestamp.type``: CREATE_TIME or LOG_APPEND_TIME.
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    #: ``message.timestamp.before.max.ms``.
+    timestamp_before_max_ms: int = _MAX_LONG
+    #: ``message.timestamp.after.max.ms``.
+    timestamp_after_max_ms: int = _MAX_LONG
+    #: The epoch that batches of magic 2 get.
+    partition_leader_epoch: int = 0
+    #: Who appends.
+    origin: AppendOrigin = AppendOrigin.CLIENT
+    #: As in the broker's configuration, such as "2.0"; below 2.1 zstd is refused. ``None`` is the newest.
+    inter_broker_protocol_version: str | None = None
+    #: The most bytes that one batch may decompress to.
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+
+    def __post_init__(self) -> None:
+        """Take names for enum members, and check every number's range."""
+        put = object.__setattr__
+        put(self, "source_compression_type", _compression_type(self.source_compression_type))
+        put(self, "target_compression_type", _compression_type(self.target_compression_type))
+        put(self, "origin", AppendOrigin(self.origin))
+        put(self, "timestamp_type", TimestampType(self.timestamp_type))
+        if self.timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
+            raise ValueError("timestamp_type must be CREATE_TIME or LOG_APPEND_TIME")
+        if self.to_magic not in _MAGICS:
+            raise ValueError(f"to_magic must be 0, 1 or 2, not {self.to_magic!r}")
+        _check("timestamp_before_max_ms", self.timestamp_before_max_ms, 0, _MAX_LONG)
+        _check("timestamp_after_max_ms", self.timestamp_after_max_ms, 0, _MAX_LONG)
+        _check("partition_leader_epoch", self.partition_leader_epoch, -_MAX_INT - 1, _MAX_INT)
+        if self.level is not None:
+            _check("level", self.level, -_MAX_INT - 1, _MAX_INT)
+        checked_max_output_size(self.max_output_size)
+        _kafkacomp.Validator(self)  # which knows the codecs' levels and the versions
+
+
+def _check(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
+
+
+class RecordValidationStats(NamedTuple):
+    """What the records took to check and to write anew."""
+
+    #: Bytes of uncompressed records that Kafka counts, read and written.
+    temporary_memory_bytes: int
+    #: Records that were written anew, whatever the reason.
+    num_records_converted: int
+
+
+@dataclass(frozen=True)
+class ValidationResult:
+    """What becomes of a record set that is accepted."""
+
+    #: What is stored.
+    validated_records: bytes
+    #: The greatest timestamp, ms; -1 without.
+    max_timestamp_ms: int
+    #: The time of the append, ms.
+    log_append_time_ms: int
+    #: The offset after the last record.
+    next_offset: int
+    #: Whether the records were written anew; else only header bytes differ from what came.
+    message_size_maybe_changed: bool
+    #: Counts.
+    record_validation_stats: RecordValidationStats
+
+
+class LogValidator:
+    """Checks record sets and assigns their offsets as a broker does (``LogValidator``).
+
+    It may be used from several threads; they take turns. Where records can stay as they came, their keys and values
+    are not looked at.
+    """
+
+    def __init__(self, config: ValidatorConfig) -> None:
+        """A validator for a topic that is set to ``config``."""
+        self._config = config
+        self._validator = _kafkacomp.Validator(config)
+
+    @property
+    def config(self) -> ValidatorConfig:
+        """What it was told."""
+        return self._config
+
+    def validate_messages_and_assign_offsets(
+        self, records: Buffer, offset: int = 0, now: int | None = None
+    ) -> ValidationResult:
+        """Check ``records`` and give them offsets from ``offset`` on.
+
+        Checksums of batches are not among what is checked: see :func:`analyze_and_validate_records`, which a broker
+        calls before.
+
+        Args:
+            records: A produce request's record set, bytes-like. It is not changed.
+            offset: The first record's offset.
+            now: The time of the append, ms since the epoch; default: the clock's.
+
+        Raises:
+            InvalidRecordError: the batches break a rule, or records do (``record_errors``).
+            InvalidTimestampError: records have times that the topic does not take (``record_errors``).
+            UnsupportedForMessageFormatError: transactions or producer ids for a topic of format 0 or 1.
+            UnsupportedCompressionTypeError: zstd on brokers below 2.1.
+            CorruptRecordError: a size, magic or inner checksum that is wrong, or records that do not decompress.
+            UnknownServerError: whatever Kafka has no code for, such as headers for a topic of format 0 or 1.
+            OutputLimitError: a batch decompresses to more than ``max_output_size``.
+            ValueError: ``offset`` or ``now`` is no 64 bit number.
+        """
+        now = time.time_ns() // 1_000_000 if now is None else now
+        _check("offset", offset, -_MAX_LONG - 1, _MAX_LONG)
+        _check("now", now, -_MAX_LONG - 1, _MAX_LONG)
+        stored, (max_timestamp, append_time, following, anew, *stats) = self._validator.validate(records, offset, now)
+        counts = RecordValidationStats(*stats)
+        return ValidationResult(stored, max_timestamp, append_time, following, anew, counts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its configuration."""
+        return type(self), (self._config,)
+
+
+@dataclass(frozen=True)
+class LogAppendInfo:
+    """What the headers of a record set tell (``LogAppendInfo``)."""
+
+    #: The first batch's base offset; -1 where its header does not tell it (magic 0 and 1), and without batches.
+    first_offset: int
+    #: The last batch's last offset; -1 without batches.
+    last_offset: int
+    #: The first batch's last offset; -1 without batches.
+    last_offset_of_first_batch: int
+    #: The last batch's leader epoch; ``None`` where it has none.
+    last_leader_epoch: int | None
+    #: The greatest max timestamp of a header, ms; -1 without.
+    max_timestamp: int
+    #: The last compressed batch's codec; NONE without compressed batches.
+    source_compression: CompressionType
+    #: Bytes of whole batches that are to be appended.
+    valid_bytes: int
+
+    @property
+    def first_or_last_offset_of_first_batch(self) -> int:
+        """The first offset, or the first batch's last where the first is not known."""
+        return self.first_offset if self.first_offset >= 0 else self.last_offset_of_first_batch
+
+
+def analyze_and_validate_records(
+    records: Buffer,
+    *,
+    origin: AppendOrigin = AppendOrigin.CLIENT,
+    ignore_record_size: bool = False,
+    require_offsets_monotonic: bool = True,
+    leader_epoch: int = 0,
+    max_message_size: int = _MAX_MESSAGE_BYTES,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> LogAppendInfo:
+    """Look over a record set as a broker does before anything else (``UnifiedLog.analyzeAndValidateRecords``).
+
+    Nothing is decompressed, unless offsets are out of order: Kafka lists them all then, and where it cannot, that is
+    the error.
+
+    Args:
+        records: The record set, bytes-like. A cut batch at its end is left out without an error.
+        origin: Who appends.
+        ignore_record_size: Leave ``max_message_size`` out.
+        require_offsets_monotonic: Whether each batch's last offset must be above the one before. A leader, which
+            assigns offsets, does not ask for it.
+        leader_epoch: The replica's own epoch.
+        max_message_size: ``max.message.bytes``.
+        max_output_size: The most bytes that one batch may decompress to.
+
+    Raises:
+        CorruptRecordError: a size, magic or checksum that is wrong.
+        InvalidRecordError: a client's batch of magic 2 that does not begin at 0, or a quorum leader's of another epoch.
+        RecordTooLargeError: a batch above ``max_message_size``.
+        OffsetsOutOfOrderError: offsets that do not rise.
+        UnknownServerError: an unknown codec.
+        ValueError: an argument is out of range.
+    """
+    _check("leader_epoch", leader_epoch, -_MAX_INT - 1, _MAX_INT)
+    _check("max_message_size", max_message_size, 0, _MAX_INT)
+    limits = (None if ignore_record_size else max_message_size, checked_max_output_size(max_output_size))
+    found = _kafkacomp.analyze_and_validate_records(
+        records, AppendOrigin(origin), require_offsets_monotonic, leader_epoch, limits
+    )
+    first, last, last_of_first, epoch, max_timestamp, source, valid_bytes = found
+    return LogAppendInfo(first, last, last_of_first, epoch, max_timestamp, CompressionType(source), valid_bytes)
+
+
+def trim_invalid_bytes(records: Buffer, info: LogAppendInfo) -> bytes:
+    """What of ``records`` is to be appended: without a cut batch at the end, or batches of an epoch not known yet."""
+    with memoryview(records) as view:
+        return bytes(view.cast("B")[: info.valid_bytes])

@@ -1,0 +1,169 @@
+//! `kafkacomp.log`: what a broker does with a record set.
+
+use std::sync::{Mutex, PoisonError};
+
+use kafkacomp_core::compress::{Compression, CompressionType};
+use kafkacomp_core::log::validator::{
+    self, AnalyzeOptions, AppendOrigin, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
+};
+use kafkacomp_core::record::TimestampType;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyTuple, PyType};
+
+use crate::error::to_py;
+use crate::input::bytes_like;
+
+static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// `kafkacomp.log.ValidatorConfig`, which has checked its fields.
+#[derive(FromPyObject)]
+struct Settings {
+    source_compression_type: u8,
+    target_compression_type: u8,
+    level: Option<i32>,
+    compacted: bool,
+    to_magic: i8,
+    timestamp_type: i8,
+    timestamp_before_max_ms: i64,
+    timestamp_after_max_ms: i64,
+    partition_leader_epoch: i32,
+    origin: u8,
+    inter_broker_protocol_version: Option<String>,
+    max_output_size: usize,
+}
+
+fn compression_type(id: u8) -> PyResult<CompressionType> {
+    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("unknown compression type id: {id}")))
+}
+
+fn append_origin(id: u8) -> PyResult<AppendOrigin> {
+    match id {
+        0 => Ok(AppendOrigin::Replication),
+        1 => Ok(AppendOrigin::Coordinator),
+        2 => Ok(AppendOrigin::Client),
+        3 => Ok(AppendOrigin::RaftLeader),
+        _ => Err(PyValueError::new_err(format!("unknown append origin: {id}"))),
+    }
+}
+
+fn version(text: &str) -> PyResult<InterBrokerProtocolVersion> {
+    InterBrokerProtocolVersion::parse(text)
+        .ok_or_else(|| PyValueError::new_err(format!("inter_broker_protocol_version is no version: {text:?}")))
+}
+
+impl Settings {
+    fn config(self) -> PyResult<ValidatorConfig> {
+        let target = compression_type(self.target_compression_type)?;
+        let target_compression =
+            Compression::new(target, self.level).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
+        Ok(ValidatorConfig {
+            compacted: self.compacted,
+            to_magic: self.to_magic,
+            timestamp_type: if append_time { TimestampType::LogAppendTime } else { TimestampType::CreateTime },
+            timestamp_before_max_ms: self.timestamp_before_max_ms,
+            timestamp_after_max_ms: self.timestamp_after_max_ms,
+            partition_leader_epoch: self.partition_leader_epoch,
+            origin: append_origin(self.origin)?,
+            inter_broker_protocol_version: self.inter_broker_protocol_version.as_deref().map(version).transpose()?,
+            max_output_size: self.max_output_size,
+            ..ValidatorConfig::new(compression_type(self.source_compression_type)?, target_compression)
+        })
+    }
+}
+
+/// The validator of a topic; `kafkacomp.log.LogValidator` is the public one.
+#[pyclass(frozen, module = "kafkacomp._kafkacomp")]
+pub struct Validator {
+    inner: Mutex<validator::LogValidator>,
+}
+
+/// `max_timestamp`, `log_append_time`, `next_offset`, whether written anew, temporary bytes, converted records.
+type Outcome = (i64, i64, i64, bool, i64, i32);
+
+#[pymethods]
+impl Validator {
+    #[new]
+    fn new(config: Settings) -> PyResult<Self> {
+        Ok(Self { inner: Mutex::new(validator::LogValidator::new(config.config()?)) })
+    }
+
+    /// The records to be stored, and what else there is to say.
+    fn validate<'py>(
+        &self,
+        records: &Bound<'py, PyAny>,
+        offset: i64,
+        now: i64,
+    ) -> PyResult<(Bound<'py, PyBytes>, Outcome)> {
+        let py = records.py();
+        let records = bytes_like(records)?;
+        let (result, stored) = py.detach(|| {
+            let mut changed = records.to_vec();
+            let mut rebuilt = Vec::new();
+            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let result = inner.validate_messages_and_assign_offsets(&mut changed, offset, now, &mut rebuilt);
+            let anew = result.as_ref().is_ok_and(|result| result.message_size_maybe_changed);
+            (result, if anew { rebuilt } else { changed })
+        });
+        let result = result.map_err(|error| to_py(py, &error, None))?;
+        let stats = result.record_validation_stats;
+        let outcome = (
+            result.max_timestamp_ms,
+            result.log_append_time_ms,
+            result.next_offset,
+            result.message_size_maybe_changed,
+            stats.temporary_memory_bytes,
+            stats.num_records_converted,
+        );
+        Ok((PyBytes::new(py, &stored), outcome))
+    }
+}
+
+/// First offset, last offset, last offset of the first batch, last leader epoch, max timestamp, source compression
+/// type, valid bytes.
+type AppendInfo = (i64, i64, i64, Option<i32>, i64, u8, usize);
+
+/// The shallow pass; the limits are `max_message_size` (`None` to ignore it) and `max_output_size`.
+#[pyfunction]
+pub fn analyze_and_validate_records(
+    records: &Bound<'_, PyAny>,
+    origin: u8,
+    require_offsets_monotonic: bool,
+    leader_epoch: i32,
+    limits: (Option<i32>, usize),
+) -> PyResult<AppendInfo> {
+    let (py, (max_message_size, max_output_size)) = (records.py(), limits);
+    let records = bytes_like(records)?;
+    let options = AnalyzeOptions {
+        origin: append_origin(origin)?,
+        ignore_record_size: max_message_size.is_none(),
+        require_offsets_monotonic,
+        leader_epoch,
+        max_message_size: max_message_size.unwrap_or_default(),
+        max_output_size,
+    };
+    let info = py.detach(|| validator::analyze_and_validate_records(&records, &options));
+    let info = info.map_err(|error| to_py(py, &error, None))?;
+    Ok((
+        info.first_offset,
+        info.last_offset,
+        info.last_offset_of_first_batch,
+        info.last_leader_epoch,
+        info.max_timestamp,
+        info.source_compression.id(),
+        info.valid_bytes,
+    ))
+}
+
+/// Refused records as a tuple of `RecordError`.
+///
+/// # Errors
+/// Only what the import and the allocations say.
+pub fn record_errors<'py>(py: Python<'py>, errors: &[RecordError]) -> PyResult<Bound<'py, PyTuple>> {
+    let class = RECORD_ERROR.import(py, "kafkacomp.exceptions", "RecordError")?;
+    let made: PyResult<Vec<_>> =
+        errors.iter().map(|error| class.call1((error.batch_index, error.message()))).collect();
+    PyTuple::new(py, made?)
+}

@@ -1,0 +1,192 @@
+"""Compares what kafkacomp.log makes of a record set with what Kafka's LogValidator and UnifiedLog made of it.
+
+An answer of Kafka is a line as in the oracle's ``expected.jsonl.gz``; the Java program of tests/kafka writes the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import kafkacomp as kc
+from kafkacomp import log, record
+
+from .oracle import LOG_OVERHEAD, RECORD_BATCH_OVERHEAD, SHALLOW, Verdict, compare_records, deep_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RECORD_OVERHEAD_V1 = 22
+
+# Where kafkacomp means to differ from Kafka, and why.
+RULES = {
+    "skipped keys": "Kafka rebuilds from records whose keys it has skipped, and fails; the batch is rebuilt here",
+    "length near 2^31": "Java's int overflows in size + 12 and throws; a batch that long is a cut tail here",
+    "batch below its format's overhead": "Java finds out when a field is read; here it is an error at once",
+    "Java's memory": "Java takes memory for as many records as a header claims, and fails; here the records are read",
+}
+
+
+def config_of(cfg: dict[str, Any]) -> log.ValidatorConfig:
+    """The configuration of a case."""
+    return log.ValidatorConfig(
+        source_compression_type=kc.CompressionType(cfg["src"]),
+        target_compression_type=kc.CompressionType(cfg["tgt"]),
+        level=None if cfg["level"] in {"", None} else int(cfg["level"]),
+        compacted=bool(cfg["compacted"]),
+        to_magic=cfg["to_magic"],
+        timestamp_type=record.TimestampType(cfg["tt"]),
+        timestamp_before_max_ms=cfg["before"],
+        timestamp_after_max_ms=cfg["after"],
+        partition_leader_epoch=cfg["ple"],
+        origin=log.AppendOrigin[cfg["origin"]],
+        inter_broker_protocol_version=None if cfg["ibp"] in {"latest", None} else cfg["ibp"],
+    )
+
+
+def intended(data: bytes, error: dict[str, Any] | None) -> str | None:
+    """The rule that excuses a difference where Kafka throws ``error``."""
+    name = "" if error is None else error["c"].rpartition(".")[2]
+    if name == "UnsupportedOperationException" and "skipped" in str(error):
+        return "skipped keys"
+    if name == "OutOfMemoryError":
+        return "Java's memory"
+    position = 0
+    while position + LOG_OVERHEAD + 5 <= len(data):
+        size = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+        magic = data[position + 16]
+        if size > 2**31 - 1 - LOG_OVERHEAD:
+            return "length near 2^31"
+        least = {1: RECORD_OVERHEAD_V1, 2: RECORD_BATCH_OVERHEAD - LOG_OVERHEAD}.get(magic, 0)
+        if least > size >= 14 and position + LOG_OVERHEAD + size <= len(data):  # noqa: PLR2004 - magic 0 needs 14
+            return "batch below its format's overhead"
+        if size < 0:
+            break
+        position += LOG_OVERHEAD + size
+    return None
+
+
+def compare_validation(data: bytes, cfg: dict[str, Any], out: dict[str, Any]) -> Verdict:
+    """Compares LogValidator's answer."""
+    verdict = Verdict()
+    validator = log.LogValidator(config_of(cfg))
+    found, failure = _run(lambda: validator.validate_messages_and_assign_offsets(data, cfg["offset"], cfg["now"]))
+    rule = intended(data, out.get("err"))
+    if rule is not None:
+        verdict.rules[rule] += 1
+        if rule == "skipped keys" and found is not None:
+            compare_renumbered(data, cfg, found, verdict)
+        return verdict
+    verdict.check_error("error", failure, out.get("err"))
+    if failure is not None:
+        errors = getattr(failure, "record_errors", ())
+        wanted = [index for index, _ in out.get("record_errors", [])]
+        verdict.check("record errors", [error.batch_index for error in errors], wanted)
+    if found is not None and out["ok"]:
+        _compare_result(found, out, verdict)
+    return verdict
+
+
+def _run(call: Callable[[], Any]) -> tuple[Any, kc.KafkaCompError | None]:
+    try:
+        return call(), None
+    except kc.KafkaCompError as error:
+        return None, error
+
+
+def _compare_result(found: log.ValidationResult, out: dict[str, Any], verdict: Verdict) -> None:
+    for name, wanted in (
+        ("log_append_time_ms", "append_time"),
+        ("max_timestamp_ms", "max_ts"),
+        ("next_offset", "next_offset"),
+        ("message_size_maybe_changed", "size_maybe_changed"),
+    ):
+        verdict.check(name, getattr(found, name), out[wanted])
+    stats = found.record_validation_stats
+    verdict.check("converted", stats.num_records_converted, out["converted"])
+    verdict.check("temporary bytes", stats.temporary_memory_bytes, out["temporary_bytes"])
+    stored = found.validated_records
+    if out["exact"]:
+        sha = (len(stored), hashlib.sha256(stored).hexdigest())
+        verdict.check("stored bytes", sha, (out["size"], out["sha"]))
+        return
+    batches = list(record.read_batches(stored))
+    wanted = out["read"]["batches"]
+    verdict.check("batches", len(batches), len(wanted))
+    for batch, expected in zip(batches, wanted, strict=False):
+        for name, attribute in SHALLOW.items():
+            if name in expected and name not in {"size", "crc"}:
+                verdict.check(attribute, getattr(batch, attribute), expected[name])
+        verdict.check("base offset", batch.base_offset, expected["base_offset"])
+        verdict.check("compression type", int(batch.compression_type), expected["ct"])
+        records, failure = deep_records(batch)
+        compare_records(records, expected["recs"], verdict, "stored")
+        verdict.check_error("reading back", failure, expected["err"])
+
+
+def compare_renumbered(data: bytes, cfg: dict[str, Any], found: log.ValidationResult, verdict: Verdict) -> None:
+    """The records that came, numbered anew."""
+    (batch,) = record.read_batches(data)
+    (stored,) = record.read_batches(found.validated_records)
+    verdict.check("rebuilt", found.message_size_maybe_changed, expected=True)
+    before, after = list(batch), list(stored)
+    verdict.check("offsets", [r.offset for r in after], [cfg["offset"] + index for index in range(len(before))])
+    for name in ("key", "value", "headers"):
+        verdict.check(name, [getattr(r, name) for r in after], [getattr(r, name) for r in before])
+    verdict.check("valid", stored.is_valid, expected=True)
+
+
+def compare_analysis(data: bytes, cfg: dict[str, Any], out: dict[str, Any]) -> Verdict:
+    """Compares the answer of analyzeAndValidateRecords and trimInvalidBytes."""
+    verdict = Verdict()
+
+    def analyze() -> log.LogAppendInfo:
+        return log.analyze_and_validate_records(
+            data,
+            origin=log.AppendOrigin[cfg["origin"]],
+            ignore_record_size=bool(cfg["ignore_size"]),
+            require_offsets_monotonic=bool(cfg["monotonic"]),
+            leader_epoch=cfg["epoch"],
+            max_message_size=cfg["max_bytes"],
+        )
+
+    found, failure = _run(analyze)
+    rule = intended(data, out.get("err"))
+    if rule is not None:
+        verdict.rules[rule] += 1
+        return verdict
+    verdict.check_error("error", failure, out.get("err"))
+    if found is None or not out["ok"]:
+        return verdict
+    for name, wanted in (
+        ("first_offset", "first_offset"),
+        ("last_offset", "last_offset"),
+        ("last_leader_epoch", "last_leader_epoch"),
+        ("max_timestamp", "max_ts"),
+        ("source_compression", "src"),
+        ("valid_bytes", "valid_bytes"),
+        ("first_or_last_offset_of_first_batch", "first_or_last"),
+    ):
+        verdict.check(name, getattr(found, name), out[wanted])
+    verdict.check("trimmed", len(log.trim_invalid_bytes(data, found)), out["trimmed"])
+    return verdict
+
+
+# ------------------------------------------------------------------------------------------ against a live LogValidator
+
+
+def content_digest(stored: bytes, *, exact: bool) -> str:
+    """The digest that the Java program gives: of all bytes, or of the one batch without size, checksum and encoding."""
+    return hashlib.sha256(stored if exact else _content(stored)).hexdigest()[:24]
+
+
+def _content(stored: bytes) -> bytes:
+    magic = stored[16]
+    start = {0: 26, 1: 34}.get(magic, RECORD_BATCH_OVERHEAD)
+    codec = stored[17 if magic < 2 else 22] & 7  # noqa: PLR2004 - the first format with a 16 bit field
+    header = bytearray(stored[:start])
+    for field in (slice(8, 12), slice(12, 16) if magic < 2 else slice(17, 21)):  # noqa: PLR2004 - as above
+        header[field] = bytes(4)
+    if magic < 2:  # noqa: PLR2004 - as above
+        header[-4:] = bytes(4)
+    return bytes(header) + kc.decompress(stored[start:], kc.CompressionType(codec), magic=magic)
