@@ -56,12 +56,15 @@ def verify_segment(
 def analyze_and_validate_records(
     records: Buffer, origin: int, require_offsets_monotonic: bool, leader_epoch: int, limits: tuple[int | None, int]
 ) -> tuple[int, int, int, int | None, int, int, int]: ...
+
 @final
 class Validator:
     """What stands behind :class:`kafkacomp.log.LogValidator`."""
 
     def __new__(cls, config: ValidatorConfig) -> Self: ...
-    def validate(self, records: Buffer, offset: int, now: int) -> tuple[bytes, tuple[int, int, int, bool, int, int]]: ...
+    def validate(
+        self, records: Buffer, offset: int, now: int
+    ) -> tuple[bytes, tuple[int, int, int, bool, int, int]]: ...
 
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""

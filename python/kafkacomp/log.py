@@ -1,4 +1,6 @@
-"""The files beside log segments, control records, and the check of a segment.
+"""What a broker does with records, the files beside log segments, control records, and the check of a segment.
+
+:class:`LogValidator` and :func:`analyze_and_validate_records` answer what a broker would do with a record set.
 
 ====================================================== =============================================
 file                                                   function

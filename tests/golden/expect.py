@@ -262,7 +262,9 @@ def oracle_cases(kind: str) -> list[OracleCase]:
         data = (folder / "cases.bin").read_bytes()
         for line in read_json_lines(folder / "expected.jsonl.gz"):
             piece = data[line["at"] : line["at"] + line["len"]]
-            cases.append(OracleCase(root, line["n"], piece, tuple(map(str, line["what"])), line["out"], line.get("cfg", {})))
+            cases.append(
+                OracleCase(root, line["n"], piece, tuple(map(str, line["what"])), line["out"], line.get("cfg", {}))
+            )
     return cases
 
 

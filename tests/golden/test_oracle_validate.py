@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 
 from .expect import SMALL, OracleCase, oracle_cases
-from .oracle import Verdict
 from .validating import RULES, compare_analysis, compare_validation
+
+if TYPE_CHECKING:
+    from .oracle import Verdict
 
 VALIDATE = oracle_cases("validate")
 ANALYZE = oracle_cases("analyze")
 
 # How often each intended difference decides something in the full set (seed 1001). A change here is a change of
 # behaviour: look at the cases before touching the numbers.
-FULL_SET_RULES: dict[str, int] = {}
+FULL_SET_RULES = {
+    "skipped keys": 26,
+    "length near 2^31": 3,
+    "batch below its format's overhead": 3,
+    "Java's memory": 1,
+}
 
 
 @cache

@@ -58,7 +58,7 @@ def intended(data: bytes, error: dict[str, Any] | None) -> str | None:
         if size > 2**31 - 1 - LOG_OVERHEAD:
             return "length near 2^31"
         least = {1: RECORD_OVERHEAD_V1, 2: RECORD_BATCH_OVERHEAD - LOG_OVERHEAD}.get(magic, 0)
-        if least > size >= 14 and position + LOG_OVERHEAD + size <= len(data):  # noqa: PLR2004 - magic 0 needs 14
+        if least > size >= 14 and position + LOG_OVERHEAD + size <= len(data):
             return "batch below its format's overhead"
         if size < 0:
             break
@@ -183,10 +183,10 @@ def content_digest(stored: bytes, *, exact: bool) -> str:
 def _content(stored: bytes) -> bytes:
     magic = stored[16]
     start = {0: 26, 1: 34}.get(magic, RECORD_BATCH_OVERHEAD)
-    codec = stored[17 if magic < 2 else 22] & 7  # noqa: PLR2004 - the first format with a 16 bit field
+    codec = stored[17 if magic < 2 else 22] & 7
     header = bytearray(stored[:start])
-    for field in (slice(8, 12), slice(12, 16) if magic < 2 else slice(17, 21)):  # noqa: PLR2004 - as above
+    for field in (slice(8, 12), slice(12, 16) if magic < 2 else slice(17, 21)):
         header[field] = bytes(4)
-    if magic < 2:  # noqa: PLR2004 - as above
+    if magic < 2:
         header[-4:] = bytes(4)
     return bytes(header) + kc.decompress(stored[start:], kc.CompressionType(codec), magic=magic)

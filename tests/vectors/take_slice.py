@@ -77,7 +77,12 @@ V07_PICKED = [
     "sets/wrapper-around-magic0.msgset",
 ]
 
-ORACLE_LIMITS = {"gen": (4_000, 420_000), "lz4": (9_000, 200_000)}
+ORACLE_LIMITS = {
+    "gen": (4_000, 420_000),
+    "lz4": (9_000, 200_000),
+    "validate": (1_200, 150_000),
+    "analyze": (1_200, 60_000),
+}
 
 
 def copy(source: Path, name: str) -> None:

@@ -163,7 +163,6 @@ pub fn analyze_and_validate_records(
 /// Only what the import and the allocations say.
 pub fn record_errors<'py>(py: Python<'py>, errors: &[RecordError]) -> PyResult<Bound<'py, PyTuple>> {
     let class = RECORD_ERROR.import(py, "kafkacomp.exceptions", "RecordError")?;
-    let made: PyResult<Vec<_>> =
-        errors.iter().map(|error| class.call1((error.batch_index, error.message()))).collect();
+    let made: PyResult<Vec<_>> = errors.iter().map(|error| class.call1((error.batch_index, error.message()))).collect();
     PyTuple::new(py, made?)
 }

@@ -1,7 +1,8 @@
 """Class paths made by Maven.
 
 Each project folder holds a pom.xml that copies its runtime jars to target/jars. Maven runs once per state of the
-project's own files (its sources may stand in the folder above, shared by several): a stamp beside the jars holds their hash, and a lock keeps parallel test runs apart.
+project's own files (its sources may stand in the folder above, shared by several): a stamp beside the jars holds their
+hash, and a lock keeps parallel test runs apart.
 """
 
 from __future__ import annotations

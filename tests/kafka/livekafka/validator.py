@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from livekafka import maven, tools
 
@@ -46,7 +46,7 @@ class Case:
     """A record set, the configuration by the oracle's names, and the answers by version."""
 
     data: bytes
-    cfg: dict[str, object]
+    cfg: dict[str, Any]
     answers: dict[str, Answer]
 
 
@@ -75,7 +75,7 @@ def _java(version: str, *arguments: str) -> None:
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, timeout=1800)
 
 
-def _config(fields: list[str]) -> dict[str, object]:
+def _config(fields: list[str]) -> dict[str, Any]:
     source, target, level, compacted, magic, append_time, before, after, epoch, origin, version, offset, now = fields
     return {
         "src": int(source),

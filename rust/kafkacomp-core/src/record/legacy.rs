@@ -318,9 +318,9 @@ impl<'a> Iterator for LegacyRecords<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.next_entry()?.and_then(|entry| {
-            entry.record().map_err(|fault| Error::Invalid { position: self.position, fault })
-        });
+        let record = self
+            .next_entry()?
+            .and_then(|entry| entry.record().map_err(|fault| Error::Invalid { position: self.position, fault }));
         if record.is_err() {
             self.rest = &[];
         }

@@ -65,9 +65,7 @@ impl<'a> MutableRecordBatch<'a> {
     /// written anew.
     pub fn set_max_timestamp(&mut self, timestamp_type: TimestampType, max_timestamp: i64) -> Result<()> {
         let batch = self.batch()?;
-        if batch.magic() == 0
-            || (batch.timestamp_type() == timestamp_type && batch.max_timestamp() == max_timestamp)
-        {
+        if batch.magic() == 0 || (batch.timestamp_type() == timestamp_type && batch.max_timestamp() == max_timestamp) {
             return Ok(());
         }
         let is_default = batch.magic() >= 2;

@@ -7,8 +7,11 @@ use super::partial::PartialRecords;
 use super::record::Record;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
-use crate::compress::Decompressor;
+use crate::compress::{CodecError, CodecFault, Decompressor, snappy};
 use crate::error::{Error, Result};
+
+/// The shortest header of an LZ4 frame; a gzip member's is three bytes longer.
+const MIN_HEADER_LENGTH: usize = 7;
 
 /// Decompresses batches one after another with kept contexts and one kept buffer. One per thread.
 #[derive(Debug)]
@@ -66,7 +69,7 @@ impl RecordReader {
         self.buffer.reset(self.max_output_size);
         let opened = self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer);
         match opened {
-            Err(source) if self.buffer.is_empty() && compression_type != CompressionType::Zstd => {
+            Err(source) if fails_to_open(&source, compressed) => {
                 Err(Error::BatchCodec { position: batch.position(), source })
             }
             _ => Ok(()),
@@ -121,6 +124,19 @@ impl RecordReader {
             0 | 1 => LegacyRecords::wrapped(batch, payload, codec_error).map(Records::Legacy),
             _ => DefaultRecords::new(batch, payload, true, codec_error).map(Records::Default),
         }
+    }
+}
+
+/// Whether this error of `compressed` is one that Kafka's stream finds when it is made: in the header of the
+/// first frame or member, or anywhere in a raw snappy block.
+fn fails_to_open(error: &CodecError, compressed: &[u8]) -> bool {
+    match error.compression_type {
+        CompressionType::None | CompressionType::Zstd => false,
+        CompressionType::Snappy => !compressed.starts_with(&snappy::MAGIC),
+        CompressionType::Gzip | CompressionType::Lz4 => match error.fault {
+            CodecFault::Truncated => compressed.len() < MIN_HEADER_LENGTH,
+            _ => error.position < MIN_HEADER_LENGTH as u64,
+        },
     }
 }
 

@@ -28,7 +28,9 @@ pub(in super::super) fn decode(
     let Some(context) = context else { return Err(input.error(CodecFault::OutOfMemory)) };
     let start = out.len();
     match frames(context, input, out) {
-        Err(error) if strictness != Strictness::Specification && !matches!(error.fault, CodecFault::OutputLimit { .. }) => {
+        Err(error)
+            if strictness != Strictness::Specification && !matches!(error.fault, CodecFault::OutputLimit { .. }) =>
+        {
             out.truncate(start);
             // The stream's verdict counts, but the walk's reason says more.
             stream(input, out).map_err(|streamed| match streamed.fault {

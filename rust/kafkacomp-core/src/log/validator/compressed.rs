@@ -17,8 +17,8 @@ use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
 use crate::compress::Compression;
 use crate::error::{Error, Result};
-use crate::record::builder::BatchSettings;
 use crate::record::batch::NO_TIMESTAMP;
+use crate::record::builder::BatchSettings;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 
 /// What one pass over the records found.

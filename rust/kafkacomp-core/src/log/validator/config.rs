@@ -40,8 +40,7 @@ pub enum BrokerCompressionType {
 
 impl BrokerCompressionType {
     /// All of them, in Kafka's order.
-    pub const ALL: [Self; 6] =
-        [Self::Uncompressed, Self::Zstd, Self::Lz4, Self::Snappy, Self::Gzip, Self::Producer];
+    pub const ALL: [Self; 6] = [Self::Uncompressed, Self::Zstd, Self::Lz4, Self::Snappy, Self::Gzip, Self::Producer];
 
     /// The name in configurations.
     pub fn name(self) -> &'static str {

@@ -50,15 +50,11 @@ impl<'a> Item<'a, '_> {
 
     /// Key, value and headers; a record whose key was skipped has none to give.
     #[expect(clippy::type_complexity, reason = "two nullable slices and the headers")]
-    pub(super) fn fields(
-        &self,
-    ) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>, Headers<'a>), RecordFault> {
+    pub(super) fn fields(&self) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>, Headers<'a>), RecordFault> {
         match self.content {
             Content::Default(record) => Ok((record.key, record.value, record.headers)),
             Content::Partial(_) => Ok((None, None, Headers::EMPTY)),
-            Content::Legacy(entry) => {
-                entry.message.key_and_value().map(|(key, value)| (key, value, Headers::EMPTY))
-            }
+            Content::Legacy(entry) => entry.message.key_and_value().map(|(key, value)| (key, value, Headers::EMPTY)),
         }
     }
 }

@@ -25,7 +25,7 @@ final class Outcome {
         ByteBuffer buffer = stored.buffer().duplicate();
         byte[] bytes = new byte[buffer.remaining()];
         buffer.get(bytes);
-        boolean exact = !changed || config.target() == 0;
+        boolean exact = !changed || config.target() == 0 || bytes.length == 0;
         return String.join(
                 "\t",
                 String.valueOf(field(result, "logAppendTimeMs")),
