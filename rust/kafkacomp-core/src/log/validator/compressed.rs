@@ -31,13 +31,13 @@ struct Pass {
     uncompressed: i32,
 }
 
-/// Checks `records` and either changes the header of their batch or writes them anew into `rebuilt`.
+/// Checks `records` and either changes the header of their batch or writes them anew into `out`.
 pub(super) fn validate_and_assign_offsets(
     run: &Run<'_>,
     tools: &mut Tools,
     records: &mut [u8],
     offset: i64,
-    rebuilt: &mut Vec<u8>,
+    out: &mut Vec<u8>,
 ) -> Result<ValidationResult> {
     let config = run.config;
     let target = config.target_compression.compression_type();
@@ -59,7 +59,7 @@ pub(super) fn validate_and_assign_offsets(
     let Tools { reader, compressor, writer } = tools;
     let mut rebuild = Rebuild::new(*run, writer, config.target_compression, &first, offset);
     let pass = validate(run, reader, records, &first, Some(&mut rebuild))?;
-    rebuild.finish(pass.uncompressed, compressor, rebuilt)
+    rebuild.finish(pass.uncompressed, compressor, out)
 }
 
 /// Whether nothing known before the records are read stands against keeping them.

@@ -127,7 +127,9 @@ impl ValidationFault {
     /// The kind, for choosing an exception class.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoBatches
+            Self::Records { errors, .. } if errors.iter().any(RecordError::is_timestamp) => ErrorKind::InvalidTimestamp,
+            Self::Records { .. }
+            | Self::NoBatches
             | Self::MoreThanOneBatch
             | Self::BatchMagic { .. }
             | Self::OffsetRange { .. }
@@ -137,8 +139,6 @@ impl ValidationFault {
             | Self::Sequence { .. }
             | Self::LeaderEpoch { .. }
             | Self::BaseOffset { .. } => ErrorKind::InvalidRecord,
-            Self::Records { errors, .. } if errors.iter().any(RecordError::is_timestamp) => ErrorKind::InvalidTimestamp,
-            Self::Records { .. } => ErrorKind::InvalidRecord,
             Self::Transactional { .. } | Self::Idempotent { .. } => ErrorKind::UnsupportedForMessageFormat,
             Self::ZstdTooNew { .. } => ErrorKind::UnsupportedCompressionType,
             Self::BatchTooLarge { .. } => ErrorKind::RecordTooLarge,
