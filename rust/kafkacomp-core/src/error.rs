@@ -136,6 +136,12 @@ pub enum Error {
         /// The rule.
         fault: RecordFault,
     },
+    /// A zstd batch that is asked for in a format without zstd.
+    #[error("the batch at byte {position} is compressed with zstd, which formats before magic 2 do not have")]
+    DownConvertZstd {
+        /// Where the batch begins.
+        position: u64,
+    },
     /// The records of a batch cannot be written anew.
     #[error("cannot rebuild the batch at byte {position}: {fault}")]
     Rebuild {
@@ -338,6 +344,7 @@ impl Error {
             | Self::Rebuild { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
                 ErrorKind::RecordTooLarge
             }
+            Self::DownConvertZstd { .. } => ErrorKind::UnsupportedCompressionType,
             Self::ControlRecord { .. } => ErrorKind::InvalidRecord,
             Self::Rebuild { .. } | Self::UnknownCompressionType { .. } => ErrorKind::UnknownServer,
             Self::Invalid { fault, .. } => match fault {
@@ -372,6 +379,7 @@ impl Error {
             | Self::RecordTooLarge { position, .. }
             | Self::IncompleteBatch { position, .. }
             | Self::Invalid { position, .. }
+            | Self::DownConvertZstd { position }
             | Self::Rebuild { position, .. }
             | Self::ControlRecord { position, .. }
             | Self::MessageSet { position, .. }

@@ -90,6 +90,15 @@ impl<'a> Message<'a> {
         self.crc() == self.compute_crc()
     }
 
+    /// Checks the CRC; `position` is where the batch begins that the message is in.
+    ///
+    /// # Errors
+    /// [`Error::CrcMismatch`].
+    pub fn ensure_valid(&self, position: u64) -> Result<()> {
+        let (stored, computed) = (self.crc(), crc32(self.data.get(MAGIC_OFFSET..).unwrap_or_default()));
+        if stored == computed { Ok(()) } else { Err(Error::CrcMismatch { position, stored, computed }) }
+    }
+
     fn key_size_offset(&self) -> usize {
         if self.magic() == 0 { KEY_SIZE_OFFSET_V0 } else { KEY_SIZE_OFFSET_V1 }
     }

@@ -21,10 +21,10 @@ pub use fault::{BuildFault, Feature};
 pub use headers::HeadersBuffer;
 pub use settings::BatchSettings;
 
+use super::TimestampType;
 use super::batch::NO_TIMESTAMP;
 use super::control::{ControlRecordType, end_txn_marker_value};
 use super::record::{Headers, Record};
-use super::{RecordBatch, TimestampType};
 use crate::CompressionType;
 use crate::compress::Compressor;
 use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
@@ -69,6 +69,13 @@ pub struct RecordBatchBuilder {
     state: State,
 }
 
+impl Default for RecordBatchBuilder {
+    /// With the default settings, which no rule is against.
+    fn default() -> Self {
+        Self::unchecked(BatchSettings::default())
+    }
+}
+
 impl RecordBatchBuilder {
     /// A builder for a batch of this kind.
     ///
@@ -76,7 +83,11 @@ impl RecordBatchBuilder {
     /// What the magic does not have ([`BatchSettings::check`]).
     pub fn new(settings: BatchSettings) -> Result<Self, BuildFault> {
         settings.check()?;
-        Ok(Self {
+        Ok(Self::unchecked(settings))
+    }
+
+    fn unchecked(settings: BatchSettings) -> Self {
+        Self {
             settings,
             records: Vec::new(),
             records_count: 0,
@@ -87,7 +98,7 @@ impl RecordBatchBuilder {
             estimated_compression_ratio: 1.0,
             compression_ratio: 1.0,
             state: State::Open,
-        })
+        }
     }
 
     /// Forgets the records and begins another batch, with the same estimate of the compression ratio. Memory
@@ -96,22 +107,15 @@ impl RecordBatchBuilder {
     /// # Errors
     /// As [`new`](Self::new); the builder is as it was then.
     pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildFault> {
+        settings.check()?;
         let mut records = std::mem::take(&mut self.records);
-        match Self::new(settings) {
-            Ok(fresh) => {
-                records.clear();
-                if records.capacity() > MAX_POOLED_BUFFER {
-                    records = Vec::new();
-                }
-                let estimated_compression_ratio = self.estimated_compression_ratio;
-                *self = Self { records, estimated_compression_ratio, ..fresh };
-                Ok(())
-            }
-            Err(fault) => {
-                self.records = records;
-                Err(fault)
-            }
+        records.clear();
+        if records.capacity() > MAX_POOLED_BUFFER {
+            records = Vec::new();
         }
+        let estimated_compression_ratio = self.estimated_compression_ratio;
+        *self = Self { records, estimated_compression_ratio, ..Self::unchecked(settings) };
+        Ok(())
     }
 
     /// What the batch is to be.
@@ -528,29 +532,4 @@ pub fn estimate_size_upper_bound(
         legacy::entry_size(settings.magic, key, value)
     };
     (settings.batch_header_size_in_bytes() as u64).saturating_add(record)
-}
-
-/// The settings that a batch was built with, as far as its header tells them, for building one like it.
-///
-/// # Errors
-/// A compression type that Kafka does not know.
-pub fn settings_of(batch: &RecordBatch<'_>) -> crate::Result<BatchSettings> {
-    let timestamp_type = batch.timestamp_type();
-    let log_append_time =
-        if timestamp_type == TimestampType::LogAppendTime { batch.max_timestamp() } else { NO_TIMESTAMP };
-    Ok(BatchSettings {
-        magic: batch.magic(),
-        compression: crate::compress::Compression::of(batch.compression_type()?),
-        timestamp_type,
-        base_offset: batch.offset_field(),
-        log_append_time,
-        producer_id: batch.producer_id(),
-        producer_epoch: batch.producer_epoch(),
-        base_sequence: batch.base_sequence(),
-        is_transactional: batch.is_transactional(),
-        is_control_batch: batch.is_control_batch(),
-        partition_leader_epoch: batch.partition_leader_epoch(),
-        delete_horizon_ms: batch.delete_horizon_ms(),
-        write_limit: i32::MAX,
-    })
 }

@@ -1,0 +1,246 @@
+//! From one message format to another.
+//!
+//! Down as `MemoryRecords.downConvert` does it for old consumers (KIP-31, KIP-32, KIP-98, KIP-110):
+//!
+//! | | |
+//! |---|---|
+//! | magic at or below the target's | copied as it is |
+//! | control batch | dropped, before anything else is looked at |
+//! | zstd | refused (Kafka's code 76), even if every other batch could go |
+//! | uncompressed magic 2 | one message a record, from the first offset asked for on |
+//! | compressed | one wrapper with all records, with the codec's default level and the target's LZ4 header checksum (KIP-57) |
+//! | headers, producer, leader epoch | lost; going to 0 the timestamps too |
+//!
+//! Up, which Kafka does to a producer's set only (`LogValidator`), for logs: each wrapper becomes one batch with its
+//! codec, a run of plain messages becomes batches of at most so many bytes. Offsets and their gaps stay, timestamps of
+//! magic 0 become -1. A run ends where a batch could not hold what follows: another append time, an offset that goes
+//! back. What is lifted must have right checksums, as no later reader could see that they were wrong.
+//! Source: `RecordsUtil`.
+
+use super::batch::NO_TIMESTAMP;
+use super::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
+use super::{Batches, Headers, Record, RecordBatch, RecordReader, TimestampType};
+use crate::CompressionType;
+use crate::compress::{Compression, Compressor};
+use crate::error::{Error, Result};
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+
+/// What is converted to what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConvertOptions {
+    /// The format that nothing may be above: 0, 1 or 2.
+    pub to_magic: i8,
+    /// Of uncompressed batches that go down from magic 2, records before this offset are dropped.
+    pub first_offset: i64,
+    /// Whether what is below the format is lifted to it.
+    pub upgrade: bool,
+    /// The most bytes of a batch made of plain messages that are lifted to magic 2; one message always fits.
+    pub batch_bytes: i32,
+    /// The most bytes that the records of one batch may decompress to.
+    pub max_output_size: usize,
+}
+
+impl Default for ConvertOptions {
+    fn default() -> Self {
+        Self {
+            to_magic: 2,
+            first_offset: 0,
+            upgrade: false,
+            batch_bytes: 16 << 10,
+            max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+        }
+    }
+}
+
+/// Converts all whole batches of `data`; a cut one at its end is left out, as Kafka leaves it out.
+///
+/// # Errors
+/// What reading throws, [`Error::DownConvertZstd`], [`Error::Rebuild`]. As in Kafka, what cannot be read counts
+/// before what cannot be written.
+pub fn convert(data: &[u8], options: ConvertOptions) -> Result<Vec<u8>> {
+    let mut converter = Converter::new(options);
+    let mut out = Vec::with_capacity(data.len());
+    let mut first_rebuild = None;
+    for batch in Batches::new(data, 0) {
+        match converter.push(&batch?, &mut out) {
+            Err(error @ Error::Rebuild { .. }) => drop(first_rebuild.get_or_insert(error)),
+            other => other?,
+        }
+    }
+    converter.finish(&mut out)?;
+    first_rebuild.map_or(Ok(out), Err)
+}
+
+/// Converts batch by batch.
+#[derive(Debug)]
+pub struct Converter {
+    options: ConvertOptions,
+    reader: RecordReader,
+    writer: Writer,
+}
+
+/// The batch that is being written.
+#[derive(Debug)]
+struct Writer {
+    builder: RecordBatchBuilder,
+    compressor: Compressor,
+    /// Where the batch begins that the records under way come from; `None` without any.
+    run: Option<u64>,
+}
+
+impl Converter {
+    /// Without a batch yet.
+    pub fn new(options: ConvertOptions) -> Self {
+        let writer = Writer { builder: RecordBatchBuilder::default(), compressor: Compressor::new(), run: None };
+        Self { options, reader: RecordReader::new(options.max_output_size), writer }
+    }
+
+    /// Appends to `out` what becomes of `batch`, or keeps it for the batch under way.
+    ///
+    /// # Errors
+    /// As [`convert`]. Nothing of the batch is kept or in `out` then.
+    pub fn push(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let ConvertOptions { to_magic, upgrade, .. } = self.options;
+        if to_magic < 2 {
+            if batch.is_control_batch() {
+                return Ok(());
+            }
+            if batch.compression_type()? == CompressionType::Zstd {
+                return Err(Error::DownConvertZstd { position: batch.position() });
+            }
+        }
+        let raised = upgrade && batch.magic() < to_magic;
+        if raised && batch.compression_type()? == CompressionType::None {
+            return self.raise_plain(batch, out);
+        }
+        self.writer.finish(out)?;
+        if !raised && batch.magic() <= to_magic {
+            out.extend_from_slice(batch.data());
+            return Ok(());
+        }
+        let converted = if raised { self.raise_wrapper(batch) } else { self.lower(batch) };
+        match converted {
+            Ok(()) => self.writer.finish(out),
+            Err(error) => {
+                self.writer.run = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// Appends the batch under way to `out`, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Rebuild`].
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        self.writer.finish(out)
+    }
+
+    /// To a lower format.
+    fn lower(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
+        // Messages of their own need not come all; a wrapper must be whole.
+        let is_compressed = batch.compression_type()? != CompressionType::None;
+        let first_offset = if is_compressed { i64::MIN } else { self.options.first_offset };
+        self.rewrite(batch, |record| Ok(record.offset >= first_offset))
+    }
+
+    /// A wrapper to a higher format.
+    fn raise_wrapper(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
+        batch.ensure_valid()?;
+        let position = batch.position();
+        self.rewrite(batch, |record| {
+            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position)).map(|()| true)
+        })
+    }
+
+    /// Makes one batch of the records that are wanted. All are read, whatever the builder says, because what cannot be
+    /// read counts first.
+    fn rewrite(&mut self, batch: &RecordBatch<'_>, wanted: impl Fn(&Record<'_>) -> Result<bool>) -> Result<()> {
+        let Self { options, reader, writer } = self;
+        let mut written = Ok(());
+        for record in reader.records(batch)? {
+            let record = record?;
+            if wanted(&record)? && written.is_ok() {
+                written = writer.append_to_one(batch, options.to_magic, &record);
+            }
+        }
+        written
+    }
+
+    /// A plain message to a higher format: it goes on with the run, or begins another one.
+    fn raise_plain(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
+        batch.ensure_valid()?;
+        let Self { options, reader, writer } = self;
+        reader.records(batch)?.try_for_each(|record| {
+            let record = record?;
+            let settings = converted_settings(batch, options.to_magic, record.offset)?;
+            let settings = BatchSettings { write_limit: options.batch_bytes, ..settings };
+            if !writer.goes_on(&settings, &record) {
+                writer.finish(out)?;
+                writer.begin(batch, settings)?;
+            }
+            writer.append(batch, &record)
+        })
+    }
+}
+
+impl Writer {
+    fn begin(&mut self, batch: &RecordBatch<'_>, settings: BatchSettings) -> Result<()> {
+        self.builder.reset(settings).map_err(|fault| rebuild(batch, fault))?;
+        self.run = Some(batch.position());
+        Ok(())
+    }
+
+    fn append(&mut self, batch: &RecordBatch<'_>, record: &Record<'_>) -> Result<()> {
+        let Record { offset, timestamp, key, value, .. } = *record;
+        // Only magic 2 has headers, and from there the way leads down: they are lost.
+        self.builder.append(offset, timestamp, key, value, Headers::EMPTY).map_err(|fault| rebuild(batch, fault))
+    }
+
+    /// Appends to the batch that `batch` becomes, and begins it with its first record.
+    fn append_to_one(&mut self, batch: &RecordBatch<'_>, to_magic: i8, record: &Record<'_>) -> Result<()> {
+        if self.run.is_none() {
+            self.begin(batch, converted_settings(batch, to_magic, record.offset)?)?;
+        }
+        self.append(batch, record)
+    }
+
+    /// Whether there is a batch under way that can hold this record of a batch of these settings.
+    fn goes_on(&self, settings: &BatchSettings, record: &Record<'_>) -> bool {
+        let under_way = self.builder.settings();
+        let delta = record.offset.checked_sub(under_way.base_offset);
+        self.run.is_some()
+            && (under_way.magic, under_way.timestamp_type, under_way.log_append_time)
+                == (settings.magic, settings.timestamp_type, settings.log_append_time)
+            && record.offset >= self.builder.next_offset()
+            && delta.is_some_and(|delta| delta <= i64::from(i32::MAX))
+            && self.builder.has_room_for(record.timestamp, record.key, record.value, Headers::EMPTY)
+    }
+
+    /// Appends the batch under way to `out`, if there is one.
+    fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let Some(position) = self.run.take() else { return Ok(()) };
+        let built = self.builder.build(&mut self.compressor, out);
+        built.map(drop).map_err(|fault| Error::Rebuild { position, fault })
+    }
+}
+
+fn rebuild(batch: &RecordBatch<'_>, fault: BuildFault) -> Error {
+    Error::Rebuild { position: batch.position(), fault }
+}
+
+/// What `batch` becomes in the other format: its codec at the default level, and its timestamp type if it has one.
+fn converted_settings(batch: &RecordBatch<'_>, to_magic: i8, base_offset: i64) -> Result<BatchSettings> {
+    let (timestamp_type, log_append_time) = match batch.timestamp_type() {
+        TimestampType::LogAppendTime => (TimestampType::LogAppendTime, batch.max_timestamp()),
+        TimestampType::CreateTime | TimestampType::NoTimestampType => (TimestampType::CreateTime, NO_TIMESTAMP),
+    };
+    Ok(BatchSettings {
+        magic: to_magic,
+        compression: Compression::of(batch.compression_type()?),
+        timestamp_type,
+        base_offset,
+        log_append_time,
+        ..BatchSettings::default()
+    })
+}
