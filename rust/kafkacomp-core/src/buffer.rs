@@ -126,6 +126,15 @@ impl OutputBuffer {
         Ok(())
     }
 
+    /// Drops all but the last `len` bytes.
+    pub fn keep_tail(&mut self, len: usize) {
+        let start = self.filled.saturating_sub(len);
+        if start > 0 {
+            self.storage.copy_within(start..self.filled, 0);
+            self.filled -= start;
+        }
+    }
+
     /// Drops what lies behind the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.filled = self.filled.min(len);

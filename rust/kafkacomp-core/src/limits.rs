@@ -13,6 +13,10 @@ pub const MAX_MESSAGE_SET_NESTING: usize = 64;
 /// largest batch that ever passed.
 pub const MAX_POOLED_BUFFER: usize = 16 << 20;
 
+/// The most bytes that a kept zstd context may have: those of the highest level that is used without knowing
+/// the content's size, and one window more.
+pub const MAX_POOLED_CONTEXT: usize = 64 << 20;
+
 /// The largest zstd window that is decoded, 2^27 bytes plus one: zstd's own default for streams
 /// (`ZSTD_MAXWINDOWSIZE_DEFAULT`), and so what Kafka's reader takes.
 pub const MAX_ZSTD_WINDOW: u64 = (1 << 27) + 1;

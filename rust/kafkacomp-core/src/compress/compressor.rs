@@ -1,6 +1,6 @@
 //! Encoding for the record layer, with contexts that are kept between batches.
 
-use super::lz4::{EncodeOptions, HeaderChecksumWritten};
+use super::lz4::EncodeOptions;
 use super::{CodecError, Compression, CompressionType, gzip, lz4, snappy, zstd};
 use std::cell::RefCell;
 use std::fmt;
@@ -41,9 +41,7 @@ impl Compressor {
             CompressionType::Gzip => self.gzip.encode(compression.level(), data, out),
             CompressionType::Snappy => self.snappy.encode(data, out),
             CompressionType::Lz4 => {
-                let header_checksum =
-                    if magic == 0 { HeaderChecksumWritten::Broken } else { HeaderChecksumWritten::Standard };
-                let options = EncodeOptions { level: compression.level(), header_checksum, ..EncodeOptions::default() };
+                let options = EncodeOptions::of_record_set(compression.level(), magic);
                 lz4::compress(data, options, out)
             }
             CompressionType::Zstd => self.zstd.encode(compression.level(), data, out),

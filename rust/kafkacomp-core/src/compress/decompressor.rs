@@ -49,7 +49,7 @@ impl Decompressor {
             CompressionType::Gzip => gzip::decode(self.kept.libdeflate(), data, strictness, out),
             CompressionType::Snappy => snappy::decode(data, strictness, out),
             CompressionType::Lz4 => {
-                let header_checksum = if magic == 0 { HeaderChecksum::Ignore } else { HeaderChecksum::Standard };
+                let header_checksum = HeaderChecksum::of_record_set(magic);
                 lz4::decompress(data, DecodeOptions { header_checksum, strictness }, out)
             }
             CompressionType::Zstd => zstd::decode(&mut self.kept.zstd, data, strictness, out),

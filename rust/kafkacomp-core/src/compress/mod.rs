@@ -20,6 +20,7 @@ mod input;
 pub mod lz4;
 pub mod snappy;
 mod snappy_1_0;
+pub mod stream;
 pub mod zstd;
 
 pub use compression::{Compression, LevelOutOfRange};

@@ -18,9 +18,13 @@
 
 mod decode;
 mod encode;
+mod stream_decode;
+mod stream_encode;
 
 pub(super) use decode::decode;
 pub(super) use encode::Encoders;
+pub(super) use stream_decode::Member;
+pub(super) use stream_encode::StreamEncoder;
 
 use super::{CodecError, Strictness};
 use crate::buffer::OutputBuffer;

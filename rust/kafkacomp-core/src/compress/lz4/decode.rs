@@ -9,7 +9,7 @@ use crate::checksum::xxh32;
 /// The bit of a block's size that says: stored, not compressed.
 pub(super) const STORED: u32 = 0x8000_0000;
 /// How far a match of a linked block reaches back.
-const HISTORY: usize = 64 << 10;
+pub(super) const HISTORY: usize = 64 << 10;
 /// One byte of an LZ4 block makes at most this many: a length byte of 255 stands for 255.
 const MAX_EXPANSION: usize = 255;
 
@@ -68,6 +68,19 @@ fn further_frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut Output
 /// One frame.
 fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let info = read_header(input)?;
+    let info = accept(input, info, options)?;
+    let start = out.len();
+    loop {
+        match block(input, &info, start, options.strictness, out)? {
+            Block::EndMark => return end_of_frame(input, &info, start, options.strictness, out),
+            Block::Empty if options.strictness != Strictness::Specification => return Ok(()),
+            Block::Content | Block::Empty => {}
+        }
+    }
+}
+
+/// The header itself, if it is one that `options` take.
+pub(super) fn accept(input: &Input<'_>, info: FrameInfo, options: DecodeOptions) -> Result<FrameInfo, CodecError> {
     if let Some(id) = info.dictionary_id {
         return Err(input.error_at(info.position, CodecFault::Dictionary { id }));
     }
@@ -84,18 +97,11 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
             },
         ));
     }
-    let start = out.len();
-    loop {
-        match block(input, &info, start, options.strictness, out)? {
-            Block::EndMark => return end_of_frame(input, &info, start, options.strictness, out),
-            Block::Empty if options.strictness != Strictness::Specification => return Ok(()),
-            Block::Content | Block::Empty => {}
-        }
-    }
+    Ok(info)
 }
 
 /// What a block was.
-enum Block {
+pub(super) enum Block {
     /// Some bytes.
     Content,
     /// Compressed, of no bytes. Kafka's stream takes a read of no bytes for the end.
@@ -105,7 +111,7 @@ enum Block {
 }
 
 /// One block. `start` is where the frame's content begins in `out`.
-fn block(
+pub(super) fn block(
     input: &mut Input<'_>,
     info: &FrameInfo,
     start: usize,
@@ -174,16 +180,26 @@ fn end_of_frame(
         return Ok(());
     }
     let content = out.as_slice().get(start..).unwrap_or_default();
-    let actual = content.len() as u64;
+    verify_content(&input.at(position), info, content.len() as u64, stored, || xxh32(content))
+}
+
+/// What the header and the checksum behind the `EndMark`, which `input` is at, promise of the content.
+pub(super) fn verify_content(
+    input: &Input<'_>,
+    info: &FrameInfo,
+    actual: u64,
+    stored: Option<u32>,
+    computed: impl FnOnce() -> u32,
+) -> Result<(), CodecError> {
     match info.content_size {
         Some(declared) if declared != actual => {
             return Err(input.error_at(info.position, CodecFault::ContentSize { declared, actual }));
         }
         _ => {}
     }
-    match stored.map(|stored| (stored, xxh32(content))) {
+    match stored.map(|stored| (stored, computed())) {
         Some((stored, computed)) if stored != computed => {
-            Err(input.error_at(position, CodecFault::ContentChecksum { stored, computed }))
+            Err(input.error(CodecFault::ContentChecksum { stored, computed }))
         }
         _ => Ok(()),
     }

@@ -6,6 +6,9 @@ use super::decode::STORED;
 use super::header::{BlockMaxSize, FrameHeader, HeaderChecksumWritten};
 use crate::checksum::xxh32;
 
+/// What follows the last block.
+pub(super) const END_MARK: [u8; 4] = [0; 4];
+
 /// How a frame is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeOptions {
@@ -37,6 +40,14 @@ impl Default for EncodeOptions {
     }
 }
 
+impl EncodeOptions {
+    /// As Kafka writes a record set of this magic: magic 0 has the broken header checksum.
+    pub fn of_record_set(level: i32, magic: i8) -> Self {
+        let header_checksum = if magic == 0 { HeaderChecksumWritten::Broken } else { HeaderChecksumWritten::Standard };
+        Self { level, header_checksum, ..Self::default() }
+    }
+}
+
 /// Appends one frame with `data` as its content to `out`.
 ///
 /// # Errors
@@ -52,7 +63,7 @@ pub fn compress(data: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Resul
         })?;
         position += content.len() as u64;
     }
-    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&END_MARK);
     if options.content_checksum {
         out.extend_from_slice(&xxh32(data).to_le_bytes());
     }
@@ -60,7 +71,7 @@ pub fn compress(data: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Resul
 }
 
 /// The header of a frame with these options.
-fn header(options: EncodeOptions, content_size: u64) -> FrameHeader {
+pub(super) fn header(options: EncodeOptions, content_size: u64) -> FrameHeader {
     FrameHeader {
         block_max_size: options.block_max_size,
         block_checksum: options.block_checksum,
@@ -71,7 +82,7 @@ fn header(options: EncodeOptions, content_size: u64) -> FrameHeader {
 }
 
 /// Appends one block: size, bytes and, if asked for, their checksum.
-fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecFault> {
+pub(super) fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecFault> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     let body = out.len();

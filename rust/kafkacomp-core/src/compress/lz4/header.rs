@@ -10,7 +10,7 @@ pub(super) const MAGIC: u32 = 0x184D_2204;
 const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
 const SKIPPABLE_MASK: u32 = 0xFFFF_FFF0;
 
-const MAGIC_LENGTH: usize = 4;
+pub(super) const MAGIC_LENGTH: usize = 4;
 /// The only version of the frame format.
 const VERSION: u8 = 1;
 
@@ -148,6 +148,13 @@ pub enum HeaderChecksum {
     Ignore,
 }
 
+impl HeaderChecksum {
+    /// What a record set of this magic must have.
+    pub fn of_record_set(magic: i8) -> Self {
+        if magic == 0 { Self::Ignore } else { Self::Standard }
+    }
+}
+
 /// Which header checksum a writer puts into a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HeaderChecksumWritten {
@@ -270,13 +277,29 @@ pub(super) fn skip_skippable(input: &mut Input<'_>) -> Result<bool, CodecError> 
         }
         let mut ahead = *input;
         match ahead.u32_le() {
-            Ok(magic) if magic & SKIPPABLE_MASK == SKIPPABLE_MAGIC => {
+            Ok(_) if is_skippable(input.rest()) => {
                 let size = ahead.u32_le()?;
                 ahead.take(size as usize)?;
                 *input = ahead;
             }
             _ => return Ok(false),
         }
+    }
+}
+
+/// Whether a skippable frame begins with these bytes.
+pub(super) fn is_skippable(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|magic| u32::from_le_bytes(*magic) & SKIPPABLE_MASK == SKIPPABLE_MAGIC)
+}
+
+/// The length of the header that begins with these bytes, as far as they tell: never more than it has.
+pub(super) fn header_length(bytes: &[u8]) -> usize {
+    let fixed = MAGIC_LENGTH + 3;
+    let magic = bytes.first_chunk().is_none_or(|magic| u32::from_le_bytes(*magic) == MAGIC);
+    match bytes.get(MAGIC_LENGTH).copied().map(Flg) {
+        _ if !magic => MAGIC_LENGTH,
+        None => fixed,
+        Some(flg) => fixed + if flg.content_size() { 8 } else { 0 } + if flg.dictionary_id() { 4 } else { 0 },
     }
 }
 

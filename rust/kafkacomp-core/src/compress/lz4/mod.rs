@@ -20,9 +20,13 @@
 mod decode;
 mod encode;
 mod header;
+mod stream_decode;
+mod stream_encode;
 
 pub use decode::{DecodeOptions, decompress};
 pub use encode::{EncodeOptions, compress};
 pub use header::{
     Bd, BlockMaxSize, Flg, FrameInfo, HeaderChecksum, HeaderChecksumRule, HeaderChecksumWritten, frame_info,
 };
+pub(super) use stream_decode::FrameStream;
+pub use stream_encode::encoder;

@@ -6,13 +6,13 @@ use super::{HEADER_LENGTH, MAGIC, VERSION};
 use crate::buffer::OutputBuffer;
 
 /// The first half of the magic, read as a block's size: how a reader tells a further header.
-const MAGIC_HEAD: i32 = i32::from_be_bytes([0x82, b'S', b'N', b'A']);
+pub(super) const MAGIC_HEAD: i32 = i32::from_be_bytes([0x82, b'S', b'N', b'A']);
 /// The largest block that snappy-java takes, compressed.
-const MAX_BLOCK_SIZE: i32 = 512 << 20;
+pub(super) const MAX_BLOCK_SIZE: i32 = 512 << 20;
 /// The most bytes that three bytes of a raw block make: one copy element of 64.
 const MAX_EXPANSION: (usize, usize) = (64, 3);
 /// Kafka reads its snappy stream in pieces of this size (`SnappyCompression.decompressionOutputSize`).
-const KAFKA_READ: usize = 2 << 10;
+pub(super) const KAFKA_READ: usize = 2 << 10;
 
 /// Decodes `data` by the specification and appends the content to `out`.
 ///
@@ -86,7 +86,7 @@ fn streams(
 }
 
 /// One header; `false` for one whose magic is right in its first half only, which a record set may have.
-fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<bool, CodecError> {
+pub(super) fn header(input: &mut Input<'_>, strictness: Strictness, first: bool) -> Result<bool, CodecError> {
     let position = input.position();
     let magic = input.take(MAGIC.len())?;
     let version_position = input.position();

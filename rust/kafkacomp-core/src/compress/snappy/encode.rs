@@ -5,11 +5,11 @@ use super::{HEADER_LENGTH, MAGIC, VERSION};
 use snap::raw;
 
 /// The content of one block, `SnappyOutputStream`'s default.
-const BLOCK_SIZE: usize = 32 << 10;
+pub(super) const BLOCK_SIZE: usize = 32 << 10;
 /// Length of a block's size.
 const SIZE_LENGTH: usize = 4;
 /// The magic and, twice, the version.
-const HEADER: [u8; HEADER_LENGTH] = {
+pub(super) const HEADER: [u8; HEADER_LENGTH] = {
     let mut header = [0; HEADER_LENGTH];
     let (magic, versions) = header.split_at_mut(MAGIC.len());
     magic.copy_from_slice(&MAGIC);
@@ -40,7 +40,7 @@ impl Encoder {
     }
 
     /// Appends one block with its size; `position` is its content's, for an error.
-    fn block(&mut self, content: &[u8], position: u64, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    pub(super) fn block(&mut self, content: &[u8], position: u64, out: &mut Vec<u8>) -> Result<(), CodecError> {
         let failed = CodecError { compression_type: CompressionType::Snappy, position, fault: CodecFault::Encoder };
         let start = out.len();
         let body = start + SIZE_LENGTH;

@@ -16,10 +16,15 @@
 
 mod decode;
 mod encode;
+mod stream_decode;
+mod stream_encode;
+mod walk;
 
 pub use decode::decompress;
 pub(super) use decode::{decode, raw_block};
 pub(super) use encode::Encoder;
+pub(super) use stream_decode::Stream;
+pub(super) use stream_encode::encoder;
 
 /// What a xerial stream begins with.
 pub const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];

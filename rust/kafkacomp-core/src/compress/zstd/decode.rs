@@ -112,6 +112,6 @@ pub(super) fn fault(code: usize) -> CodecFault {
 }
 
 /// zstd returns its error codes negated in a `size_t`.
-fn is(code: usize, error: ZSTD_ErrorCode) -> bool {
+pub(super) fn is(code: usize, error: ZSTD_ErrorCode) -> bool {
     code == 0_usize.wrapping_sub(error as usize)
 }

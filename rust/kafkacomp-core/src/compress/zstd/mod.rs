@@ -21,9 +21,13 @@ mod decode;
 mod encode;
 mod frame;
 mod stream;
+mod stream_decode;
+mod stream_encode;
 
 pub(super) use decode::decode;
 pub(super) use encode::Encoder;
+pub(super) use stream_decode::FrameStream;
+pub(super) use stream_encode::StreamEncoder;
 
 use super::{CodecError, Strictness};
 use crate::buffer::OutputBuffer;

@@ -1,0 +1,154 @@
+//! Members made piece by piece, framed like the one-shot's. Deflate is zlib-rs's here: libdeflate, which the
+//! one-shot uses, has no streams.
+
+use super::super::stream::{Encoder, Operation, Pending, Progress};
+use super::super::{CodecError, CodecFault, CompressionType};
+use super::encode::{HEADER, ZLIB_DEFAULT};
+use flate2::{Compress, Compression, FlushCompress, Status};
+
+/// The level of zlib-rs for each level of zlib from 1 to 9: the lowest whose output is not larger than
+/// zlib's, within 2%.
+const LEVELS: [u32; 9] = [2, 2, 3, 3, 5, 7, 7, 8, 9];
+
+/// Where zlib has less room than this (it asks for more than six bytes), it repeats what a flush ends with.
+const FLUSH_ROOM: usize = 64;
+
+/// A stream of members.
+pub(in super::super) struct StreamEncoder {
+    deflate: Compress,
+    crc: crc32fast::Hasher,
+    pending: Pending,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No member is open.
+    Start,
+    /// The header is written.
+    Open,
+    /// What was asked for is done, but for handing it out.
+    Flushed,
+    /// The trailer waits to be handed out.
+    Trailer,
+}
+
+impl StreamEncoder {
+    /// For a level of [`Compression`](super::super::Compression): 1 to 9, or -1.
+    pub(in super::super) fn new(level: i32) -> Self {
+        let level = if level < 0 { ZLIB_DEFAULT } else { level };
+        let index = usize::try_from(level).unwrap_or_default().saturating_sub(1);
+        let level = LEVELS.get(index).copied().unwrap_or(9);
+        Self {
+            deflate: Compress::new(Compression::new(level), false),
+            crc: crc32fast::Hasher::new(),
+            pending: Pending::default(),
+            state: State::Start,
+        }
+    }
+
+    fn begin(&mut self) {
+        self.deflate.reset();
+        self.crc = crc32fast::Hasher::new();
+        self.pending.bytes().extend_from_slice(&HEADER);
+        self.state = State::Open;
+    }
+
+    fn end(&mut self) {
+        let (crc, size) = (self.crc.clone().finalize(), self.deflate.total_in() as u32);
+        self.pending.bytes().extend_from_slice(&crc.to_le_bytes());
+        self.pending.bytes().extend_from_slice(&size.to_le_bytes());
+        self.state = State::Trailer;
+    }
+
+    /// One step of deflate into `room`: bytes taken, bytes written, and whether the operation has nothing more
+    /// to write.
+    fn deflate(
+        &mut self,
+        input: &[u8],
+        room: &mut [u8],
+        operation: Operation,
+    ) -> Result<(usize, usize, bool), CodecError> {
+        let flush = match operation {
+            Operation::Continue => FlushCompress::None,
+            Operation::FlushBlock => FlushCompress::Sync,
+            Operation::FlushFrame => FlushCompress::Finish,
+        };
+        let (total_in, total_out) = (self.deflate.total_in(), self.deflate.total_out());
+        let status = self.deflate.compress(input, room, flush).map_err(|_| CodecError {
+            compression_type: CompressionType::Gzip,
+            position: total_in,
+            fault: CodecFault::Encoder,
+        })?;
+        let consumed = (self.deflate.total_in() - total_in) as usize;
+        let written = (self.deflate.total_out() - total_out) as usize;
+        self.crc.update(input.get(..consumed).unwrap_or_default());
+        let taken = consumed == input.len();
+        let done = match operation {
+            Operation::Continue => taken,
+            // zlib has more to write exactly if it has filled the room.
+            Operation::FlushBlock => taken && written < room.len(),
+            Operation::FlushFrame => status == Status::StreamEnd,
+        };
+        Ok((consumed, written, done))
+    }
+
+    /// One step of deflate, behind what was done so far.
+    fn step(
+        &mut self,
+        input: &[u8],
+        output: &mut [u8],
+        operation: Operation,
+        progress: &mut Progress,
+    ) -> Result<bool, CodecError> {
+        let rest = input.get(progress.consumed..).unwrap_or_default();
+        let room = output.get_mut(progress.written..).unwrap_or_default();
+        let (consumed, done) = if operation == Operation::FlushBlock && room.len() < FLUSH_ROOM {
+            let mut room = [0; FLUSH_ROOM];
+            let (consumed, written, done) = self.deflate(rest, &mut room, operation)?;
+            self.pending.bytes().extend_from_slice(room.get(..written).unwrap_or_default());
+            (consumed, done)
+        } else {
+            let (consumed, written, done) = self.deflate(rest, room, operation)?;
+            progress.written += written;
+            (consumed, done)
+        };
+        progress.consumed += consumed;
+        Ok(done)
+    }
+}
+
+impl Encoder for StreamEncoder {
+    fn encode(&mut self, input: &[u8], output: &mut [u8], operation: Operation) -> Result<Progress, CodecError> {
+        let mut progress = Progress::default();
+        // An empty piece opens no member, unless one is asked for.
+        if self.state == State::Start && (!input.is_empty() || operation == Operation::FlushFrame) {
+            self.begin();
+        }
+        loop {
+            progress.written += self.pending.drain(output.get_mut(progress.written..).unwrap_or_default());
+            if !self.pending.is_empty() {
+                return Ok(progress);
+            }
+            match self.state {
+                State::Start | State::Flushed | State::Trailer => {
+                    self.state = if self.state == State::Flushed { State::Open } else { State::Start };
+                    progress.done = true;
+                    return Ok(progress);
+                }
+                State::Open if progress.written == output.len() => {
+                    progress.done = operation == Operation::Continue && progress.consumed == input.len();
+                    return Ok(progress);
+                }
+                State::Open => {
+                    let done = self.step(input, output, operation, &mut progress)?;
+                    if done && operation == Operation::FlushFrame {
+                        self.end();
+                    } else if done {
+                        self.state = State::Flushed;
+                    }
+                }
+            }
+        }
+    }
+}

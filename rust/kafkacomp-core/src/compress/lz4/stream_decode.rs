@@ -1,0 +1,218 @@
+//! One frame read piece by piece: a block is gathered, decoded into a buffer of its size (with 64 KiB of
+//! history in front of linked blocks), and handed out.
+
+use super::super::input::Input;
+use super::super::stream::{Frame, Room, gather};
+use super::super::{CodecError, CodecFault, CompressionType, Strictness};
+use super::decode::{Block, DecodeOptions, HISTORY, STORED, accept, block, verify_content};
+use super::header::{FrameInfo, MAGIC_LENGTH, header_length, is_skippable, read_header};
+use crate::buffer::OutputBuffer;
+use xxhash_rust::xxh32::Xxh32;
+
+/// Length of a block's size, of a checksum, and of a skippable frame's size.
+const WORD: usize = 4;
+
+/// A frame that is being read.
+pub(in super::super) struct FrameStream {
+    options: DecodeOptions,
+    state: State,
+    /// The bytes of the element at hand, until they are all there.
+    bytes: Vec<u8>,
+    /// What blocks hold: first what was handed out, `drained`, then what waits.
+    content: OutputBuffer,
+    drained: usize,
+    content_size: u64,
+    content_checksum: Xxh32,
+    /// Bytes of all frames so far, without those of the element at hand.
+    position: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Magic,
+    SkippableSize,
+    Skippable { left: u64 },
+    Header,
+    BlockSize { info: FrameInfo },
+    Block { info: FrameInfo, length: usize },
+    EndOfFrame { info: FrameInfo },
+    End,
+}
+
+impl FrameStream {
+    /// At the start of a frame.
+    pub(in super::super) fn new(options: DecodeOptions) -> Self {
+        Self {
+            options,
+            state: State::Magic,
+            bytes: Vec::new(),
+            content: OutputBuffer::default(),
+            drained: 0,
+            content_size: 0,
+            content_checksum: Xxh32::new(0),
+            position: 0,
+        }
+    }
+
+    /// What is done with an element that is all there: the next state, and whether its bytes stay, because
+    /// they are but the head of a larger one.
+    fn whole(&mut self) -> Result<(State, bool), CodecError> {
+        match self.state {
+            State::Magic if is_skippable(&self.bytes) && self.options.strictness != Strictness::Broker => Ok((State::SkippableSize, true)),
+            State::Magic => Ok((State::Header, true)),
+            State::SkippableSize => {
+                let left = self.bytes.last_chunk::<WORD>().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
+                Ok((if left == 0 { State::End } else { State::Skippable { left } }, false))
+            }
+            State::Header => {
+                let mut input = Input::new(CompressionType::Lz4, &self.bytes);
+                let info = read_header(&mut input).and_then(|info| accept(&input, info, self.options));
+                let info = info.map_err(|error| moved(error, self.position))?;
+                self.begin(&info);
+                Ok((State::BlockSize { info }, false))
+            }
+            State::BlockSize { info } => Ok(self.block_size(info)),
+            State::Block { info, .. } => Ok((self.block(&info)?, false)),
+            State::EndOfFrame { info } => {
+                self.end(&info)?;
+                Ok((State::End, false))
+            }
+            State::Skippable { .. } | State::End => Ok((self.state, false)),
+        }
+    }
+
+    /// Readies the buffer for the blocks of a frame.
+    fn begin(&mut self, info: &FrameInfo) {
+        let history = if info.flg.block_independence() { 0 } else { HISTORY };
+        self.content.reset(history + info.bd.block_max_size().bytes());
+        self.drained = 0;
+        self.content_size = 0;
+        self.content_checksum.reset(0);
+    }
+
+    /// What follows a block's size.
+    fn block_size(&self, info: FrameInfo) -> (State, bool) {
+        let word = self.bytes.first_chunk::<WORD>().map_or(0, |word| u32::from_le_bytes(*word));
+        let size = (word & !STORED) as usize;
+        if word == 0 || (size == 0 && self.options.strictness != Strictness::Specification) {
+            return (State::EndOfFrame { info }, false);
+        }
+        // An impossible size is refused where the block is judged, without its bytes.
+        let size = if size > info.bd.block_max_size().bytes() { 0 } else { size };
+        let checksum = if info.flg.block_checksum() { WORD } else { 0 };
+        (State::Block { info, length: WORD + size + checksum }, true)
+    }
+
+    fn block(&mut self, info: &FrameInfo) -> Result<State, CodecError> {
+        let history = if info.flg.block_independence() { 0 } else { HISTORY };
+        self.content.keep_tail(history);
+        let before = self.content.len();
+        self.drained = before;
+        let mut input = Input::new(CompressionType::Lz4, &self.bytes);
+        let strictness = self.options.strictness;
+        let decoded = block(&mut input, info, 0, strictness, &mut self.content);
+        let decoded = decoded.map_err(|error| moved(error, self.position))?;
+        let content = self.content.as_slice().get(before..).unwrap_or_default();
+        self.content_size += content.len() as u64;
+        if info.flg.content_checksum() && strictness == Strictness::Specification {
+            self.content_checksum.update(content);
+        }
+        Ok(match decoded {
+            Block::Empty if strictness != Strictness::Specification => State::End,
+            Block::Content | Block::Empty => State::BlockSize { info: *info },
+            Block::EndMark => State::EndOfFrame { info: *info },
+        })
+    }
+
+    fn end(&self, info: &FrameInfo) -> Result<(), CodecError> {
+        if self.options.strictness != Strictness::Specification {
+            return Ok(());
+        }
+        let input = Input::new(CompressionType::Lz4, &self.bytes);
+        let stored = self.bytes.first_chunk::<WORD>().map(|stored| u32::from_le_bytes(*stored));
+        verify_content(&input, info, self.content_size, stored, || self.content_checksum.digest())
+            .map_err(|error| moved(error, self.position))
+    }
+
+    /// The length of the element at hand, as far as its head tells.
+    fn want(&self) -> usize {
+        match self.state {
+            State::Magic => MAGIC_LENGTH,
+            State::SkippableSize => MAGIC_LENGTH + WORD,
+            State::Header => header_length(&self.bytes),
+            State::BlockSize { .. } => WORD,
+            State::Block { length, .. } => length,
+            State::EndOfFrame { info } if info.flg.content_checksum() => WORD,
+            State::EndOfFrame { .. } | State::Skippable { .. } | State::End => 0,
+        }
+    }
+}
+
+/// An error about the element at hand, told as one about the whole data.
+fn moved(error: CodecError, position: u64) -> CodecError {
+    CodecError { position: error.position + position, ..error }
+}
+
+impl Frame for FrameStream {
+    fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
+        loop {
+            self.drained += output.put(self.content.as_slice().get(self.drained..).unwrap_or_default());
+            if self.drained < self.content.len() {
+                return Ok(false);
+            }
+            match self.state {
+                State::End => return Ok(true),
+                State::Skippable { left } => {
+                    let length = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    *input = input.get(length..).unwrap_or_default();
+                    self.position += length as u64;
+                    let left = left - length as u64;
+                    self.state = if left == 0 { State::End } else { State::Skippable { left } };
+                    if left > 0 {
+                        return Ok(false);
+                    }
+                }
+                _ => {
+                    let want = self.want();
+                    if !gather(&mut self.bytes, want, input) {
+                        return Ok(false);
+                    }
+                    // The header's own head tells its length.
+                    if self.bytes.len() < self.want() {
+                        continue;
+                    }
+                    let (state, stays) = self.whole()?;
+                    self.state = state;
+                    if !stays {
+                        self.position += self.bytes.len() as u64;
+                        self.bytes.clear();
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(&self) -> Result<(), CodecError> {
+        if self.state == State::End && self.drained == self.content.len() {
+            return Ok(());
+        }
+        let position = self.position();
+        Err(CodecError { compression_type: CompressionType::Lz4, position, fault: CodecFault::Truncated })
+    }
+
+    fn in_header(&self) -> bool {
+        matches!(self.state, State::Magic | State::SkippableSize | State::Skippable { .. } | State::Header)
+    }
+
+    fn position(&self) -> u64 {
+        self.position + self.bytes.len() as u64
+    }
+
+    fn reset(&mut self) {
+        self.state = State::Magic;
+        self.position += self.bytes.len() as u64;
+        self.bytes.clear();
+        self.content.reset(0);
+        self.drained = 0;
+    }
+}

@@ -1,0 +1,50 @@
+//! Frames made piece by piece, in the blocks of the one-shot.
+
+use super::super::stream::{BlockEncoder, Blocks, Encoder};
+use super::super::{CodecError, CompressionType};
+use super::encode::{END_MARK, EncodeOptions, block, header};
+use xxhash_rust::xxh32::Xxh32;
+
+/// A stream of frames with these options, in the order in which Kafka's `Lz4BlockOutputStream` makes them. The
+/// size of their content is not known here: `content_size` is not looked at.
+pub fn encoder(options: EncodeOptions) -> impl Encoder {
+    let options = EncodeOptions { content_size: false, ..options };
+    BlockEncoder::new(Frames { options, content_checksum: Xxh32::new(0), position: 0 })
+}
+
+struct Frames {
+    options: EncodeOptions,
+    content_checksum: Xxh32,
+    position: u64,
+}
+
+impl Blocks for Frames {
+    fn block_size(&self) -> usize {
+        self.options.block_max_size.bytes()
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        header(self.options, 0).write(out);
+        self.content_checksum.reset(0);
+    }
+
+    fn block(&mut self, content: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        if self.options.content_checksum {
+            self.content_checksum.update(content);
+        }
+        let position = self.position;
+        self.position += content.len() as u64;
+        block(content, self.options, out).map_err(|fault| CodecError {
+            compression_type: CompressionType::Lz4,
+            position,
+            fault,
+        })
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&END_MARK);
+        if self.options.content_checksum {
+            out.extend_from_slice(&self.content_checksum.digest().to_le_bytes());
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Streams made piece by piece, in the blocks of the one-shot. Flushing a frame begins a new stream with what
+//! follows: readers take streams one after another.
+
+use super::super::CodecError;
+use super::super::stream::{BlockEncoder, Blocks, Encoder};
+use super::encode::{self, BLOCK_SIZE, HEADER};
+
+/// A stream of xerial streams.
+pub(in super::super) fn encoder() -> impl Encoder {
+    BlockEncoder::new(Streams::default())
+}
+
+#[derive(Default)]
+struct Streams {
+    encoder: encode::Encoder,
+    position: u64,
+}
+
+impl Blocks for Streams {
+    fn block_size(&self) -> usize {
+        BLOCK_SIZE
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&HEADER);
+    }
+
+    fn block(&mut self, content: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let position = self.position;
+        self.position += content.len() as u64;
+        self.encoder.block(content, position, out)
+    }
+
+    fn end(&mut self, _: &mut Vec<u8>) {}
+}

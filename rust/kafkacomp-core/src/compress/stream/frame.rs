@@ -1,0 +1,59 @@
+//! What a codec implements to be a [`Decoder`](super::Decoder): one frame, without a thought of caps, of errors
+//! behind good output, or of what the caller does in between.
+
+use super::super::CodecError;
+use super::pending;
+
+/// Where output goes.
+pub(in super::super) struct Room<'a> {
+    bytes: &'a mut [u8],
+    written: usize,
+}
+
+impl<'a> Room<'a> {
+    pub(super) fn new(bytes: &'a mut [u8]) -> Self {
+        Self { bytes, written: 0 }
+    }
+
+    /// Bytes written so far.
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// What can still be written to.
+    pub(in super::super) fn rest(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(self.written..).unwrap_or_default()
+    }
+
+    /// Counts `length` bytes of the rest as written, and gives them back.
+    pub(in super::super) fn advance(&mut self, length: usize) -> &[u8] {
+        let start = self.written;
+        self.written = start.saturating_add(length).min(self.bytes.len());
+        self.bytes.get(start..self.written).unwrap_or_default()
+    }
+
+    /// Copies as much as fits and says how much that was.
+    pub(in super::super) fn put(&mut self, bytes: &[u8]) -> usize {
+        let length = pending::copy(bytes, self.rest());
+        self.advance(length);
+        length
+    }
+}
+
+/// One frame of a codec.
+pub(in super::super) trait Frame: Send {
+    /// Goes on until the input or the room is used up, or the frame ends: then `true`.
+    fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError>;
+
+    /// Whether the data may end here.
+    fn finish(&self) -> Result<(), CodecError>;
+
+    /// Whether nothing but a header, or a part of one, was read of this frame.
+    fn in_header(&self) -> bool;
+
+    /// Bytes of all frames so far.
+    fn position(&self) -> u64;
+
+    /// Begins a new frame.
+    fn reset(&mut self);
+}

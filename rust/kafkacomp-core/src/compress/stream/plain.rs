@@ -1,0 +1,41 @@
+//! Bytes that are not compressed.
+
+use super::super::CodecError;
+use super::frame::{Frame, Room};
+use super::{Encoder, Operation, Progress, pending};
+
+/// Hands on what it gets.
+#[derive(Debug, Default)]
+pub(super) struct Plain {
+    position: u64,
+}
+
+impl Encoder for Plain {
+    fn encode(&mut self, input: &[u8], output: &mut [u8], _: Operation) -> Result<Progress, CodecError> {
+        let length = pending::copy(input, output);
+        Ok(Progress { consumed: length, written: length, done: length == input.len() })
+    }
+}
+
+impl Frame for Plain {
+    fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
+        let length = output.put(input);
+        *input = input.get(length..).unwrap_or_default();
+        self.position += length as u64;
+        Ok(false)
+    }
+
+    fn finish(&self) -> Result<(), CodecError> {
+        Ok(())
+    }
+
+    fn in_header(&self) -> bool {
+        false
+    }
+
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn reset(&mut self) {}
+}

@@ -1,0 +1,85 @@
+//! One frame read piece by piece, by zstd's own stream. Its window is zstd's allocation, touched only as far as
+//! there is content.
+
+use super::super::stream::{Frame, Room, copy};
+use super::super::{CodecError, CodecFault, CompressionType};
+use super::decode::{fault, is};
+use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
+use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
+
+/// A frame that is being read.
+#[derive(Default)]
+pub(in super::super) struct FrameStream {
+    context: Option<DCtx<'static>>,
+    /// The bytes that the frame begins with, for messages.
+    head: [u8; 4],
+    /// Bytes of this frame so far.
+    length: u64,
+    position: u64,
+    ended: bool,
+}
+
+impl FrameStream {
+    fn error(&self, fault: CodecFault) -> CodecError {
+        CodecError { compression_type: CompressionType::Zstd, position: self.position, fault }
+    }
+
+    /// What a code of zstd's means here.
+    fn refused(&self, code: usize) -> CodecError {
+        let start = CodecError { position: self.position - self.length, ..self.error(CodecFault::CorruptBlock) };
+        if is(code, ZSTD_ErrorCode::ZSTD_error_prefix_unknown) {
+            CodecError { fault: CodecFault::BadMagic { found: self.head }, ..start }
+        } else {
+            self.error(fault(code))
+        }
+    }
+}
+
+impl Frame for FrameStream {
+    fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
+        if let Some(head) = usize::try_from(self.length).ok().and_then(|length| self.head.get_mut(length..)) {
+            copy(input, head);
+        }
+        if self.ended {
+            return Ok(true);
+        }
+        if self.context.is_none() {
+            self.context = Some(DCtx::try_create().ok_or_else(|| self.error(CodecFault::OutOfMemory))?);
+        }
+        let Some(context) = &mut self.context else { return Err(self.error(CodecFault::OutOfMemory)) };
+        let mut source = InBuffer::around(input);
+        let mut target = OutBuffer::around(output.rest());
+        let result = context.decompress_stream(&mut target, &mut source);
+        let (consumed, written) = (source.pos(), target.pos());
+        output.advance(written);
+        self.length += consumed as u64;
+        self.position += consumed as u64;
+        let left = result.map_err(|code| self.refused(code))?;
+        *input = input.get(consumed..).unwrap_or_default();
+        // Without a single byte zstd is at the start of a frame, not at an end.
+        self.ended = left == 0 && self.length > 0;
+        Ok(self.ended)
+    }
+
+    fn finish(&self) -> Result<(), CodecError> {
+        if self.ended { Ok(()) } else { Err(self.error(CodecFault::Truncated)) }
+    }
+
+    fn in_header(&self) -> bool {
+        self.length < 4
+    }
+
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn reset(&mut self) {
+        // A context that cannot be reset is made anew.
+        if self.context.as_mut().is_some_and(|context| context.reset(ResetDirective::SessionOnly).is_err()) {
+            self.context = None;
+        }
+        self.head = [0; 4];
+        self.length = 0;
+        self.ended = false;
+    }
+}

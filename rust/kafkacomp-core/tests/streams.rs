@@ -1,0 +1,337 @@
+//! The streaming encoders and decoders beside the one-shots, over random data in random pieces.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+mod common;
+
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_core::compress::lz4::{self, BlockMaxSize, DecodeOptions, EncodeOptions, HeaderChecksum};
+use kafkacomp_core::compress::stream::{Decoder, DecoderOptions, Encoder, Frames, Operation, decoder, encoder};
+use kafkacomp_core::compress::{
+    CodecError, CodecFaultKind, Compression, Compressor, Decompressor, Strictness, gzip, snappy, zstd,
+};
+use proptest::prelude::*;
+
+/// Sizes of pieces, used in turn.
+#[derive(Debug, Clone)]
+struct Pieces(Vec<usize>);
+
+impl Pieces {
+    fn of(&self, turn: usize) -> usize {
+        self.0[turn % self.0.len()]
+    }
+}
+
+fn pieces() -> impl Strategy<Value = Pieces> {
+    proptest::collection::vec(prop_oneof![1_usize..20, 1_usize..5_000, 1_usize..200_000], 1..5).prop_map(Pieces)
+}
+
+fn plain() -> impl Strategy<Value = Vec<u8>> {
+    let text = (0_usize..200_000, 1_u32..1000).prop_map(|(length, step)| {
+        (0_u32..)
+            .flat_map(|n| format!("{} and {step}; ", n * step % 997).into_bytes())
+            .take(length)
+            .collect::<Vec<u8>>()
+    });
+    let noise = proptest::collection::vec(any::<u8>(), 0..2_000);
+    (text, noise).prop_map(|(text, noise)| [text, noise].concat())
+}
+
+fn encoded(encoder: &mut dyn Encoder, plain: &[u8], ins: &Pieces, outs: &Pieces, flush_every: usize) -> Vec<u8> {
+    let (mut out, mut turn) = (Vec::new(), 0);
+    let mut room = vec![0; *outs.0.iter().max().unwrap()];
+    let mut run = |piece: &[u8], operation| {
+        let mut rest = piece;
+        loop {
+            let progress = encoder.encode(rest, &mut room[..outs.of(turn)], operation).unwrap();
+            turn += 1;
+            out.extend(&room[..progress.written]);
+            rest = &rest[progress.consumed..];
+            if progress.done {
+                assert!(rest.is_empty());
+                return;
+            }
+            assert!(progress.consumed + progress.written > 0, "no progress");
+        }
+    };
+    let (mut at, mut count) = (0, 0);
+    while at < plain.len() {
+        let end = plain.len().min(at + ins.of(count));
+        count += 1;
+        run(&plain[at..end], if count % flush_every == 0 { Operation::FlushBlock } else { Operation::Continue });
+        at = end;
+    }
+    run(&[], Operation::FlushFrame);
+    out
+}
+
+/// What a decoder gives, how much input it took, and how it ended.
+fn decoded(
+    decoder: &mut dyn Decoder,
+    data: &[u8],
+    ins: &Pieces,
+    outs: &Pieces,
+) -> (Vec<u8>, usize, Result<bool, CodecError>) {
+    let (mut out, mut at, mut turn, mut available) = (Vec::new(), 0, 0, 0);
+    let mut room = vec![0; *outs.0.iter().max().unwrap()];
+    loop {
+        turn += 1;
+        let progress = match decoder.decode(&data[at..available], &mut room[..outs.of(turn)]) {
+            Ok(progress) => progress,
+            Err(error) => return (out, at, Err(error)),
+        };
+        out.extend(&room[..progress.written]);
+        at += progress.consumed;
+        if progress.done {
+            return (out, at, Ok(true));
+        }
+        if progress.consumed == 0 && progress.written == 0 {
+            if available == data.len() {
+                return (out, at, decoder.finish().map(|()| false));
+            }
+            available = data.len().min(available + ins.of(turn));
+        }
+    }
+}
+
+fn compressions() -> impl Strategy<Value = Compression> {
+    prop_oneof![
+        Just((CompressionType::None, None)),
+        (1..=9).prop_map(|level| (CompressionType::Gzip, Some(level))),
+        Just((CompressionType::Gzip, Some(-1))),
+        Just((CompressionType::Snappy, None)),
+        (1..=17).prop_map(|level| (CompressionType::Lz4, Some(level))),
+        (-7..=9).prop_map(|level| (CompressionType::Zstd, Some(level))),
+    ]
+    .prop_map(|(kind, level)| Compression::new(kind, level).unwrap())
+}
+
+fn one_shot(kind: CompressionType, data: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+    let mut out = OutputBuffer::new(limit);
+    match kind {
+        CompressionType::None => Decompressor::new().decompress(kind, 2, data, &mut out),
+        CompressionType::Gzip => gzip::decompress(data, &mut out),
+        CompressionType::Snappy => snappy::decompress(data, &mut out),
+        CompressionType::Lz4 => lz4::decompress(data, DecodeOptions::default(), &mut out),
+        CompressionType::Zstd => zstd::decompress(data, &mut out),
+    }
+    .map(|()| out.into_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn round_trip(
+        plain in plain(), compression in compressions(), magic in 0_i8..=2,
+        ins in pieces(), outs in pieces(), flush_every in 1_usize..20,
+    ) {
+        let kind = compression.compression_type();
+        let mut stream = encoder(compression, magic).unwrap();
+        // Two frames by one encoder.
+        let first = encoded(&mut stream, &plain, &ins, &outs, flush_every);
+        let second = encoded(&mut stream, b"second", &ins, &outs, 1);
+        let mut whole = OutputBuffer::new(1 << 30);
+        Decompressor::new().decompress(kind, magic, &first, &mut whole).unwrap();
+        prop_assert!(whole.as_slice() == plain);
+        let both = [first.as_slice(), &second].concat();
+
+        let options = DecoderOptions::record_set(magic);
+        let (content, taken, end) = decoded(&mut decoder(kind, options), &both, &ins, &outs);
+        let ends = matches!(kind, CompressionType::Gzip | CompressionType::Lz4 | CompressionType::Zstd);
+        prop_assert_eq!(end, Ok(ends));
+        prop_assert_eq!(taken, if ends { first.len() } else { both.len() });
+        let all = [plain.as_slice(), b"second"].concat();
+        let expected = if ends { &plain } else { &all };
+        prop_assert!(content == *expected);
+
+        let (content, taken, end) = decoded(&mut Frames::new(kind, options), &both, &ins, &outs);
+        prop_assert_eq!(end, Ok(false));
+        prop_assert_eq!(taken, both.len());
+        prop_assert!(content == all);
+    }
+
+    /// Without flushes the pieces leave no trace: a stream is what Kafka's would be.
+    #[test]
+    fn blocks_are_those_of_the_one_shot(plain in plain(), snappy: bool, ins in pieces(), outs in pieces()) {
+        let compression = Compression::of(if snappy { CompressionType::Snappy } else { CompressionType::Lz4 });
+        let stream = encoded(&mut encoder(compression, 2).unwrap(), &plain, &ins, &outs, usize::MAX);
+        let mut whole = Vec::new();
+        Compressor::new().compress(compression, 2, &plain, &mut whole).unwrap();
+        prop_assert!(stream == whole);
+    }
+
+    #[test]
+    fn every_flush_reaches_the_decoder(plain in plain(), compression in compressions(), outs in pieces()) {
+        let kind = compression.compression_type();
+        let (mut stream, mut reader) = (encoder(compression, 2).unwrap(), decoder(kind, DecoderOptions::default()));
+        let mut content = Vec::new();
+        for piece in plain.chunks(30_000) {
+            let mut rest = piece;
+            let mut data = Vec::new();
+            loop {
+                let mut room = vec![0; 10_000];
+                let progress = stream.encode(rest, &mut room, Operation::FlushBlock).unwrap();
+                rest = &rest[progress.consumed..];
+                data.extend(&room[..progress.written]);
+                if progress.done {
+                    break;
+                }
+            }
+            content.extend(decoded(&mut reader, &data, &Pieces(vec![data.len()]), &outs).0);
+            prop_assert!(plain[..content.len()] == content);
+        }
+        prop_assert_eq!(content.len(), plain.len());
+    }
+
+    /// What the one-shot reads or refuses, the stream of frames reads or refuses.
+    #[test]
+    fn same_verdict_as_the_one_shot(
+        plain in plain(), compression in compressions(), ins in pieces(), outs in pieces(),
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        cut in proptest::option::of(any::<prop::sample::Index>()), tail in proptest::collection::vec(any::<u8>(), 0..30),
+        with_tail: bool, limit in prop_oneof![Just(1_usize << 20), 0_usize..100_000],
+    ) {
+        let kind = compression.compression_type();
+        let mut data = Vec::new();
+        Compressor::new().compress(compression, 2, &plain[..plain.len().min(70_000)], &mut data).unwrap();
+        for (at, byte) in damage {
+            if !data.is_empty() {
+                let at = at.index(data.len());
+                data[at] ^= byte;
+            }
+        }
+        if let Some(cut) = cut {
+            data.truncate(cut.index(data.len() + 1));
+        }
+        if with_tail {
+            data.extend(tail);
+        }
+        let options = DecoderOptions { limit: limit as u64, ..DecoderOptions::default() };
+        let (content, _, end) = decoded(&mut Frames::new(kind, options), &data, &ins, &outs);
+        prop_assert!(content.len() <= limit);
+        match (one_shot(kind, &data, limit), end) {
+            (Ok(whole), end) => {
+                prop_assert_eq!(end, Ok(false));
+                prop_assert!(content == whole);
+            }
+            (Err(error), Ok(_)) => prop_assert!(false, "the one-shot refused: {}", error),
+            // What comes first may differ, where the one-shot looks ahead.
+            (Err(_), Err(_)) => {}
+        }
+    }
+}
+
+/// Every variant that other libraries write, in the smallest pieces and in one.
+#[test]
+fn variants_of_others() {
+    use common::encode;
+    let plain: Vec<u8> = (0_u32..).flat_map(|n| format!("line {}\n", n % 1013).into_bytes()).take(150_000).collect();
+    let mut cases: Vec<(CompressionType, Vec<u8>)> = Vec::new();
+    for bits in 0_u8..16 {
+        let options = encode::Lz4 {
+            linked: bits & 1 != 0,
+            block_checksum: bits & 2 != 0,
+            content_checksum: bits & 4 != 0,
+            content_size: bits & 8 != 0,
+            ..encode::LZ4_PLAIN
+        };
+        cases.push((CompressionType::Lz4, encode::lz4(&plain, options)));
+    }
+    let lz4 = encode::lz4(&plain[70_000..], encode::LZ4_PLAIN);
+    let head = encode::lz4(&plain[..70_000], encode::LZ4_PLAIN);
+    cases.push((CompressionType::Lz4, [encode::skippable(3, 500), head, encode::skippable(9, 0), lz4].concat()));
+    for fields in 0..32 {
+        cases.push((CompressionType::Gzip, encode::gzip(&plain, 6, fields)));
+    }
+    let (a, b) = (encode::gzip(&plain[..10], 1, 0), encode::gzip(&plain[10..], 9, 31));
+    cases.push((CompressionType::Gzip, [a.as_slice(), &b, &[0; 700]].concat()));
+    let padded = [a.as_slice(), &[0; 5]].concat();
+    cases.push((CompressionType::Gzip, [padded.as_slice(), &b].concat()));
+    for (content_size, checksum) in [(false, false), (true, false), (false, true), (true, true)] {
+        cases.push((CompressionType::Zstd, encode::zstd(&plain, 3, content_size, checksum)));
+    }
+    let (a, b) = (encode::zstd(&plain[..999], 1, true, true), encode::zstd(&plain[999..], 19, false, false));
+    cases.push((CompressionType::Zstd, [encode::skippable(0, 9), a, encode::skippable(1, 0), b].concat()));
+    cases.push((CompressionType::Snappy, encode::raw_snappy(&plain)));
+    cases.push((CompressionType::Snappy, encode::xerial(&plain, 1024, [1, 0, 0, 0])));
+    let (a, b) =
+        (encode::xerial(&plain[..77], 1024, [0, 0, 0, 1]), encode::xerial(&plain[77..], 32 << 10, [0, 0, 0, 1]));
+    cases.push((CompressionType::Snappy, [a, b].concat()));
+    for (kind, data) in cases {
+        let padded = data.starts_with(&padded);
+        for (ins, outs) in [(1, 1), (1, 1 << 20), (1 << 20, 1), (1 << 20, 1 << 20), (777, 3_333)] {
+            for options in [DecoderOptions::default(), DecoderOptions::record_set(2)] {
+                let (content, _, end) =
+                    decoded(&mut Frames::new(kind, options), &data, &Pieces(vec![ins]), &Pieces(vec![outs]));
+                assert_eq!(end, Ok(false), "{kind:?}");
+                // Kafka ignores what follows a member and its padding.
+                let expected =
+                    if padded && options.strictness == Strictness::RecordSet { &plain[..10] } else { &plain };
+                assert!(content == *expected, "{kind:?}");
+            }
+        }
+        // Every tenth cut.
+        for cut in (0..data.len()).step_by(data.len() / 10) {
+            let pieces = Pieces(vec![4096]);
+            let (content, _, end) =
+                decoded(&mut Frames::new(kind, DecoderOptions::default()), &data[..cut], &pieces, &pieces);
+            assert!(plain.starts_with(&content));
+            match one_shot(kind, &data[..cut], 1 << 30) {
+                Ok(whole) => assert!(end == Ok(false) && content == whole),
+                Err(_) => assert_eq!(end.unwrap_err().fault.kind(), CodecFaultKind::Truncated, "{kind:?} {cut}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_cap_holds_before_memory() {
+    // A raw block that claims 4 GiB, a xerial block that does, a bomb of each other codec.
+    let zeros = vec![0; 64 << 20];
+    let mut bombs = vec![
+        (CompressionType::Snappy, vec![0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0, 0]),
+        (
+            CompressionType::Snappy,
+            [common::encode::xerial(b"", 1, [0, 0, 0, 1]), vec![0, 0, 0, 6, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0]].concat(),
+        ),
+    ];
+    for kind in [CompressionType::Gzip, CompressionType::Snappy, CompressionType::Lz4, CompressionType::Zstd] {
+        let mut data = Vec::new();
+        Compressor::new().compress(Compression::of(kind), 2, &zeros, &mut data).unwrap();
+        bombs.push((kind, data));
+    }
+    for (kind, data) in bombs {
+        let options = DecoderOptions { limit: 100_000, ..DecoderOptions::default() };
+        let (ins, outs) = (Pieces(vec![1 << 20]), Pieces(vec![65_536]));
+        let (content, _, end) = decoded(&mut Frames::new(kind, options), &data, &ins, &outs);
+        let error = end.unwrap_err();
+        assert!(content.len() <= 100_000 && content.iter().all(|byte| *byte == 0));
+        let implausible = error.fault.kind() == CodecFaultKind::Malformed && content.is_empty();
+        assert!(error.fault.kind() == CodecFaultKind::OutputLimit || implausible, "{error}");
+    }
+}
+
+#[test]
+fn lz4_options() {
+    let plain = vec![7; 300_000];
+    for bits in 0_u8..8 {
+        let options = EncodeOptions {
+            block_max_size: if bits & 1 != 0 { BlockMaxSize::Max256Kb } else { BlockMaxSize::Max64Kb },
+            block_checksum: bits & 2 != 0,
+            content_checksum: bits & 4 != 0,
+            ..EncodeOptions::default()
+        };
+        let (ins, outs) = (Pieces(vec![70_001]), Pieces(vec![100]));
+        let stream = encoded(&mut lz4::encoder(options), &plain, &ins, &outs, usize::MAX);
+        let mut whole = Vec::new();
+        lz4::compress(&plain, options, &mut whole).unwrap();
+        assert!(stream == whole);
+        let mut out = OutputBuffer::new(1 << 30);
+        let reading =
+            DecodeOptions { header_checksum: HeaderChecksum::Standard, strictness: Strictness::Specification };
+        lz4::decompress(&stream, reading, &mut out).unwrap();
+        assert!(out.as_slice() == plain);
+    }
+}
