@@ -58,7 +58,9 @@ impl FrameStream {
     /// they are but the head of a larger one.
     fn whole(&mut self) -> Result<(State, bool), CodecError> {
         match self.state {
-            State::Magic if is_skippable(&self.bytes) && self.options.strictness != Strictness::Broker => Ok((State::SkippableSize, true)),
+            State::Magic if is_skippable(&self.bytes) && self.options.strictness != Strictness::Broker => {
+                Ok((State::SkippableSize, true))
+            }
             State::Magic => Ok((State::Header, true)),
             State::SkippableSize => {
                 let left = self.bytes.last_chunk::<WORD>().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
