@@ -25,7 +25,17 @@ WORD = 0xFFFFFFFF
 
 
 class FrameError(ValueError):
-    """Not a frame by the specification, or cut."""
+    """Not a frame by the specification, or cut; with the header there, what its whole blocks held and their kind."""
+
+    def __init__(self, message: str, content: bytes | None = None, *, linked: bool = False) -> None:
+        """Content is None where not even the header is there."""
+        super().__init__(message)
+        self.content = content
+        self.linked = linked
+
+
+class UndefinedContentError(Exception):
+    """A match of distance 0: no format has it, liblz4 copies what the memory held before."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,9 @@ def decode_block(block: bytes, history: bytes = b"") -> bytes:
         distance = int.from_bytes(_take(block, at, 2), "little")
         length, at = _length(block, at + 2, token & 0x0F)
         start = len(out) - distance
-        if distance == 0 or start < 0:
+        if distance == 0:
+            raise UndefinedContentError
+        if start < 0:
             message = f"a match reaches {distance} bytes back from byte {len(out) - len(history)}"
             raise FrameError(message)
         for index in range(start, start + length + MINIMUM_MATCH):
@@ -142,6 +154,16 @@ def decode_frame(data: bytes, at: int = 0, *, check_header: bool = False) -> Fra
     flags, limit, at = _check_header(data, at, check=check_header)
     linked = not flags & 0x20
     content = bytearray()
+    try:
+        at = _decode_blocks(data, at, flags, limit, content)
+    except FrameError as error:
+        raise FrameError(str(error), bytes(content), linked=linked) from error
+    return Frame(bytes(content), at, linked)
+
+
+def _decode_blocks(data: bytes, at: int, flags: int, limit: int, content: bytearray) -> int:
+    """Adds the blocks' content and gives the place behind the frame."""
+    linked = not flags & 0x20
     while (word := _word(data, at)) & ~STORED:
         at += 4
         stored, size = bool(word & STORED), word & ~STORED
@@ -161,14 +183,14 @@ def decode_frame(data: bytes, at: int = 0, *, check_header: bool = False) -> Fra
             raise FrameError(message)
         if not piece and not stored:
             # Kafka's streams take a read of no bytes for the end.
-            return Frame(bytes(content), at, linked)
+            return at
         content += piece
     at += 4
     if flags & 4:
         # Kafka steps over the content checksum without a look, but it has to be there.
         _take(data, at, 4)
         at += 4
-    return Frame(bytes(content), at, linked)
+    return at
 
 
 def decode_leading_frames(data: bytes, *, check_header: bool = False) -> tuple[list[Frame], bytes]:
@@ -183,3 +205,14 @@ def decode_leading_frames(data: bytes, *, check_header: bool = False) -> tuple[l
         frames.append(frame)
         at = frame.end
     return frames, data[at:]
+
+
+def stored_frame(content: bytes, *, whole: bool) -> bytes:
+    """A frame of stored, independent blocks; without an EndMark, and so cut, if it is not to be whole."""
+    limit = 4 << 20
+    descriptor = bytes([0x60, 0x70])
+    frame = MAGIC.to_bytes(4, "little") + descriptor + bytes([xxh32(descriptor) >> 8 & 0xFF])
+    for start in range(0, len(content), limit):
+        block = content[start : start + limit]
+        frame += (len(block) | STORED).to_bytes(4, "little") + block
+    return frame + (bytes(4) if whole else b"")

@@ -137,7 +137,6 @@ impl Worker {
             start,
         };
         match records {
-            Records::None => Ok(()),
             Records::Default(mut records) => {
                 rows.take_blocks(&mut records, &mut self.block);
                 rows.take(|record| records.advance(record), sink)

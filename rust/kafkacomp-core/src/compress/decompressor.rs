@@ -48,12 +48,33 @@ impl Decompressor {
             }),
             CompressionType::Gzip => gzip::decode(self.kept.libdeflate(), data, strictness, out),
             CompressionType::Snappy => snappy::decode(data, strictness, out),
-            CompressionType::Lz4 => {
-                let header_checksum = HeaderChecksum::of_record_set(magic);
-                lz4::decompress(data, DecodeOptions { header_checksum, strictness }, out)
-            }
+            CompressionType::Lz4 => lz4::decompress(data, self.lz4_options(magic), out),
             CompressionType::Zstd => zstd::decode(&mut self.kept.zstd, data, strictness, out),
         }
+    }
+
+    /// Looks at what Kafka's streams look at when they are opened, before anything is read from them: headers, and all of
+    /// a raw snappy block, which goes to `out`. A zstd stream is opened without a look.
+    ///
+    /// # Errors
+    /// What Kafka refuses so early.
+    pub fn open(
+        &mut self,
+        compression_type: CompressionType,
+        magic: i8,
+        data: &[u8],
+        out: &mut OutputBuffer,
+    ) -> Result<(), CodecError> {
+        match compression_type {
+            CompressionType::None | CompressionType::Zstd => Ok(()),
+            CompressionType::Gzip => gzip::open(data),
+            CompressionType::Snappy => snappy::open(data, out),
+            CompressionType::Lz4 => lz4::open(data, self.lz4_options(magic)),
+        }
+    }
+
+    fn lz4_options(&self, magic: i8) -> DecodeOptions {
+        DecodeOptions { header_checksum: HeaderChecksum::of_record_set(magic), strictness: self.strictness }
     }
 
     /// Decodes `data`, the payload of a wrapper of Kafka 0.7, and appends the content to `out`. Its gzip

@@ -7,11 +7,8 @@ use super::partial::PartialRecords;
 use super::record::Record;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
-use crate::compress::{CodecError, CodecFault, Decompressor, snappy};
+use crate::compress::Decompressor;
 use crate::error::{Error, Result};
-
-/// The shortest header of an LZ4 frame; a gzip member's is three bytes longer.
-const MIN_HEADER_LENGTH: usize = 7;
 
 /// Decompresses batches one after another with kept contexts and one kept buffer. One per thread.
 #[derive(Debug)]
@@ -53,27 +50,22 @@ impl RecordReader {
             Some(offset) => Ok(offset),
             None => match self.records(batch)? {
                 Records::Legacy(records) => records.first_offset().unwrap_or_else(|| Ok(batch.last_offset())),
-                _ => Ok(batch.last_offset()),
+                Records::Default(_) => Ok(batch.last_offset()),
             },
         }
     }
 
-    /// Opens the compressed records of a `batch` of magic 2 that declares none: Kafka's streaming iterator does,
-    /// and so finds a header that is no header of the codec. zstd alone is not looked at before it is read.
+    /// Opens the compressed records of a `batch` of magic 2: Kafka does so before it looks at how many records
+    /// there are, and so finds a header that is no header of the codec.
     ///
     /// # Errors
     /// The codec's.
-    pub fn open(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
-        let compression_type = batch.compression_type()?;
+    fn open(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
         let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
         self.buffer.reset(self.max_output_size);
-        let opened = self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer);
-        match opened {
-            Err(source) if fails_to_open(&source, compressed) => {
-                Err(Error::BatchCodec { position: batch.position(), source })
-            }
-            _ => Ok(()),
-        }
+        self.decompressor
+            .open(batch.compression_type()?, batch.magic(), compressed, &mut self.buffer)
+            .map_err(|source| Error::BatchCodec { position: batch.position(), source })
     }
 
     /// The records of a compressed `batch` of magic 2 without their keys, values and headers, as a broker reads
@@ -83,8 +75,10 @@ impl RecordReader {
     /// As [`records`](Self::records).
     pub fn partial_records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Option<PartialRecords<'r>>> {
         self.buffer.reset(self.max_output_size);
-        if batch.records_count() == Some(0) {
-            return Ok(None);
+        match batch.records_count() {
+            Some(0) => return Ok(None),
+            Some(..0) => self.open(batch)?,
+            _ => {}
         }
         let compression_type = batch.compression_type()?;
         let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
@@ -100,9 +94,6 @@ impl RecordReader {
     /// What Kafka's iterator throws before its first record. Errors after it come from the iterator.
     pub fn records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Records<'r>> {
         self.buffer.reset(self.max_output_size);
-        if batch.records_count() == Some(0) {
-            return Ok(Records::None);
-        }
         let compression_type = batch.compression_type()?;
         if compression_type == CompressionType::None {
             return match batch.magic() {
@@ -117,6 +108,10 @@ impl RecordReader {
             0 | 1 => wrapper_payload(batch, compression_type)?,
             _ => batch.data().get(RECORDS_OFFSET..).unwrap_or_default(),
         };
+        if batch.records_count().is_some_and(|count| count <= 0) {
+            self.open(batch)?;
+            return DefaultRecords::new(batch, &[], true, None).map(Records::Default);
+        }
         let codec_error =
             self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer).err();
         let payload = self.buffer.as_slice();
@@ -127,24 +122,9 @@ impl RecordReader {
     }
 }
 
-/// Whether this error of `compressed` is one that Kafka's stream finds when it is made: in the header of the
-/// first frame or member, or anywhere in a raw snappy block.
-fn fails_to_open(error: &CodecError, compressed: &[u8]) -> bool {
-    match error.compression_type {
-        CompressionType::None | CompressionType::Zstd => false,
-        CompressionType::Snappy => !compressed.starts_with(&snappy::MAGIC),
-        CompressionType::Gzip | CompressionType::Lz4 => match error.fault {
-            CodecFault::Truncated => compressed.len() < MIN_HEADER_LENGTH,
-            _ => error.position < MIN_HEADER_LENGTH as u64,
-        },
-    }
-}
-
 /// The records of one batch.
 #[derive(Debug)]
 pub enum Records<'a> {
-    /// None at all.
-    None,
     /// Of a batch of magic 2.
     Default(DefaultRecords<'a>),
     /// Of a message or wrapper of magic 0 or 1.
@@ -157,7 +137,6 @@ impl<'a> Iterator for Records<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::None => None,
             Self::Default(records) => records.next(),
             Self::Legacy(records) => records.next(),
         }

@@ -32,6 +32,11 @@ pub(in super::super) fn decode(
     if whole_member(libdeflate, data, out) { Ok(()) } else { members(data, strictness, out) }
 }
 
+/// What Kafka's stream looks at when it is opened: the header of the first member.
+pub(in super::super) fn open(data: &[u8]) -> Result<(), CodecError> {
+    header(Input::new(CompressionType::Gzip, data), Strictness::RecordSet).map(drop)
+}
+
 /// Decodes data that are exactly one plain member; `false`, with nothing written, if they are not, or if
 /// that is not certain.
 fn whole_member(libdeflate: &mut Libdeflate, data: &[u8], out: &mut OutputBuffer) -> bool {

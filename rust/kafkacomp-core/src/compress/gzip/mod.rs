@@ -21,7 +21,7 @@ mod encode;
 mod stream_decode;
 mod stream_encode;
 
-pub(super) use decode::decode;
+pub(super) use decode::{decode, open};
 pub(super) use encode::Encoders;
 pub(super) use stream_decode::Member;
 pub(super) use stream_encode::StreamEncoder;

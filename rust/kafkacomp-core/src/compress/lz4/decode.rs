@@ -65,6 +65,19 @@ fn further_frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut Output
     })
 }
 
+/// What Kafka's stream looks at when it is opened: the header of the first frame.
+pub(in super::super) fn open(data: &[u8], options: DecodeOptions) -> Result<(), CodecError> {
+    let mut input = Input::new(CompressionType::Lz4, data);
+    if data.is_empty() {
+        return Err(input.error(CodecFault::Truncated));
+    }
+    if options.strictness != Strictness::Broker && skip_skippable(&mut input)? {
+        return Ok(());
+    }
+    let info = read_header(&mut input)?;
+    accept(&input, info, options).map(drop)
+}
+
 /// One frame.
 fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let info = read_header(input)?;

@@ -23,6 +23,7 @@ mod header;
 mod stream_decode;
 mod stream_encode;
 
+pub(super) use decode::open;
 pub use decode::{DecodeOptions, decompress};
 pub use encode::{EncodeOptions, compress};
 pub use header::{

@@ -39,6 +39,14 @@ pub(in super::super) fn decode(data: &[u8], strictness: Strictness, out: &mut Ou
     result
 }
 
+/// What Kafka's stream looks at when it is opened: the header, or, without one, all of the raw block.
+pub(in super::super) fn open(data: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
+    if data.starts_with(&MAGIC) && data.len() >= HEADER_LENGTH {
+        return Ok(());
+    }
+    decode(data, Strictness::RecordSet, out)
+}
+
 /// Where Kafka's reads of [`KAFKA_READ`] bytes begin, which decides what a failure leaves.
 struct KafkaReads {
     start: usize,

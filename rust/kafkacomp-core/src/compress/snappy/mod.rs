@@ -21,7 +21,7 @@ mod stream_encode;
 mod walk;
 
 pub use decode::decompress;
-pub(super) use decode::{decode, raw_block};
+pub(super) use decode::{decode, open, raw_block};
 pub(super) use encode::Encoder;
 pub(super) use stream_decode::Stream;
 pub(super) use stream_encode::encoder;

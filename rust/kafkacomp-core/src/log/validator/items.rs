@@ -70,11 +70,10 @@ pub(super) fn each_record(
     if reading == Reading::Partial && compressed && batch.magic() >= 2 {
         return each_partial(reader, batch, visit);
     }
-    if reading == Reading::Streaming && compressed && batch.records_count() == Some(0) {
-        return reader.open(batch);
+    if reading == Reading::Iterator && batch.records_count() == Some(0) {
+        return Ok(());
     }
     match reader.records(batch)? {
-        Records::None => Ok(()),
         Records::Default(mut records) => {
             let mut record = Record::EMPTY;
             let mut before = records.rest();

@@ -18,12 +18,13 @@ public final class Main {
             case "consume" -> Consume.run(options);
             case "dump" -> Dump.run(options);
             case "decompress" -> Decompress.run(options);
+            case "read-records" -> ReadRecords.run(options);
             default -> usage();
         }
     }
 
     private static void usage() {
-        System.err.println("usage: Main create-topic|produce|consume|dump|decompress --name value ...");
+        System.err.println("usage: Main create-topic|produce|consume|dump|decompress|read-records --name value ...");
         System.exit(2);
     }
 }
