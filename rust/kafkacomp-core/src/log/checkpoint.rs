@@ -49,6 +49,12 @@ pub fn read_leader_epoch_checkpoint(data: &[u8]) -> Result<Vec<LeaderEpochEntry>
     })
 }
 
+/// The content of a `leader-epoch-checkpoint`.
+pub fn encode_leader_epoch_checkpoint(entries: &[LeaderEpochEntry]) -> String {
+    let lines = entries.iter().map(|entry| format!("{} {}\n", entry.epoch, entry.start_offset));
+    format!("{CURRENT_VERSION}\n{}\n{}", entries.len(), lines.collect::<String>())
+}
+
 /// Reads one of the offset checkpoints of a log folder.
 pub fn read_offset_checkpoint(data: &[u8]) -> Result<Vec<OffsetCheckpointEntry>> {
     read(data, |line| {

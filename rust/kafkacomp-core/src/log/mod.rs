@@ -12,7 +12,7 @@
 //!
 //! What a broker does with a record set that is appended: [`validator`].
 //!
-//! Side files are read from bytes that the caller has.
+//! Side files are read from bytes that the caller has; [`write`] makes a whole partition's folder.
 
 pub mod checkpoint;
 pub mod chunk;
@@ -28,6 +28,7 @@ pub mod transaction_index;
 pub mod transactions;
 pub mod validator;
 pub mod verify;
+pub mod write;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
 pub use chunk::{ChunkEnd, ChunkError, ChunkReader};

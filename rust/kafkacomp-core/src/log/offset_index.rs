@@ -32,6 +32,19 @@ pub struct OffsetPosition {
     pub position: u32,
 }
 
+impl OffsetPosition {
+    /// The entry of a segment that begins at `base_offset`; `None` if the offset cannot stand there.
+    pub fn encode(self, base_offset: i64) -> Option<[u8; ENTRY_SIZE]> {
+        let offset = relative_offset(self.offset, base_offset)?;
+        Some(((offset as u64) << 32 | u64::from(self.position)).to_be_bytes())
+    }
+}
+
+/// An offset as both indexes hold it: a segment takes no others (`LogSegment.canConvertToRelativeOffset`).
+pub(super) fn relative_offset(offset: i64, base_offset: i64) -> Option<i32> {
+    offset.checked_sub(base_offset).and_then(|delta| i32::try_from(delta).ok()).filter(|&delta| delta >= 0)
+}
+
 /// A checked `.index`.
 #[derive(Debug, Clone, Copy)]
 pub struct OffsetIndex<'a> {

@@ -45,6 +45,13 @@ impl PartitionMetadata {
     }
 }
 
+/// What a broker's file says; it has no line end behind the last line.
+impl std::fmt::Display for PartitionMetadata {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "version: {}\ntopic_id: {}", self.version, self.topic_id)
+    }
+}
+
 /// What follows the colon and white space of a line.
 fn value<'a>(line: &Line<'a>) -> Option<&'a str> {
     let (_, value) = line.text.split_once(':')?;

@@ -68,6 +68,19 @@ impl ProducerEntry {
     }
 }
 
+impl ProducerEntry {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.producer_id.to_be_bytes());
+        out.extend_from_slice(&self.epoch.to_be_bytes());
+        out.extend_from_slice(&self.last_sequence.to_be_bytes());
+        out.extend_from_slice(&self.last_offset.to_be_bytes());
+        out.extend_from_slice(&self.offset_delta.to_be_bytes());
+        out.extend_from_slice(&self.timestamp.to_be_bytes());
+        out.extend_from_slice(&self.coordinator_epoch.to_be_bytes());
+        out.extend_from_slice(&self.current_txn_first_offset.to_be_bytes());
+    }
+}
+
 /// A whole snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerSnapshot {
@@ -111,6 +124,19 @@ impl ProducerSnapshot {
         }
         Ok(Self { version, crc, producers })
     }
+}
+
+/// A snapshot file of these producers.
+pub fn encode_producer_snapshot(producers: &[ProducerEntry]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(COUNT_LENGTH + producers.len() * ENTRY_SIZE);
+    body.extend_from_slice(&(producers.len() as i32).to_be_bytes());
+    for producer in producers {
+        producer.encode(&mut body);
+    }
+    let mut file = CURRENT_VERSION.to_be_bytes().to_vec();
+    file.extend_from_slice(&crc32c(&body).to_be_bytes());
+    file.extend_from_slice(&body);
+    file
 }
 
 fn decode(fields: &mut Fields<'_>) -> Option<ProducerEntry> {

@@ -10,6 +10,7 @@
 //! zero bytes, which are trimmed here. (`org.apache.kafka.storage.internals.log.TimeIndex`)
 
 use super::fault::{LogFileFault, fail};
+use super::offset_index::relative_offset;
 use super::trim_zero_tail;
 use crate::Result;
 
@@ -31,6 +32,17 @@ pub struct TimestampOffset {
     pub timestamp: i64,
     /// The offset that has it.
     pub offset: i64,
+}
+
+impl TimestampOffset {
+    /// The entry of a segment that begins at `base_offset`; `None` if the offset cannot stand there.
+    pub fn encode(self, base_offset: i64) -> Option<[u8; ENTRY_SIZE]> {
+        let mut entry = [0; ENTRY_SIZE];
+        let (timestamp, offset) = entry.split_at_mut(RELATIVE_OFFSET_OFFSET);
+        timestamp.copy_from_slice(&self.timestamp.to_be_bytes());
+        offset.copy_from_slice(&relative_offset(self.offset, base_offset)?.to_be_bytes());
+        Some(entry)
+    }
 }
 
 /// A checked `.timeindex`.

@@ -50,6 +50,21 @@ pub struct AbortedTxn {
     pub last_stable_offset: i64,
 }
 
+impl AbortedTxn {
+    /// The entry.
+    pub fn encode(self) -> [u8; ENTRY_SIZE] {
+        let mut entry = [0; ENTRY_SIZE];
+        let (version, mut rest) = entry.split_at_mut(VERSION_LENGTH);
+        version.copy_from_slice(&self.version.to_be_bytes());
+        for value in [self.producer_id, self.first_offset, self.last_offset, self.last_stable_offset] {
+            let (field, behind) = rest.split_at_mut(PRODUCER_ID_LENGTH);
+            field.copy_from_slice(&value.to_be_bytes());
+            rest = behind;
+        }
+        entry
+    }
+}
+
 /// The aborted transactions that overlap a range of offsets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AbortedTxns {

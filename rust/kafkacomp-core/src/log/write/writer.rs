@@ -1,0 +1,221 @@
+//! From batches to a partition's folder.
+
+use std::mem;
+use std::path::Path;
+
+use super::staging::StagedFile;
+use super::{DEFAULT_INDEX_INTERVAL_BYTES, ProducerState, SegmentIndexes, Staging, WriteError};
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::log::checkpoint::{LeaderEpochEntry, encode_leader_epoch_checkpoint};
+use crate::log::partition_metadata::PartitionMetadata;
+use crate::record::{Batches, RecordBatch, RecordReader};
+use crate::uuid::Uuid;
+
+/// Kafka's default of `segment.bytes`.
+pub const DEFAULT_SEGMENT_BYTES: u32 = 1 << 30;
+
+/// How a partition's folder is written.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteOptions {
+    /// A segment is closed before it would grow beyond this many bytes, unless one batch is larger
+    /// (`segment.bytes`).
+    pub segment_bytes: u32,
+    /// The bytes of log between two entries of the indexes (`index.interval.bytes`).
+    pub index_interval_bytes: u32,
+    /// The topic's id, for `partition.metadata`.
+    pub topic_id: Option<Uuid>,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+            index_interval_bytes: DEFAULT_INDEX_INTERVAL_BYTES,
+            topic_id: None,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteReport {
+    /// Segments.
+    pub segments: u64,
+    /// Batches.
+    pub batches: u64,
+    /// Bytes of all `.log` files.
+    pub bytes: u64,
+    /// The base offset of the first segment.
+    pub log_start_offset: i64,
+    /// One more than the last offset.
+    pub log_end_offset: i64,
+}
+
+/// Writes one partition's folder; see [`super`].
+#[derive(Debug)]
+pub struct LogWriter {
+    staging: Staging,
+    options: WriteOptions,
+    log: StagedFile,
+    indexes: SegmentIndexes,
+    producers: ProducerState,
+    epochs: Vec<LeaderEpochEntry>,
+    reader: RecordReader,
+    report: WriteReport,
+}
+
+impl LogWriter {
+    /// A folder that is to become `target`, its first segment beginning at `base_offset`.
+    ///
+    /// # Errors
+    /// `target` exists, or the operating system refuses.
+    pub fn create(target: &Path, base_offset: i64, options: WriteOptions) -> Result<Self, WriteError> {
+        let staging = Staging::new(target)?;
+        let log = staging.create(&segment_name(base_offset, "log"))?;
+        let report = WriteReport {
+            segments: 1,
+            log_start_offset: base_offset,
+            log_end_offset: base_offset,
+            ..Default::default()
+        };
+        Ok(Self {
+            staging,
+            options,
+            log,
+            indexes: SegmentIndexes::new(base_offset, options.index_interval_bytes),
+            producers: ProducerState::new(),
+            epochs: Vec::new(),
+            reader: RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE),
+            report,
+        })
+    }
+
+    /// What the partition's producers have done so far.
+    pub fn producers(&self) -> &ProducerState {
+        &self.producers
+    }
+
+    /// Appends whole batches of any magic, their offsets set.
+    ///
+    /// # Errors
+    /// Offsets that are not behind those that are there, bytes that are no batches, or the operating system.
+    pub fn append(&mut self, batches: &[u8]) -> Result<(), WriteError> {
+        let mut framed = Batches::new(batches, 0);
+        for batch in framed.by_ref() {
+            self.append_batch(&batch?)?;
+        }
+        let position = framed.position();
+        if position < batches.len() as u64 {
+            let (available, needed) = ((batches.len() as u64).saturating_sub(position), 0);
+            return Err(crate::Error::IncompleteBatch { position, available, needed }.into());
+        }
+        Ok(())
+    }
+
+    /// Appends one batch.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), WriteError> {
+        let first = match batch.base_offset() {
+            Some(offset) => offset,
+            None => self.reader.base_offset(batch)?,
+        };
+        let (last, size) = (batch.last_offset(), batch.size_in_bytes());
+        if first < self.report.log_end_offset || last < first || last == i64::MAX {
+            return Err(WriteError::OffsetOrder {
+                previous: self.report.log_end_offset.saturating_sub(1),
+                first,
+                last,
+            });
+        }
+        if self.is_full(last, size) {
+            self.roll(first)?;
+        }
+        if !self.indexes.can_hold(last, size) {
+            return Err(WriteError::BatchTooLarge { size: size as u64, first, last });
+        }
+        let aborted = self.producers.append(batch, &mut self.reader)?;
+        self.note_epoch(batch, first);
+        self.log.append(batch.data())?;
+        self.indexes.append(batch);
+        if let Some(transaction) = aborted {
+            self.indexes.add_aborted(transaction);
+        }
+        self.report.batches = self.report.batches.saturating_add(1);
+        self.report.bytes = self.report.bytes.saturating_add(size as u64);
+        self.report.log_end_offset = last.saturating_add(1);
+        Ok(())
+    }
+
+    fn is_full(&self, last_offset: i64, size: usize) -> bool {
+        let grown = self.indexes.position().saturating_add(size as u64);
+        self.indexes.position() > 0
+            && (grown > u64::from(self.options.segment_bytes) || !self.indexes.can_hold(last_offset, size))
+    }
+
+    /// Closes the segment and begins the next one at `base_offset`. Nothing happens if it would be the same.
+    ///
+    /// # Errors
+    /// The offset lies below what is there, or the operating system.
+    pub fn roll(&mut self, base_offset: i64) -> Result<(), WriteError> {
+        if base_offset == self.indexes.base_offset() {
+            return Ok(());
+        }
+        if base_offset < self.report.log_end_offset {
+            let previous = self.report.log_end_offset.saturating_sub(1);
+            return Err(WriteError::OffsetOrder { previous, first: base_offset, last: base_offset });
+        }
+        let log = self.staging.create(&segment_name(base_offset, "log"))?;
+        let indexes = SegmentIndexes::new(base_offset, self.options.index_interval_bytes);
+        close(&self.staging, mem::replace(&mut self.log, log), mem::replace(&mut self.indexes, indexes))?;
+        self.staging.write(&segment_name(base_offset, "snapshot"), &self.producers.snapshot())?;
+        self.report.segments = self.report.segments.saturating_add(1);
+        self.report.log_end_offset = base_offset;
+        Ok(())
+    }
+
+    fn note_epoch(&mut self, batch: &RecordBatch<'_>, start_offset: i64) {
+        let epoch = batch.partition_leader_epoch();
+        if batch.magic() >= 2 && epoch >= 0 && self.epochs.last().is_none_or(|latest| latest.epoch < epoch) {
+            self.epochs.push(LeaderEpochEntry { epoch, start_offset });
+        }
+    }
+
+    /// Closes the last segment, and the folder appears.
+    ///
+    /// # Errors
+    /// The target exists by now, or the operating system refuses.
+    pub fn finish(self) -> Result<WriteReport, WriteError> {
+        let Self { staging, options, log, indexes, producers, epochs, report, .. } = self;
+        let last_base_offset = indexes.base_offset();
+        close(&staging, log, indexes)?;
+        if report.log_end_offset > last_base_offset {
+            staging.write(&segment_name(report.log_end_offset, "snapshot"), &producers.snapshot())?;
+        }
+        staging.write("leader-epoch-checkpoint", encode_leader_epoch_checkpoint(&epochs).as_bytes())?;
+        if let Some(topic_id) = options.topic_id {
+            let metadata = PartitionMetadata { version: 0, topic_id };
+            staging.write("partition.metadata", metadata.to_string().as_bytes())?;
+        }
+        staging.publish()?;
+        Ok(report)
+    }
+}
+
+fn close(staging: &Staging, log: StagedFile, indexes: SegmentIndexes) -> Result<(), WriteError> {
+    log.finish()?;
+    let base_offset = indexes.base_offset();
+    let [offsets, times, transactions] = indexes.finish();
+    staging.write(&segment_name(base_offset, "index"), &offsets)?;
+    staging.write(&segment_name(base_offset, "timeindex"), &times)?;
+    if !transactions.is_empty() {
+        staging.write(&segment_name(base_offset, "txnindex"), &transactions)?;
+    }
+    Ok(())
+}
+
+/// The name of one of a segment's files.
+pub fn segment_name(base_offset: i64, extension: &str) -> String {
+    format!("{base_offset:020}.{extension}")
+}
