@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkacomp import exceptions, gzip, lz4, message_set, record, snappy, zstd
-from kafkacomp._codec import decompress
+from kafkacomp._codec import compress, decompress
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._types import CompressionType
 from kafkacomp.arrow import ScanReport, SkippedRange, scan
@@ -44,6 +44,7 @@ __all__ = [
     "UnsupportedCompressionTypeError",
     "UnsupportedForMessageFormatError",
     "__version__",
+    "compress",
     "decompress",
     "exceptions",
     "gzip",

@@ -11,7 +11,7 @@ from kafkacomp._types import CompressionType
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["checked_max_output_size", "decompress"]
+__all__ = ["checked_max_output_size", "compress", "decompress", "optional_max_output_size"]
 
 _MAGICS = (0, 1, 2)
 
@@ -21,6 +21,47 @@ def checked_max_output_size(max_output_size: int) -> int:
     if not 0 < max_output_size <= DEFAULT_MAX_OUTPUT_SIZE:
         raise ValueError(f"max_output_size must be 1 to {DEFAULT_MAX_OUTPUT_SIZE}, not {max_output_size}")
     return max_output_size
+
+
+def optional_max_output_size(max_output_size: int | None) -> int | None:
+    """The cap itself, or None for none; ValueError if it is not one."""
+    if max_output_size is not None and max_output_size < 1:
+        raise ValueError(f"max_output_size must be at least 1, or None, not {max_output_size}")
+    return max_output_size
+
+
+def _compression_type(compression_type: CompressionType | str) -> CompressionType:
+    """The type that a caller names; ValueError if there is none."""
+    if isinstance(compression_type, str):
+        return CompressionType.for_name(compression_type)
+    return CompressionType.for_id(compression_type)
+
+
+def _checked_magic(magic: int) -> int:
+    """The message format itself; ValueError if it is not one."""
+    if magic not in _MAGICS:
+        raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
+    return magic
+
+
+def compress(
+    data: Buffer, compression_type: CompressionType | str, *, level: int | None = None, magic: int = 2
+) -> bytes:
+    """Compress ``data`` as Kafka's own stream does for a batch or message, framing included.
+
+    Args:
+        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        compression_type: A :class:`CompressionType` or its name. "none" gives the data as they are.
+        level: gzip has 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22 (KIP-390); none and snappy have no levels.
+            None is Kafka's default: -1, 9 and 3.
+        magic: The message format that it is for. For 0 the LZ4 header checksum is the broken one (KIP-57). That
+            batches with zstd are of magic 2 alone (KIP-110) is their builder's to know.
+
+    Raises:
+        ValueError: an argument is none of those named.
+    """
+    kind = _compression_type(compression_type)
+    return _kafkacomp.compress(data, kind, level, _checked_magic(magic))
 
 
 def decompress(
@@ -49,10 +90,5 @@ def decompress(
         OutputLimitError: there are more than ``max_output_size`` bytes in them.
         ValueError: an argument is none of those named.
     """
-    if isinstance(compression_type, str):
-        compression_type = CompressionType.for_name(compression_type)
-    else:
-        compression_type = CompressionType.for_id(compression_type)
-    if magic not in _MAGICS:
-        raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
-    return _kafkacomp.decompress_record_set(data, compression_type, magic, checked_max_output_size(max_output_size))
+    kind, cap = _compression_type(compression_type), checked_max_output_size(max_output_size)
+    return _kafkacomp.decompress_record_set(data, kind, _checked_magic(magic), cap)

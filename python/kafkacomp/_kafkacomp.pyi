@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any, Final, Self, final
 
 import pyarrow as pa
-from typing_extensions import Buffer, CapsuleType
+from typing_extensions import Buffer, CapsuleType, disjoint_base
 
 from kafkacomp._report import ScanReport
 from kafkacomp._types import CompressionType, TimestampType
@@ -19,6 +19,12 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
+def compress(data: Buffer, compression_type: int, level: int | None, magic: int) -> bytes:
+    """As Kafka's stream of this type and magic frames it."""
+
+def lz4_compress(data: Buffer, level: int | None, options: tuple[str, int, bool, bool], content_size: bool) -> bytes:
+    """One LZ4 frame with these options: header checksum, block size, block checksum, content checksum."""
+
 def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes:
     """By the codec's specification."""
 
@@ -56,6 +62,46 @@ def verify_segment(
 def analyze_and_validate_records(
     records: Buffer, origin: int, require_offsets_monotonic: bool, leader_epoch: int, limits: tuple[int | None, int]
 ) -> tuple[int, int, int, int | None, int, int, int]: ...
+
+@disjoint_base
+class Compressor:
+    """The base of the compressing classes."""
+
+    CONTINUE: Final = 0
+    FLUSH_BLOCK: Final = 1
+    FLUSH_FRAME: Final = 2
+    def __new__(
+        cls,
+        compression_type: int,
+        level: int | None,
+        magic: int,
+        lz4_options: tuple[str, int, bool, bool] | None = None,
+    ) -> Self: ...
+    @property
+    def last_mode(self) -> int: ...
+    def compress(self, data: Buffer, mode: int = 0) -> bytes: ...
+    def flush(self, mode: int = 2) -> bytes: ...
+
+@disjoint_base
+class Decompressor:
+    """The base of the decompressing classes."""
+
+    def __new__(
+        cls,
+        compression_type: int,
+        checksum: str,
+        magic: int | None,
+        max_output_size: int | None,
+        frames: bool,
+    ) -> Self: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: Buffer, max_length: int = -1) -> bytes: ...
+    def finish(self) -> None: ...
 
 @final
 class Validator:

@@ -1,5 +1,7 @@
 """Gzip members (RFC 1952), kept to the specification.
 
+Written are members as the JDK's stream, and so Kafka, frames them: without name or time.
+
 Several members, every header field and zero padding behind the last member are read; CRC, size and the header's
 own CRC are verified, and any other byte behind the last member is an error. What Kafka reads more freely,
 :func:`kafkacomp.decompress` reads more freely.
@@ -10,14 +12,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size
+from kafkacomp._codec import checked_max_output_size, optional_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import Buffer
 
-__all__ = ["decompress", "decompress_into"]
+_MAGIC = 2  # any: only LZ4 depends on it
+
+__all__ = ["GzipCompressor", "GzipDecompressor", "compress", "decompress", "decompress_into"]
+
+
+def compress(data: Buffer, level: int | None = -1) -> bytes:
+    """Compress ``data`` to one member.
+
+    Args:
+        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        level: 1 to 9, or -1 for zlib's own choice, 6. The compressed size is zlib's or smaller.
+
+    Raises:
+        ValueError: there is no such level.
+    """
+    return _kafkacomp.compress(data, CompressionType.GZIP, level, _MAGIC)
 
 
 def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> bytes:
@@ -50,3 +69,49 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
         TypeError: ``out`` cannot be written to.
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.GZIP, "standard")
+
+
+class GzipCompressor(_kafkacomp.Compressor):
+    """An incremental compressor in the shape of PEP 784; may be used from several threads.
+
+    ``compress(data, mode=CONTINUE)`` gives what is ready; ``FLUSH_BLOCK`` gives all so far, so that a reader gets
+    it, ``FLUSH_FRAME`` ends the member, and what follows begins a new one. ``flush(mode=FLUSH_FRAME)`` does so
+    without data. ``last_mode`` is the mode of the last call.
+
+    Args:
+        level: As for :func:`compress`.
+
+    Raises:
+        ValueError: there is no such level.
+    """
+
+    def __new__(cls, level: int | None = -1) -> Self:
+        """See the class."""
+        return super().__new__(cls, CompressionType.GZIP, level, _MAGIC)
+
+
+class GzipDecompressor(_kafkacomp.Decompressor):
+    """An incremental decompressor of one member.
+
+    In the shape of PEP 784; may be used from several threads.
+
+    ``decompress(data, max_length=-1)`` gives at most ``max_length`` bytes and keeps the input that it did not need;
+    call it with ``b""`` for more while ``needs_input`` is false. At the end ``eof`` is true, and ``unused_data`` is
+    what follows.
+
+    Broken data raise DecompressionError; with ``max_length`` what comes before them is given first.
+
+    Args:
+        max_output_size: The most bytes to give in all (OutputLimitError); None for no cap but memory's, which
+            the codec's blocks and window bound.
+
+    Raises:
+        ValueError: an argument is none of those named.
+        EOFError: by ``decompress`` after the end.
+    """
+
+    def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
+        """See the class."""
+        return super().__new__(
+            cls, CompressionType.GZIP, "standard", None, optional_max_output_size(max_output_size), frames=False
+        )

@@ -1,5 +1,9 @@
 """LZ4 frames with either header checksum (KIP-57), kept to the specification.
 
+Written by default as Kafka writes: independent blocks of 64 KiB, a block that does not shrink stored, no checksums but
+the header's, no content size. Level 9 is Kafka's default and means the fast compressor; every other level is the
+high-compression one.
+
 Read are any block size, linked blocks, block checksums, content size, content checksum, several frames and skippable
 frames; all checksums and sizes are verified, and bytes that belong to no frame are an error. Frames that need a
 dictionary are refused.
@@ -14,16 +18,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size
+from kafkacomp._codec import checked_max_output_size, optional_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import Buffer
 
-__all__ = ["FrameInfo", "HeaderChecksum", "HeaderChecksumRule", "decompress", "decompress_into", "frame_info"]
+__all__ = [
+    "FrameInfo",
+    "HeaderChecksum",
+    "HeaderChecksumRule",
+    "HeaderChecksumWritten",
+    "LZ4Compressor",
+    "LZ4Decompressor",
+    "compress",
+    "decompress",
+    "decompress_into",
+    "frame_info",
+]
 
 HeaderChecksum = Literal["standard", "broken", "either", "ignore"]
+HeaderChecksumWritten = Literal["standard", "broken"]
 HeaderChecksumRule = Literal["standard", "broken", "both", "neither"]
 
 
@@ -73,6 +91,35 @@ class FrameInfo:
     def content_checksum(self) -> bool:
         """Whether a checksum of the content follows the EndMark."""
         return bool(self.flg & 0x04)
+
+
+def compress(
+    data: Buffer,
+    level: int | None = 9,
+    *,
+    header_checksum: HeaderChecksumWritten = "standard",
+    block_size: int = 65536,
+    block_checksum: bool = False,
+    content_checksum: bool = False,
+    content_size: bool = False,
+) -> bytes:
+    """Compress ``data`` to one frame.
+
+    Args:
+        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        level: 1 to 17. 9 is the FAST compressor, as in Kafka; any other level is the high-compression one, which
+            goes up to 12: 13 to 17 are as 12.
+        header_checksum: "standard", or "broken" for Kafka 0.8.2 and 0.9 and message format 0.
+        block_size: The largest block in bytes: 65536, 262144, 1048576 or 4194304.
+        block_checksum: Whether each block gets a checksum.
+        content_checksum: Whether a checksum of the content follows the EndMark.
+        content_size: Whether the header gets the content's size.
+
+    Raises:
+        ValueError: an argument is none of those named.
+    """
+    options = (header_checksum, block_size, block_checksum, content_checksum)
+    return _kafkacomp.lz4_compress(data, level, options, content_size)
 
 
 def decompress(
@@ -128,3 +175,66 @@ def frame_info(data: Buffer) -> FrameInfo:
             defined (``TruncatedError``: they end inside the header).
     """
     return FrameInfo(*_kafkacomp.lz4_frame_info(data))
+
+
+class LZ4Compressor(_kafkacomp.Compressor):
+    """An incremental compressor in the shape of PEP 784; may be used from several threads.
+
+    ``compress(data, mode=CONTINUE)`` gives what is ready; ``FLUSH_BLOCK`` gives all so far, so that a reader gets
+    it, ``FLUSH_FRAME`` ends the frame, and what follows begins a new one. ``flush(mode=FLUSH_FRAME)`` does so
+    without data. ``last_mode`` is the mode of the last call.
+
+    Args:
+        level: As for :func:`compress`, and so are the others. The content's size cannot be written: it is not
+            known when the frame begins.
+        header_checksum: "standard" or "broken".
+        block_size: The largest block in bytes.
+        block_checksum: Whether each block gets a checksum.
+        content_checksum: Whether a checksum of the content follows the EndMark.
+
+    Raises:
+        ValueError: an argument is none of those named.
+    """
+
+    def __new__(
+        cls,
+        level: int | None = 9,
+        *,
+        header_checksum: HeaderChecksumWritten = "standard",
+        block_size: int = 65536,
+        block_checksum: bool = False,
+        content_checksum: bool = False,
+    ) -> Self:
+        """See the class."""
+        options = (header_checksum, block_size, block_checksum, content_checksum)
+        return super().__new__(cls, CompressionType.LZ4, level, 2, options)
+
+
+class LZ4Decompressor(_kafkacomp.Decompressor):
+    """An incremental decompressor of one frame, a skippable one included.
+
+    In the shape of PEP 784; may be used from several threads.
+
+    ``decompress(data, max_length=-1)`` gives at most ``max_length`` bytes and keeps the input that it did not need;
+    call it with ``b""`` for more while ``needs_input`` is false. At the end ``eof`` is true, and ``unused_data`` is
+    what follows.
+
+    Broken data raise DecompressionError; with ``max_length`` what comes before them is given first.
+
+    Args:
+        header_checksum: As for :func:`decompress`.
+        max_output_size: The most bytes to give in all (OutputLimitError); None for no cap but memory's, which
+            the codec's blocks and window bound.
+
+    Raises:
+        ValueError: an argument is none of those named.
+        EOFError: by ``decompress`` after the end.
+    """
+
+    def __new__(
+        cls, *, header_checksum: HeaderChecksum = "standard", max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE
+    ) -> Self:
+        """See the class."""
+        return super().__new__(
+            cls, CompressionType.LZ4, header_checksum, None, optional_max_output_size(max_output_size), frames=False
+        )

@@ -1,5 +1,7 @@
 """Zstandard frames (RFC 8878, KIP-110), kept to the specification.
 
+Written are frames as zstd-jni's stream, and so Kafka, makes them: without content size and checksum.
+
 Read are frames with and without content size and checksum, several of them, and skippable frames. Windows reach to
 128 MiB, as Kafka's reader takes them, and cost no memory of their own. Frames that need a dictionary are refused.
 """
@@ -9,14 +11,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size
+from kafkacomp._codec import checked_max_output_size, optional_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import Buffer
 
-__all__ = ["decompress", "decompress_into"]
+_MAGIC = 2  # any: only LZ4 depends on it
+
+__all__ = ["ZstdCompressor", "ZstdDecompressor", "compress", "decompress", "decompress_into"]
+
+
+def compress(data: Buffer, level: int | None = 3) -> bytes:
+    """Compress ``data`` to one frame.
+
+    Args:
+        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        level: -131072 to 22.
+
+    Raises:
+        ValueError: there is no such level.
+    """
+    return _kafkacomp.compress(data, CompressionType.ZSTD, level, _MAGIC)
 
 
 def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> bytes:
@@ -49,3 +68,49 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
         TypeError: ``out`` cannot be written to.
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.ZSTD, "standard")
+
+
+class ZstdCompressor(_kafkacomp.Compressor):
+    """An incremental compressor in the shape of PEP 784; may be used from several threads.
+
+    ``compress(data, mode=CONTINUE)`` gives what is ready; ``FLUSH_BLOCK`` gives all so far, so that a reader gets
+    it, ``FLUSH_FRAME`` ends the frame, and what follows begins a new one. ``flush(mode=FLUSH_FRAME)`` does so
+    without data. ``last_mode`` is the mode of the last call.
+
+    Args:
+        level: As for :func:`compress`.
+
+    Raises:
+        ValueError: there is no such level.
+    """
+
+    def __new__(cls, level: int | None = 3) -> Self:
+        """See the class."""
+        return super().__new__(cls, CompressionType.ZSTD, level, _MAGIC)
+
+
+class ZstdDecompressor(_kafkacomp.Decompressor):
+    """An incremental decompressor of one frame, a skippable one included.
+
+    In the shape of PEP 784; may be used from several threads.
+
+    ``decompress(data, max_length=-1)`` gives at most ``max_length`` bytes and keeps the input that it did not need;
+    call it with ``b""`` for more while ``needs_input`` is false. At the end ``eof`` is true, and ``unused_data`` is
+    what follows.
+
+    Broken data raise DecompressionError; with ``max_length`` what comes before them is given first.
+
+    Args:
+        max_output_size: The most bytes to give in all (OutputLimitError); None for no cap but memory's, which
+            the codec's blocks and window bound.
+
+    Raises:
+        ValueError: an argument is none of those named.
+        EOFError: by ``decompress`` after the end.
+    """
+
+    def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
+        """See the class."""
+        return super().__new__(
+            cls, CompressionType.ZSTD, "standard", None, optional_max_output_size(max_output_size), frames=False
+        )

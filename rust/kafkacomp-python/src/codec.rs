@@ -71,11 +71,19 @@ fn decoded<R>(
     result
 }
 
-fn kind(id: u8) -> PyResult<CompressionType> {
+/// The compression type with this id.
+///
+/// # Errors
+/// `ValueError` for an id that Kafka does not have.
+pub fn kind(id: u8) -> PyResult<CompressionType> {
     CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("unknown compression type id: {id}")))
 }
 
-fn header_checksum(name: &str) -> PyResult<HeaderChecksum> {
+/// The header checksum that a reader demands.
+///
+/// # Errors
+/// `ValueError` for any other name.
+pub fn header_checksum(name: &str) -> PyResult<HeaderChecksum> {
     match name {
         "standard" => Ok(HeaderChecksum::Standard),
         "broken" => Ok(HeaderChecksum::Broken),

@@ -3,6 +3,7 @@
 
 mod batch;
 mod codec;
+mod encode;
 mod enums;
 mod error;
 mod gil;
@@ -10,8 +11,10 @@ mod input;
 mod message_set;
 mod record;
 mod scan;
+mod scratch;
 mod segment;
 mod sidecar;
+mod stream;
 mod validator;
 
 use pyo3::prelude::*;
@@ -24,11 +27,15 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;
     m.add_class::<batch::Batch>()?;
     m.add_class::<batch::BatchReader>()?;
+    m.add_class::<stream::Compressor>()?;
+    m.add_class::<stream::Decompressor>()?;
     m.add_class::<message_set::MessageReader>()?;
     m.add_class::<message_set::PyMessage>()?;
     m.add_class::<record::PyRecord>()?;
     m.add_class::<record::Records>()?;
     m.add_class::<scan::ScanReader>()?;
+    m.add_function(wrap_pyfunction!(encode::compress, m)?)?;
+    m.add_function(wrap_pyfunction!(encode::lz4_compress, m)?)?;
     m.add_function(wrap_pyfunction!(codec::decompress, m)?)?;
     m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
     m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;

@@ -97,6 +97,11 @@ impl BlockMaxSize {
         1 << (2 * (self as u32) + 8)
     }
 
+    /// The one of exactly this many bytes.
+    pub fn of_bytes(bytes: usize) -> Option<Self> {
+        [Self::Max64Kb, Self::Max256Kb, Self::Max1Mb, Self::Max4Mb].into_iter().find(|size| size.bytes() == bytes)
+    }
+
     fn for_id(id: u8) -> Result<Self, CodecFault> {
         match id {
             4 => Ok(Self::Max64Kb),

@@ -13,8 +13,9 @@ use super::{Decoder, DecoderOptions, Progress};
 /// The JDK looks for a further gzip member only behind more bytes than this.
 const JDK_LEAST_REST: u64 = 18;
 
-/// A decoder whose content is that of all frames. It is never [done](Progress::done): the data end where
-/// the caller's input does, and [`finish`](Decoder::finish) says whether they may.
+/// A decoder whose content is that of all frames. It is [done](Progress::done) only where a record set has
+/// something behind its content that does not count. Else the data end where the caller's input does, and
+/// [`finish`](Decoder::finish) says whether they may.
 pub struct Frames {
     compression_type: CompressionType,
     strictness: Strictness,
@@ -87,7 +88,7 @@ impl Decoder for Frames {
             let rest = input.get(total.consumed..).unwrap_or_default();
             match self.state {
                 State::Ignored => {
-                    total.consumed = input.len();
+                    total.done = true;
                     return Ok(total);
                 }
                 State::Between => {

@@ -1,0 +1,102 @@
+//! One-shot compression, and what the compressing classes take: levels and options, checked.
+
+use std::cell::RefCell;
+
+use kafkacomp_core::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksumWritten};
+use kafkacomp_core::compress::{CodecError, Compression, CompressionType, compress as compress_as_kafka};
+use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::codec::kind;
+use crate::error::codec_to_py;
+use crate::input::bytes_like;
+
+/// The most memory that a thread keeps for the next call.
+const MAX_KEPT: usize = kafkacomp_core::limits::MAX_POOLED_BUFFER;
+
+/// A compression type with a level, or with Kafka's default for None.
+///
+/// # Errors
+/// `ValueError` for a level that the type does not have, `TypeError` for what is no integer.
+pub fn compression(compression_type: u8, level: Option<&Bound<'_, PyAny>>) -> PyResult<Compression> {
+    let kind = kind(compression_type)?;
+    let level = match level.map(|level| (level, level.extract::<i32>())) {
+        None => None,
+        Some((_, Ok(number))) => Some(number),
+        // Beyond 32 bits; the nearest number is as wrong, and the message names it.
+        Some((level, Err(error))) if error.is_instance_of::<PyOverflowError>(level.py()) => {
+            Some(if level.lt(0)? { i32::MIN } else { i32::MAX })
+        }
+        Some((_, Err(error))) => return Err(error),
+    };
+    Compression::new(kind, level).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The options of an LZ4 frame: header checksum, block size in bytes, block checksum, content checksum.
+pub type Lz4Options = (String, usize, bool, bool);
+
+/// These options with a level that was checked.
+///
+/// # Errors
+/// `ValueError` for a header checksum or block size that cannot be written.
+pub fn lz4_options(level: i32, options: Lz4Options, content_size: bool) -> PyResult<EncodeOptions> {
+    let (header_checksum, block_size, block_checksum, content_checksum) = options;
+    let header_checksum = match header_checksum.as_str() {
+        "standard" => HeaderChecksumWritten::Standard,
+        "broken" => HeaderChecksumWritten::Broken,
+        name => {
+            return Err(PyValueError::new_err(format!("header_checksum must be 'standard' or 'broken', not {name:?}")));
+        }
+    };
+    let block_max_size = BlockMaxSize::of_bytes(block_size).ok_or_else(|| {
+        PyValueError::new_err(format!("block_size must be 65536, 262144, 1048576 or 4194304, not {block_size}"))
+    })?;
+    Ok(EncodeOptions { level, header_checksum, block_max_size, block_checksum, content_checksum, content_size })
+}
+
+/// Compresses into a kept buffer while the GIL is free.
+fn compressed<'py>(
+    data: &Bound<'py, PyAny>,
+    encode: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<(), CodecError> + Send,
+) -> PyResult<Bound<'py, PyBytes>> {
+    thread_local! {
+        static KEPT: RefCell<Vec<u8>> = RefCell::default();
+    }
+    let py = data.py();
+    let data = bytes_like(data)?;
+    let (verdict, mut out) = py.detach(|| {
+        let mut out = KEPT.take();
+        (encode(&data, &mut out), out)
+    });
+    let result = verdict.map(|()| PyBytes::new(py, &out)).map_err(|error| codec_to_py(py, error));
+    out.clear();
+    out.shrink_to(MAX_KEPT);
+    KEPT.set(out);
+    result
+}
+
+/// As Kafka's stream of this type and magic frames it.
+#[pyfunction]
+pub fn compress<'py>(
+    data: &Bound<'py, PyAny>,
+    compression_type: u8,
+    level: Option<&Bound<'py, PyAny>>,
+    magic: i8,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let compression = compression(compression_type, level)?;
+    compressed(data, |data, out| compress_as_kafka(compression, magic, data, out))
+}
+
+/// One LZ4 frame with these options.
+#[pyfunction]
+pub fn lz4_compress<'py>(
+    data: &Bound<'py, PyAny>,
+    level: Option<&Bound<'py, PyAny>>,
+    options: Lz4Options,
+    content_size: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let compression = compression(CompressionType::Lz4.id(), level)?;
+    let options = lz4_options(compression.level(), options, content_size)?;
+    compressed(data, |data, out| lz4::compress(data, options, out))
+}

@@ -1,0 +1,280 @@
+//! Incremental compression and decompression in the shape of PEP 784. An object may be used from several
+//! threads: each call has it for itself, and the GIL is free meanwhile.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_core::compress::lz4;
+use kafkacomp_core::compress::stream::{Decoder, DecoderOptions, Encoder, Frames, Operation, decoder, encoder};
+use kafkacomp_core::compress::{CodecError, CodecFault, CompressionType};
+use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use pyo3::exceptions::{PyEOFError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::codec::{header_checksum, kind};
+use crate::encode::{Lz4Options, compression, lz4_options};
+use crate::error::codec_to_py;
+use crate::input::bytes_like;
+use crate::scratch::with_output;
+
+/// By how much room is asked for at a time.
+const ROOM: usize = 64 << 10;
+
+const CONTINUE: u8 = 0;
+const FLUSH_BLOCK: u8 = 1;
+const FLUSH_FRAME: u8 = 2;
+
+/// The state of an object. A panic cannot leave it in a worse state than an error can.
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The base of the compressing classes.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen, subclass)]
+pub struct Compressor(Mutex<(Box<dyn Encoder>, u8)>);
+
+#[pymethods]
+impl Compressor {
+    #[classattr]
+    const CONTINUE: u8 = CONTINUE;
+    #[classattr]
+    const FLUSH_BLOCK: u8 = FLUSH_BLOCK;
+    #[classattr]
+    const FLUSH_FRAME: u8 = FLUSH_FRAME;
+
+    /// As Kafka's stream of this magic, or an LZ4 one with these options.
+    #[new]
+    #[pyo3(signature = (compression_type, level, magic, lz4_options=None))]
+    fn new(
+        compression_type: u8,
+        level: Option<&Bound<'_, PyAny>>,
+        magic: i8,
+        lz4_options: Option<Lz4Options>,
+    ) -> PyResult<Self> {
+        let compression = compression(compression_type, level)?;
+        let encoder: Box<dyn Encoder> = match lz4_options {
+            Some(options) => Box::new(lz4::encoder(self::lz4_options(compression.level(), options, false)?)),
+            None => Python::attach(|py| encoder(compression, magic).map_err(|error| codec_to_py(py, error)))?,
+        };
+        Ok(Self(Mutex::new((encoder, FLUSH_FRAME))))
+    }
+
+    /// The last mode.
+    #[getter]
+    fn last_mode(&self, py: Python<'_>) -> u8 {
+        py.detach(|| lock(&self.0).1)
+    }
+
+    /// Compresses data.
+    #[pyo3(signature = (data, mode=0))]
+    fn compress<'py>(&self, data: &Bound<'py, PyAny>, mode: u8) -> PyResult<Bound<'py, PyBytes>> {
+        let operation = match mode {
+            CONTINUE => Operation::Continue,
+            FLUSH_BLOCK => Operation::FlushBlock,
+            FLUSH_FRAME => Operation::FlushFrame,
+            _ => return Err(PyValueError::new_err("mode must be CONTINUE, FLUSH_BLOCK or FLUSH_FRAME")),
+        };
+        let py = data.py();
+        let data = bytes_like(data)?;
+        with_output(isize::MAX as usize, |out| {
+            py.detach(|| {
+                let mut state = lock(&self.0);
+                state.1 = mode;
+                encode_all(state.0.as_mut(), &data, operation, out)
+            })
+            .map_err(|error| codec_to_py(py, error))?;
+            Ok(PyBytes::new(py, out.as_slice()))
+        })
+    }
+
+    /// Writes what is kept.
+    #[pyo3(signature = (mode=2))]
+    fn flush<'py>(&self, py: Python<'py>, mode: u8) -> PyResult<Bound<'py, PyBytes>> {
+        match mode {
+            FLUSH_BLOCK | FLUSH_FRAME => self.compress(PyBytes::new(py, b"").as_any(), mode),
+            _ => Err(PyValueError::new_err("mode must be FLUSH_BLOCK or FLUSH_FRAME")),
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of Python's")]
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a compressor cannot be pickled"))
+    }
+}
+
+fn encode_all(
+    encoder: &mut dyn Encoder,
+    mut data: &[u8],
+    operation: Operation,
+    out: &mut OutputBuffer,
+) -> Result<(), CodecError> {
+    loop {
+        // Without a cap there is always room.
+        let progress = encoder.encode(data, out.spare(ROOM).unwrap_or_default(), operation)?;
+        out.advance(progress.written);
+        data = data.get(progress.consumed..).unwrap_or_default();
+        if progress.done {
+            return Ok(());
+        }
+    }
+}
+
+/// The base of the decompressing classes.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen, subclass)]
+pub struct Decompressor(Mutex<Decompressing>);
+
+/// Bytes that wait to be decoded.
+#[derive(Default)]
+enum Waiting {
+    #[default]
+    Nothing,
+    /// As Python gave them.
+    Given(PyBackedBytes),
+    /// Joined from several calls.
+    Joined(Vec<u8>),
+}
+
+impl Waiting {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Nothing => &[],
+            Self::Given(bytes) => bytes,
+            Self::Joined(bytes) => bytes,
+        }
+    }
+}
+
+struct Decompressing {
+    compression_type: CompressionType,
+    decoder: Box<dyn Decoder>,
+    waiting: Waiting,
+    /// How much of them was taken.
+    taken: usize,
+    eof: bool,
+    needs_input: bool,
+}
+
+impl Decompressing {
+    fn rest(&self) -> &[u8] {
+        self.waiting.bytes().get(self.taken..).unwrap_or_default()
+    }
+
+    /// Takes new input behind what is left of the old.
+    fn give(&mut self, data: PyBackedBytes) {
+        if self.rest().is_empty() {
+            (self.waiting, self.taken) = (Waiting::Given(data), 0);
+        } else if !data.is_empty() {
+            (self.waiting, self.taken) = (Waiting::Joined([self.rest(), &data].concat()), 0);
+        }
+    }
+
+    /// Decodes until the input or, if only `max_length` bytes are wanted, the room is used up.
+    fn decompress(&mut self, max_length: Option<usize>, out: &mut OutputBuffer) -> Result<(), CodecError> {
+        let full = loop {
+            let Ok(room) = out.spare(ROOM) else { break true };
+            let rest = self.waiting.bytes().get(self.taken..).unwrap_or_default();
+            let progress = match self.decoder.decode(rest, room) {
+                Ok(progress) => progress,
+                // Those who ask for pieces get what comes before the error first.
+                Err(_) if max_length.is_some() && !out.is_empty() => break true,
+                Err(error) => return Err(error),
+            };
+            out.advance(progress.written);
+            self.taken += progress.consumed;
+            self.eof = progress.done;
+            if progress.done || (progress.consumed == 0 && progress.written == 0) {
+                break false;
+            }
+        };
+        self.needs_input = !self.eof && !full && self.rest().is_empty();
+        if full && max_length.is_none() {
+            let (position, fault) = (0, CodecFault::OutputLimit { limit: out.limit() as u64 });
+            return Err(CodecError { compression_type: self.compression_type, position, fault });
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Decompressor {
+    /// One frame, or with `frames` all of them: by the specification, or for a magic as Kafka's stream reads.
+    #[new]
+    fn new(
+        compression_type: u8,
+        checksum: &str,
+        magic: Option<i8>,
+        max_output_size: Option<usize>,
+        frames: bool,
+    ) -> PyResult<Self> {
+        let compression_type = kind(compression_type)?;
+        let header_checksum = header_checksum(checksum)?;
+        let options = match magic {
+            Some(magic) => DecoderOptions::record_set(magic),
+            None => DecoderOptions { header_checksum, ..DecoderOptions::default() },
+        };
+        let limit = max_output_size.map_or(u64::MAX, |limit| limit as u64);
+        let options = DecoderOptions { limit, ..options };
+        let decoder: Box<dyn Decoder> =
+            if frames { Box::new(Frames::new(compression_type, options)) } else { decoder(compression_type, options) };
+        let (waiting, taken, eof, needs_input) = (Waiting::Nothing, 0, false, true);
+        Ok(Self(Mutex::new(Decompressing { compression_type, decoder, waiting, taken, eof, needs_input })))
+    }
+
+    /// Decompresses data.
+    #[pyo3(signature = (data, max_length=-1), text_signature = "($self, data, max_length=-1)")]
+    fn decompress<'py>(&self, data: &Bound<'py, PyAny>, max_length: isize) -> PyResult<Bound<'py, PyBytes>> {
+        let py = data.py();
+        let data = bytes_like(data)?;
+        let max_length = usize::try_from(max_length).ok();
+        with_output(max_length.unwrap_or(DEFAULT_MAX_OUTPUT_SIZE), |out| {
+            let done = py.detach(|| {
+                let mut state = lock(&self.0);
+                (!state.eof).then(|| {
+                    state.give(data);
+                    state.decompress(max_length, out)
+                })
+            });
+            done.ok_or_else(|| PyEOFError::new_err("the end of the frame was already reached"))?
+                .map_err(|error| codec_to_py(py, error))?;
+            Ok(PyBytes::new(py, out.as_slice()))
+        })
+    }
+
+    /// Raises `TruncatedError` where the data may not end.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let state = lock(&self.0);
+            if state.eof { Ok(()) } else { state.decoder.finish() }
+        })
+        .map_err(|error| codec_to_py(py, error))
+    }
+
+    /// Whether the frame has ended.
+    #[getter]
+    fn eof(&self, py: Python<'_>) -> bool {
+        py.detach(|| lock(&self.0).eof)
+    }
+
+    /// Whether more input is needed for more output.
+    #[getter]
+    fn needs_input(&self, py: Python<'_>) -> bool {
+        py.detach(|| lock(&self.0).needs_input)
+    }
+
+    /// What follows the frame.
+    #[getter]
+    fn unused_data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let unused = py.detach(|| {
+            let state = lock(&self.0);
+            if state.eof { state.rest().to_vec() } else { Vec::new() }
+        });
+        PyBytes::new(py, &unused)
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of Python's")]
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a decompressor cannot be pickled"))
+    }
+}
