@@ -1,8 +1,8 @@
 """The Rust core. Private: use the package's modules."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Final, Self, final
+from typing import Any, Final, Protocol, Self, TypeAlias, final
 
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
@@ -13,6 +13,7 @@ from kafkacomp._validator import ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.lz4 import HeaderChecksumRule
 from kafkacomp.message_set import MessageAndOffset
+from kafkacomp.record import _Settings
 
 __version__: str
 DEFAULT_MAX_OUTPUT_SIZE: Final[int]
@@ -114,6 +115,173 @@ class Validator:
 
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
+
+class ArrowArray(Protocol):
+    """An Arrow array or record batch by the PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+
+class ArrowStream(Protocol):
+    """An Arrow stream by the PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+ArrowRows: TypeAlias = ArrowArray | ArrowStream
+
+def build_batches(rows: ArrowRows, settings: _Settings) -> bytes: ...
+def convert(
+    data: Buffer, to_magic: int, first_offset: int, upgrade: bool, batch_bytes: int, max_output_size: int
+) -> bytes: ...
+def estimate_batch_size_upper_bound(
+    magic: int,
+    compression_type: int,
+    value: Buffer | None,
+    key: Buffer | None,
+    headers: Iterable[tuple[str, Buffer | None]] | None,
+) -> int: ...
+
+class RecordBatchBuilder:
+    """The builder; see :class:`kafkacomp.record.RecordBatchBuilder`."""
+
+    def __new__(cls, settings: _Settings) -> Self: ...
+    def append(
+        self,
+        value: Buffer | None,
+        key: Buffer | None = None,
+        timestamp: int = -1,
+        headers: Iterable[tuple[str, Buffer | None]] | None = None,
+        offset: int | None = None,
+    ) -> None:
+        """Append a record at the offset that follows the last one, or at ``offset``.
+
+        Raises ValueError for an offset that does not increase or lies more than 2^31 - 1 behind the base offset, a
+        negative timestamp other than -1, headers before magic 2, a control batch, a batch that is built;
+        TypeError for a value or key that is no bytes, a header key that is no string; ``RecordTooLargeError`` where
+        record or batch would pass 2^31 - 1 bytes. The builder is as it was then.
+        """
+
+    def append_control_record(
+        self, control_type: int, value: Buffer, timestamp: int = -1, offset: int | None = None
+    ) -> None:
+        """Append a control record of this type (0 abort, 1 commit, 2 leader change, ...) to a control batch."""
+
+    def append_end_txn_marker(
+        self, is_commit: bool, coordinator_epoch: int = 0, timestamp: int = -1, offset: int | None = None
+    ) -> None:
+        """Append the marker that ends the producer's transaction, to a transactional control batch."""
+
+    def append_arrow(self, rows: ArrowRows) -> int:
+        """Append rows of Arrow columns, as ``build_batches`` takes them, while there is room; how many."""
+
+    def build(self) -> bytes:
+        """The batch; without records no bytes. The builder takes no more records then, and gives the same again.
+
+        Raises ValueError for a transactional batch without producer id, a producer id without epoch or sequence or
+        before magic 2, an aborted batch.
+        """
+
+    def abort(self) -> None:
+        """Give the records up."""
+
+    def override_last_offset(self, last_offset: int) -> None:
+        """Make the batch end at this offset, as that of a record that compaction removed."""
+
+    def set_producer_state(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
+    ) -> None:
+        """Set what a producer learns late; ValueError once the batch is built."""
+
+    def reopen_and_rewrite_producer_state(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
+    ) -> None:
+        """Set it anew for a batch that is built, as a producer does before it sends it again."""
+
+    def has_room_for(
+        self,
+        value: Buffer | None,
+        key: Buffer | None = None,
+        timestamp: int = -1,
+        headers: Iterable[tuple[str, Buffer | None]] | None = None,
+    ) -> bool:
+        """Whether this record would keep the batch within ``write_limit``; it counts uncompressed."""
+
+    def has_room_for_bytes(self, size: int) -> bool:
+        """Whether as many bytes more would keep the batch within ``write_limit``."""
+
+    def set_estimated_compression_ratio(self, ratio: float) -> None:
+        """Set the ratio by which sizes are estimated, as a producer learns it from earlier batches. 1 at first."""
+
+    @property
+    def magic(self) -> int:
+        """The message format."""
+
+    @property
+    def compression_type(self) -> CompressionType:
+        """The compression type."""
+
+    @property
+    def base_offset(self) -> int:
+        """The offset of the first record."""
+
+    @property
+    def next_offset(self) -> int:
+        """The offset that follows the last record."""
+
+    @property
+    def producer_id(self) -> int:
+        """-1 without one."""
+
+    @property
+    def producer_epoch(self) -> int:
+        """-1 without one."""
+
+    @property
+    def base_sequence(self) -> int:
+        """-1 without one."""
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction."""
+
+    @property
+    def is_control_batch(self) -> bool:
+        """Whether it takes control records."""
+
+    @property
+    def records_count(self) -> int:
+        """Records appended so far."""
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp so far, milliseconds; -1 in magic 0."""
+
+    @property
+    def shallow_offset_of_max_timestamp(self) -> int:
+        """Where it is: of all that is one batch, the last offset; -1 without timestamps."""
+
+    @property
+    def compression_ratio(self) -> float:
+        """Compressed bytes to uncompressed ones, without the header; 1.0 before the batch is built."""
+
+    @property
+    def estimated_size_in_bytes(self) -> int:
+        """The size of the batch: exact if it is built or not compressed, else by the estimated ratio and 5%."""
+
+    @property
+    def uncompressed_bytes_written(self) -> int:
+        """Header and records before compression, bytes."""
+
+    @property
+    def max_allowed_bytes(self) -> int:
+        """The bytes that records may take within ``write_limit``."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether ``write_limit`` is reached, or the batch built or aborted."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the batch is built."""
 
 @final
 class MessageReader(Iterator[MessageAndOffset]):

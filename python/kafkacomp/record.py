@@ -1,19 +1,27 @@
 """Batches and records of message formats 0, 1 and 2 (KIP-32, KIP-98).
 
 ``read_batches`` cuts a buffer into batches; iterating over a batch decompresses it and gives its records.
-Both are frozen views: nothing is copied but what is asked for.
+Both are frozen views: nothing is copied but what is asked for. :class:`RecordBatchBuilder` makes one batch of
+records, :func:`build_batches` many of Arrow columns, :func:`convert` changes the format.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
 
+from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, Record, RecordBatch
-from kafkacomp._types import TimestampType
+from kafkacomp._types import CompressionType, TimestampType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typing_extensions import Buffer
+
+    from kafkacomp._kafkacomp import ArrowRows
 
 __all__ = [
     "NO_PARTITION_LEADER_EPOCH",
@@ -24,7 +32,11 @@ __all__ = [
     "BatchReader",
     "Record",
     "RecordBatch",
+    "RecordBatchBuilder",
     "TimestampType",
+    "build_batches",
+    "convert",
+    "estimate_batch_size_upper_bound",
     "read_batches",
 ]
 
@@ -53,3 +65,269 @@ def read_batches(buf: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE)
         ValueError: ``max_output_size`` is not positive.
     """
     return BatchReader(buf, checked_max_output_size(max_output_size))
+
+
+_INT16 = (-(2**15), 2**15 - 1)
+_INT32 = (-(2**31), 2**31 - 1)
+_INT64 = (-(2**63), 2**63 - 1)
+_MAGICS = (0, 2)
+_BATCH_BYTES = (1, 2**31 - 1)
+_DEFAULT_BATCH_BYTES: Final = 16384  # a producer's batch.size
+
+
+def _integer(name: str, value: int, limits: tuple[int, int]) -> int:
+    """The number itself; TypeError if it is none, ValueError if it does not fit its field."""
+    number = operator.index(value)
+    if not limits[0] <= number <= limits[1]:
+        raise ValueError(f"{name} must be {limits[0]} to {limits[1]}, not {number}")
+    return number
+
+
+def _compression_type(value: CompressionType | str) -> CompressionType:
+    return CompressionType.for_name(value) if isinstance(value, str) else CompressionType.for_id(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The fields of a batch, each known to fit."""
+
+    magic: int
+    compression_type: int
+    level: int | None
+    timestamp_type: int
+    base_offset: int
+    log_append_time: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_transactional: bool
+    is_control_batch: bool
+    partition_leader_epoch: int
+    delete_horizon_ms: int | None
+    write_limit: int
+
+
+def _settings(
+    magic: int,
+    compression_type: CompressionType | str | None,
+    level: int | None,
+    timestamp_type: TimestampType | int,
+    log_append_time: int,
+    numbers: dict[str, tuple[int, tuple[int, int]]],
+    *,
+    is_transactional: bool = False,
+    is_control_batch: bool = False,
+    delete_horizon_ms: int | None = None,
+) -> _Settings:
+    """Check what the Rust core's types cannot say."""
+    magic = _integer("magic", magic, _MAGICS)
+    if compression_type is None:
+        compression_type = CompressionType.ZSTD if magic == max(_MAGICS) else CompressionType.NONE
+    timestamp_type = TimestampType(timestamp_type)
+    log_append_time = _integer("log_append_time", log_append_time, _INT64)
+    if (log_append_time != NO_TIMESTAMP) and timestamp_type != TimestampType.LOG_APPEND_TIME:
+        raise ValueError("log_append_time goes with timestamp_type=LOG_APPEND_TIME only")
+    return _Settings(
+        magic=magic,
+        compression_type=int(_compression_type(compression_type)),
+        level=None if level is None else _integer("level", level, _INT32),
+        timestamp_type=int(timestamp_type),
+        log_append_time=log_append_time,
+        is_transactional=bool(is_transactional),
+        is_control_batch=bool(is_control_batch),
+        delete_horizon_ms=None
+        if delete_horizon_ms is None
+        else _integer("delete_horizon_ms", delete_horizon_ms, (0, _INT64[1])),
+        **{name: _integer(name, value, limits) for name, (value, limits) in numbers.items()},
+    )
+
+
+class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
+    """Builds one batch of magic 2, or what stands for one before: a wrapper of magic 0 or 1, or plain messages.
+
+    It is Kafka's ``MemoryRecordsBuilder``: the same fields, rules and estimates. Records are laid out as they are
+    appended; :meth:`build` compresses them in one pass, with the GIL free. An object may be used from several threads.
+
+    Args:
+        magic: The message format, 0, 1 or 2.
+        compression_type: A :class:`CompressionType` or its name. ``None``: zstd in magic 2; nothing in magic 0
+            and 1, which have no zstd.
+        level: The codec's level (KIP-390): gzip 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22. ``None``: Kafka's
+            default.
+        base_offset: The offset of the first record that comes without one.
+        timestamp_type: CREATE_TIME or LOG_APPEND_TIME; magic 0 has no timestamps, whatever this says.
+        log_append_time: With LOG_APPEND_TIME, the time of all records, milliseconds.
+        producer_id: -1 without one; magic 2 only, with ``producer_epoch`` and ``base_sequence``.
+        producer_epoch: The producer's epoch.
+        base_sequence: The sequence of the first record. Control batches have none.
+        is_transactional: Whether the batch belongs to a transaction of the producer; magic 2 only.
+        is_control_batch: Whether it takes control records instead of data; magic 2 only.
+        partition_leader_epoch: -1 without one; magic 0 and 1 do not store it.
+        delete_horizon_ms: When its tombstones and markers may be removed, milliseconds (KIP-534); magic 2 only.
+        write_limit: The bytes at which :attr:`is_full` and :meth:`has_room_for` say so. One record always has room.
+
+    Raises:
+        ValueError: the magic does not have what is asked for, the codec does not have the level, a number does not
+            fit its field. What a producer may still set is checked by :meth:`build`.
+    """
+
+    def __new__(  # noqa: PLR0913 - the fields of a batch
+        cls,
+        magic: int = 2,
+        compression_type: CompressionType | str | None = None,
+        level: int | None = None,
+        *,
+        base_offset: int = 0,
+        timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+        log_append_time: int = NO_TIMESTAMP,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        base_sequence: int = NO_SEQUENCE,
+        is_transactional: bool = False,
+        is_control_batch: bool = False,
+        partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+        delete_horizon_ms: int | None = None,
+        write_limit: int = 2**31 - 1,
+    ) -> Self:
+        """See the class."""
+        numbers = {
+            "base_offset": (base_offset, _INT64),
+            "producer_id": (producer_id, _INT64),
+            "producer_epoch": (producer_epoch, _INT16),
+            "base_sequence": (base_sequence, _INT32),
+            "partition_leader_epoch": (partition_leader_epoch, _INT32),
+            "write_limit": (write_limit, (0, _INT32[1])),
+        }
+        settings = _settings(
+            magic,
+            compression_type,
+            level,
+            timestamp_type,
+            log_append_time,
+            numbers,
+            is_transactional=is_transactional,
+            is_control_batch=is_control_batch,
+            delete_horizon_ms=delete_horizon_ms,
+        )
+        return super().__new__(cls, settings)
+
+
+def build_batches(  # noqa: PLR0913 - the fields of a batch
+    rows: ArrowRows,
+    *,
+    magic: int = 2,
+    compression_type: CompressionType | str | None = None,
+    level: int | None = None,
+    batch_bytes: int = _DEFAULT_BATCH_BYTES,
+    base_offset: int = 0,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    log_append_time: int = NO_TIMESTAMP,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    is_transactional: bool = False,
+    partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+) -> bytes:
+    """Make batches of Arrow columns, without an object for each record.
+
+    Args:
+        rows: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
+            columns ``value`` (binary or string), and if there are any ``key`` (the same), ``timestamp`` (of any unit,
+            or int64 in milliseconds), ``headers`` (a list of structs of string and binary, or a map), ``offset``
+            (int64; null: the offset that follows). Other columns are not looked at.
+        magic: As in :class:`RecordBatchBuilder`, and so are the arguments that are not named here.
+        compression_type: See there.
+        level: See there.
+        batch_bytes: A batch takes no further record that would make it larger, with compression by Kafka's estimate
+            (as if a record were not compressed). A larger record has a batch of its own.
+        base_offset: The first offset, if no row says another one.
+        timestamp_type: See there.
+        log_append_time: See there.
+        producer_id: See there.
+        producer_epoch: See there.
+        base_sequence: The first batch's; it goes on with the offsets.
+        is_transactional: See there.
+        partition_leader_epoch: See there.
+
+    Returns:
+        The batches end to end.
+
+    Raises:
+        ValueError: an argument, or a row (named) that cannot be a record: an offset that goes back, a negative
+            timestamp, a header key that is null.
+        TypeError: a column of another type; not Arrow at all.
+        RecordTooLargeError: a record over 2^31 - 1 bytes.
+    """
+    numbers = {
+        "base_offset": (base_offset, _INT64),
+        "producer_id": (producer_id, _INT64),
+        "producer_epoch": (producer_epoch, _INT16),
+        "base_sequence": (base_sequence, _INT32),
+        "partition_leader_epoch": (partition_leader_epoch, _INT32),
+        "write_limit": (_integer("batch_bytes", batch_bytes, _BATCH_BYTES), _INT32),
+    }
+    settings = _settings(
+        magic, compression_type, level, timestamp_type, log_append_time, numbers, is_transactional=is_transactional
+    )
+    return _kafkacomp.build_batches(rows, settings)
+
+
+def estimate_batch_size_upper_bound(
+    value: Buffer | None,
+    key: Buffer | None = None,
+    headers: Iterable[tuple[str, Buffer | None]] = (),
+    *,
+    magic: int = 2,
+    compression_type: CompressionType | str = CompressionType.NONE,
+) -> int:
+    """Kafka's bound on the size of a batch of this one record, in bytes, without what a codec may add.
+
+    Raises:
+        ValueError: zstd before magic 2, or no such magic.
+        TypeError: a value that is no bytes, a header key that is no string.
+    """
+    magic = _integer("magic", magic, _MAGICS)
+    return _kafkacomp.estimate_batch_size_upper_bound(magic, int(_compression_type(compression_type)), value, key, headers)
+
+
+def convert(
+    buf: Buffer,
+    to_magic: int,
+    *,
+    first_offset: int = 0,
+    upgrade: bool = False,
+    batch_bytes: int = _DEFAULT_BATCH_BYTES,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> bytes:
+    """Change the message format of a record set.
+
+    Without ``upgrade`` this is Kafka's ``MemoryRecords.downConvert``: what is above ``to_magic`` comes down to it, what
+    is not is copied as it is. Headers, producer ids, sequences and leader epochs are lost, going to 0 the timestamps
+    too; control batches are dropped; codecs stay, at their default levels, and LZ4 frames get the header checksum of
+    the format (KIP-57). Checksums are not looked at.
+
+    Args:
+        buf: Bytes-like: batches of any formats. A batch that is cut by the end is left out.
+        to_magic: The format to come to, 0, 1 or 2.
+        first_offset: Records before it are dropped from uncompressed batches of magic 2 that come down.
+        upgrade: Lift what is below ``to_magic``, too: each wrapper becomes one batch with its codec, a run of plain
+            messages batches of at most ``batch_bytes``. Offsets and their gaps, keys, values and the order stay;
+            timestamps of magic 0 become -1. What is lifted must have right checksums.
+        batch_bytes: See ``upgrade``.
+        max_output_size: The most bytes that the records of one batch may decompress to.
+
+    Raises:
+        UnsupportedCompressionTypeError: a zstd batch would have to come below magic 2; code 76.
+        CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: what cannot be read, as
+            ``read_batches`` and iterating say it; ``UnknownServerError`` also for records that no batch can hold (offsets
+            that do not increase, negative timestamps).
+        ValueError: an argument is out of range.
+    """
+    return _kafkacomp.convert(
+        buf,
+        _integer("to_magic", to_magic, _MAGICS),
+        _integer("first_offset", first_offset, _INT64),
+        upgrade,
+        _integer("batch_bytes", batch_bytes, _BATCH_BYTES),
+        checked_max_output_size(max_output_size),
+    )

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use kafkacomp_arrow::ScanError;
+use kafkacomp_arrow::build::BuildError;
 use kafkacomp_core::compress::CodecError;
 use kafkacomp_core::log::ChunkError;
-use kafkacomp_core::record::MessageSetFault;
+use kafkacomp_core::record::{BuildFault, MessageSetFault};
 use kafkacomp_core::{Error, ErrorKind};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
@@ -109,5 +111,32 @@ pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
             exception
         }
         ScanError::Thread(what) => pyo3::exceptions::PyRuntimeError::new_err(what),
+    }
+}
+
+/// The exception for a batch that cannot be built as asked: a wrong argument, but for what is too large.
+pub fn build_to_py(py: Python<'_>, fault: BuildFault) -> PyErr {
+    match fault {
+        BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. } => {
+            RecordTooLargeError::new_err(fault.to_string())
+        }
+        BuildFault::Codec(error) => codec_to_py(py, error),
+        other => PyValueError::new_err(other.to_string()),
+    }
+}
+
+/// The exception for rows that cannot become records. Takes the GIL itself where it needs it.
+pub fn arrow_build_to_py(error: BuildError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        BuildError::ColumnType { .. } => PyTypeError::new_err(message),
+        BuildError::MissingColumn { .. } | BuildError::HeaderKey { .. } | BuildError::TimestampRange { .. } => {
+            PyValueError::new_err(message)
+        }
+        BuildError::Record { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
+            RecordTooLargeError::new_err(message)
+        }
+        BuildError::Record { .. } => PyValueError::new_err(message),
+        BuildError::Batch(fault) => Python::attach(|py| build_to_py(py, fault)),
     }
 }

@@ -2,6 +2,7 @@
 //! Nothing else.
 
 mod batch;
+mod builder;
 mod codec;
 mod encode;
 mod enums;
@@ -29,6 +30,10 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<batch::BatchReader>()?;
     m.add_class::<stream::Compressor>()?;
     m.add_class::<stream::Decompressor>()?;
+    m.add_class::<builder::Builder>()?;
+    m.add_function(wrap_pyfunction!(builder::build_batches, m)?)?;
+    m.add_function(wrap_pyfunction!(builder::estimate_batch_size_upper_bound, m)?)?;
+    m.add_function(wrap_pyfunction!(builder::convert, m)?)?;
     m.add_class::<message_set::MessageReader>()?;
     m.add_class::<message_set::PyMessage>()?;
     m.add_class::<record::PyRecord>()?;

@@ -77,7 +77,7 @@ pub enum BuildError {
 
 impl BuildError {
     /// The same, where `before` rows came in front.
-    fn later(self, before: usize) -> Self {
+    pub fn later(self, before: usize) -> Self {
         match self {
             Self::HeaderKey { row } => Self::HeaderKey { row: row.saturating_add(before) },
             Self::TimestampRange { row } => Self::TimestampRange { row: row.saturating_add(before) },

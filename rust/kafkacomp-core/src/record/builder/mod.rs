@@ -478,6 +478,11 @@ impl RecordBatchBuilder {
         u64::try_from(self.settings.write_limit).unwrap_or_default()
     }
 
+    /// Whether the batch is built.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Built(_))
+    }
+
     /// Whether nothing more should be appended: the write limit is reached, or the batch is built.
     #[inline]
     pub fn is_full(&self) -> bool {

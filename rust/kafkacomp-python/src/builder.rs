@@ -1,0 +1,488 @@
+//! `kafkacomp.record`'s way back to bytes: the builder, batches from Arrow columns, other message formats.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kafkacomp_arrow::build::{Batcher, RecordColumns};
+use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::record::builder::estimate_size_upper_bound;
+use kafkacomp_core::record::{
+    self, BatchSettings, BuildFault, ControlRecordType, ConvertOptions, HeadersBuffer, RecordBatchBuilder,
+    TimestampType,
+};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyString};
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::codec::kind;
+use crate::enums::compression_type;
+use crate::error::{arrow_build_to_py, build_to_py, to_py};
+use crate::input::bytes_like;
+
+thread_local! {
+    static COMPRESSOR: RefCell<Compressor> = RefCell::default();
+}
+
+/// Builds with this thread's contexts.
+fn build(builder: &mut RecordBatchBuilder, out: &mut Vec<u8>) -> Result<(), BuildFault> {
+    let mut compressor = COMPRESSOR.take();
+    let built = builder.build(&mut compressor, out);
+    COMPRESSOR.set(compressor);
+    built.map(drop)
+}
+
+/// `kafkacomp.record._Settings`, which has checked its fields.
+#[derive(FromPyObject)]
+pub struct Settings {
+    magic: i8,
+    compression_type: u8,
+    level: Option<i32>,
+    timestamp_type: i8,
+    base_offset: i64,
+    log_append_time: i64,
+    producer_id: i64,
+    producer_epoch: i16,
+    base_sequence: i32,
+    is_transactional: bool,
+    is_control_batch: bool,
+    partition_leader_epoch: i32,
+    delete_horizon_ms: Option<i64>,
+    write_limit: i32,
+}
+
+impl Settings {
+    fn settings(self) -> PyResult<BatchSettings> {
+        let compression = Compression::new(kind(self.compression_type)?, self.level);
+        Ok(BatchSettings {
+            magic: self.magic,
+            compression: compression.map_err(|error| PyValueError::new_err(error.to_string()))?,
+            timestamp_type: match self.timestamp_type {
+                0 => TimestampType::CreateTime,
+                1 => TimestampType::LogAppendTime,
+                _ => TimestampType::NoTimestampType,
+            },
+            base_offset: self.base_offset,
+            log_append_time: self.log_append_time,
+            producer_id: self.producer_id,
+            producer_epoch: self.producer_epoch,
+            base_sequence: self.base_sequence,
+            is_transactional: self.is_transactional,
+            is_control_batch: self.is_control_batch,
+            partition_leader_epoch: self.partition_leader_epoch,
+            delete_horizon_ms: self.delete_horizon_ms,
+            write_limit: self.write_limit,
+        })
+    }
+}
+
+/// A number of 64 bits; what is larger is a wrong value, not an `OverflowError`.
+#[derive(Clone, Copy)]
+pub struct Int64(i64);
+
+impl FromPyObject<'_, '_> for Int64 {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        value.extract().map(Self).map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(value.py()) {
+                PyValueError::new_err(format!("{} is out of the range of 64 bits", *value))
+            } else {
+                error
+            }
+        })
+    }
+}
+
+/// A key, value or header value: `bytes` as they are, other exporters copied, `None` for null.
+enum Field<'a> {
+    Null,
+    Bytes(&'a [u8]),
+    Copied(PyBackedBytes),
+}
+
+impl<'a> Field<'a> {
+    fn of(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Self::Bytes(bytes.as_bytes()));
+        }
+        if value.is_none() {
+            return Ok(Self::Null);
+        }
+        bytes_like(value).map(Self::Copied).map_err(|_| {
+            let found = value.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+            PyTypeError::new_err(format!("{name} must be bytes-like or None, not {found}"))
+        })
+    }
+
+    fn get(&self) -> Option<&[u8]> {
+        match self {
+            Self::Null => None,
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Copied(bytes) => Some(bytes),
+        }
+    }
+}
+
+/// Puts pairs of string and bytes into `out`.
+fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> PyResult<()> {
+    for pair in headers.try_iter()? {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
+        let key = key.cast::<PyString>().map_err(|_| {
+            let found = key.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+            PyTypeError::new_err(format!("a header key must be a str, not {found}"))
+        })?;
+        out.push(&key.to_cow()?, Field::of(&value, "a header value")?.get());
+    }
+    Ok(())
+}
+
+/// A record as a caller gives it.
+struct Row<'a> {
+    value: Field<'a>,
+    key: Field<'a>,
+    headers: HeadersBuffer,
+}
+
+impl<'a> Row<'a> {
+    fn of(
+        value: &'a Bound<'_, PyAny>,
+        key: Option<&'a Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut encoded = HeadersBuffer::new();
+        if let Some(headers) = headers {
+            encode_headers(headers, &mut encoded)?;
+        }
+        let key = key.map_or(Ok(Field::Null), |key| Field::of(key, "key"))?;
+        Ok(Self { value: Field::of(value, "value")?, key, headers: encoded })
+    }
+}
+
+struct Inner {
+    builder: RecordBatchBuilder,
+    built: Option<Py<PyBytes>>,
+}
+
+/// Builds one batch. Usable from several threads, one after another.
+#[pyclass(module = "kafkacomp._kafkacomp", name = "RecordBatchBuilder", frozen, subclass)]
+pub struct Builder(Mutex<Inner>);
+
+impl Builder {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Inner> {
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the builder; `change` gets the offset that comes next, too.
+    fn change<R>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut RecordBatchBuilder, i64) -> Result<R, BuildFault>,
+    ) -> PyResult<R> {
+        let builder = &mut self.lock(py).builder;
+        let next_offset = builder.next_offset();
+        change(builder, next_offset).map_err(|fault| build_to_py(py, fault))
+    }
+}
+
+#[pymethods]
+impl Builder {
+    #[new]
+    fn new(py: Python<'_>, settings: Settings) -> PyResult<Self> {
+        let builder = RecordBatchBuilder::new(settings.settings()?).map_err(|fault| build_to_py(py, fault))?;
+        Ok(Self(Mutex::new(Inner { builder, built: None })))
+    }
+
+    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "(value, key=None, timestamp=-1, headers=None, offset=None)")]
+    fn append(
+        &self,
+        value: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        timestamp: Int64,
+        headers: Option<&Bound<'_, PyAny>>,
+        offset: Option<Int64>,
+    ) -> PyResult<()> {
+        let Row { value: fields, key, headers } = Row::of(value, key, headers)?;
+        self.change(value.py(), |builder, next| {
+            let offset = offset.map_or(next, |offset| offset.0);
+            builder.append(offset, timestamp.0, key.get(), fields.get(), headers.as_headers())
+        })
+    }
+
+    #[pyo3(signature = (control_type, value, timestamp=Int64(-1), offset=None), text_signature = "(control_type, value, timestamp=-1, offset=None)")]
+    fn append_control_record(
+        &self,
+        control_type: i16,
+        value: &Bound<'_, PyAny>,
+        timestamp: Int64,
+        offset: Option<Int64>,
+    ) -> PyResult<()> {
+        let content = bytes_like(value)?;
+        self.change(value.py(), |builder, next| {
+            let offset = offset.map_or(next, |offset| offset.0);
+            builder.append_control_record(offset, timestamp.0, ControlRecordType::for_id(control_type), &content)
+        })
+    }
+
+    #[pyo3(signature = (is_commit, coordinator_epoch=0, timestamp=Int64(-1), offset=None), text_signature = "(is_commit, coordinator_epoch=0, timestamp=-1, offset=None)")]
+    fn append_end_txn_marker(
+        &self,
+        py: Python<'_>,
+        is_commit: bool,
+        coordinator_epoch: i32,
+        timestamp: Int64,
+        offset: Option<Int64>,
+    ) -> PyResult<()> {
+        self.change(py, |builder, next| {
+            let offset = offset.map_or(next, |offset| offset.0);
+            builder.append_end_txn_marker(offset, timestamp.0, is_commit, coordinator_epoch)
+        })
+    }
+
+    /// Appends rows of Arrow columns while there is room; how many.
+    fn append_arrow(&self, py: Python<'_>, rows: AnyRecordBatch) -> PyResult<usize> {
+        let reader = rows.into_reader()?;
+        py.detach(|| {
+            let mut headers = HeadersBuffer::new();
+            let mut appended = 0_usize;
+            for rows in reader {
+                let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
+                let builder = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).builder;
+                let columns = RecordColumns::new(&rows).map_err(arrow_build_to_py)?;
+                let taken = columns.append(0..columns.len(), builder, &mut headers);
+                let taken = taken.map_err(|error| arrow_build_to_py(error.later(appended)))?;
+                appended = appended.saturating_add(taken);
+                if taken < columns.len() {
+                    break;
+                }
+            }
+            Ok(appended)
+        })
+    }
+
+    /// The batch; the same bytes when asked again.
+    fn build(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
+        if let Some(built) = &self.lock(py).built {
+            return Ok(built.clone_ref(py));
+        }
+        let mut out = Vec::new();
+        let built = py.detach(|| {
+            let builder = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).builder;
+            out.reserve_exact(builder.estimated_size_in_bytes());
+            build(builder, &mut out)
+        });
+        built.map_err(|fault| build_to_py(py, fault))?;
+        let bytes = PyBytes::new(py, &out).unbind();
+        self.lock(py).built = Some(bytes.clone_ref(py));
+        Ok(bytes)
+    }
+
+    fn abort(&self, py: Python<'_>) {
+        let mut inner = self.lock(py);
+        inner.builder.abort();
+        inner.built = None;
+    }
+
+    fn override_last_offset(&self, py: Python<'_>, last_offset: Int64) -> PyResult<()> {
+        self.change(py, |builder, _| builder.override_last_offset(last_offset.0))
+    }
+
+    fn set_producer_state(
+        &self,
+        py: Python<'_>,
+        producer_id: Int64,
+        producer_epoch: i16,
+        base_sequence: i32,
+        is_transactional: bool,
+    ) -> PyResult<()> {
+        self.change(py, |builder, _| {
+            if builder.is_closed() {
+                return Err(BuildFault::Closed);
+            }
+            builder.set_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
+        })
+    }
+
+    fn reopen_and_rewrite_producer_state(
+        &self,
+        py: Python<'_>,
+        producer_id: Int64,
+        producer_epoch: i16,
+        base_sequence: i32,
+        is_transactional: bool,
+    ) -> PyResult<()> {
+        self.change(py, |builder, _| {
+            builder.set_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
+        })?;
+        self.lock(py).built = None;
+        Ok(())
+    }
+
+    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None), text_signature = "(value, key=None, timestamp=-1, headers=None)")]
+    fn has_room_for(
+        &self,
+        value: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        timestamp: Int64,
+        headers: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let Row { value: fields, key, headers } = Row::of(value, key, headers)?;
+        let builder = &self.lock(value.py()).builder;
+        Ok(builder.has_room_for(timestamp.0, key.get(), fields.get(), headers.as_headers()))
+    }
+
+    fn has_room_for_bytes(&self, py: Python<'_>, size: u64) -> bool {
+        self.lock(py).builder.has_room_for_bytes(size)
+    }
+
+    #[getter]
+    fn magic(&self, py: Python<'_>) -> i8 {
+        self.lock(py).builder.settings().magic
+    }
+
+    #[getter]
+    fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = self.lock(py).builder.settings().compression.compression_type();
+        compression_type(py, kind)
+    }
+
+    #[getter]
+    fn base_offset(&self, py: Python<'_>) -> i64 {
+        self.lock(py).builder.settings().base_offset
+    }
+
+    #[getter]
+    fn next_offset(&self, py: Python<'_>) -> i64 {
+        self.lock(py).builder.next_offset()
+    }
+
+    #[getter]
+    fn producer_id(&self, py: Python<'_>) -> i64 {
+        self.lock(py).builder.settings().producer_id
+    }
+
+    #[getter]
+    fn producer_epoch(&self, py: Python<'_>) -> i16 {
+        self.lock(py).builder.settings().producer_epoch
+    }
+
+    #[getter]
+    fn base_sequence(&self, py: Python<'_>) -> i32 {
+        self.lock(py).builder.settings().base_sequence
+    }
+
+    #[getter]
+    fn is_transactional(&self, py: Python<'_>) -> bool {
+        self.lock(py).builder.settings().is_transactional
+    }
+
+    #[getter]
+    fn is_control_batch(&self, py: Python<'_>) -> bool {
+        self.lock(py).builder.settings().is_control_batch
+    }
+
+    #[getter]
+    fn records_count(&self, py: Python<'_>) -> i32 {
+        self.lock(py).builder.records_count()
+    }
+
+    #[getter]
+    fn max_timestamp(&self, py: Python<'_>) -> i64 {
+        self.lock(py).builder.info().max_timestamp
+    }
+
+    #[getter]
+    fn shallow_offset_of_max_timestamp(&self, py: Python<'_>) -> i64 {
+        self.lock(py).builder.info().shallow_offset_of_max_timestamp
+    }
+
+    #[getter]
+    fn compression_ratio(&self, py: Python<'_>) -> f32 {
+        self.lock(py).builder.compression_ratio()
+    }
+
+    fn set_estimated_compression_ratio(&self, py: Python<'_>, ratio: f32) -> PyResult<()> {
+        if !(ratio.is_finite() && ratio >= 0.0) {
+            return Err(PyValueError::new_err(format!("a compression ratio must be 0 or more, not {ratio}")));
+        }
+        self.lock(py).builder.set_estimated_compression_ratio(ratio);
+        Ok(())
+    }
+
+    #[getter]
+    fn estimated_size_in_bytes(&self, py: Python<'_>) -> usize {
+        self.lock(py).builder.estimated_size_in_bytes()
+    }
+
+    #[getter]
+    fn uncompressed_bytes_written(&self, py: Python<'_>) -> usize {
+        self.lock(py).builder.uncompressed_bytes_written()
+    }
+
+    #[getter]
+    fn max_allowed_bytes(&self, py: Python<'_>) -> u64 {
+        self.lock(py).builder.max_allowed_bytes()
+    }
+
+    #[getter]
+    fn is_full(&self, py: Python<'_>) -> bool {
+        self.lock(py).builder.is_full()
+    }
+
+    #[getter]
+    fn is_closed(&self, py: Python<'_>) -> bool {
+        self.lock(py).builder.is_closed()
+    }
+}
+
+/// All rows as batches that keep to the settings' write limit.
+#[pyfunction]
+pub fn build_batches(py: Python<'_>, rows: AnyRecordBatch, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
+    let reader = rows.into_reader()?;
+    let settings = settings.settings()?;
+    let out = py.detach(|| {
+        let mut out = Vec::new();
+        let mut batcher = Batcher::new(settings).map_err(arrow_build_to_py)?;
+        for rows in reader {
+            let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            batcher.push(&rows, &mut out).map_err(arrow_build_to_py)?;
+        }
+        batcher.finish(&mut out).map_err(arrow_build_to_py)?;
+        Ok::<_, PyErr>(out)
+    })?;
+    Ok(PyBytes::new(py, &out))
+}
+
+/// Kafka's upper bound on the size of a batch of this one record.
+#[pyfunction]
+pub fn estimate_batch_size_upper_bound(
+    magic: i8,
+    compression_type: u8,
+    value: &Bound<'_, PyAny>,
+    key: Option<&Bound<'_, PyAny>>,
+    headers: Option<&Bound<'_, PyAny>>,
+) -> PyResult<u64> {
+    let row = Row::of(value, key, headers)?;
+    let settings = BatchSettings { magic, compression: Compression::of(kind(compression_type)?), ..Default::default() };
+    settings.check().map_err(|fault| build_to_py(value.py(), fault))?;
+    Ok(estimate_size_upper_bound(&settings, row.key.get(), row.value.get(), row.headers.as_headers()))
+}
+
+/// Another message format.
+#[pyfunction]
+pub fn convert<'py>(
+    data: &Bound<'py, PyAny>,
+    to_magic: i8,
+    first_offset: Int64,
+    upgrade: bool,
+    batch_bytes: i32,
+    max_output_size: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = data.py();
+    let data = bytes_like(data)?;
+    let options = ConvertOptions { to_magic, first_offset: first_offset.0, upgrade, batch_bytes, max_output_size };
+    let converted = py.detach(|| record::convert(&data, options)).map_err(|error| to_py(py, &error, None))?;
+    Ok(PyBytes::new(py, &converted))
+}
