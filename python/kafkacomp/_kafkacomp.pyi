@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeAlias, final
+from typing import Any, Final, Self, final
 
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
 from kafkacomp._report import ScanReport
-from kafkacomp._types import CompressionType, TimestampType
+from kafkacomp._types import ArrowRows, CompressionType, TimestampType
 from kafkacomp._validator import ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.lz4 import HeaderChecksumRule
@@ -116,18 +116,6 @@ class Validator:
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
 
-class ArrowArray(Protocol):
-    """An Arrow array or record batch by the PyCapsule interface."""
-
-    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
-
-class ArrowStream(Protocol):
-    """An Arrow stream by the PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
-
-ArrowRows: TypeAlias = ArrowArray | ArrowStream
-
 def build_batches(rows: ArrowRows, settings: _Settings) -> bytes: ...
 def convert(
     data: Buffer, to_magic: int, first_offset: int, upgrade: bool, batch_bytes: int, max_output_size: int
@@ -140,6 +128,7 @@ def estimate_batch_size_upper_bound(
     headers: Iterable[tuple[str, Buffer | None]] | None,
 ) -> int: ...
 
+@disjoint_base
 class RecordBatchBuilder:
     """The builder; see :class:`kafkacomp.record.RecordBatchBuilder`."""
 

@@ -1,10 +1,14 @@
-"""Kafka's small enumerations."""
+"""Kafka's small enumerations, and what an Arrow table is to a type checker."""
 
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING, Protocol
 
-__all__ = ["CompressionType", "TimestampType"]
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
+
+__all__ = ["ArrowRows", "CompressionType", "TimestampType"]
 
 
 class CompressionType(enum.IntEnum):
@@ -45,3 +49,20 @@ class TimestampType(enum.IntEnum):
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
+
+
+class ArrowArray(Protocol):
+    """An Arrow record batch by the PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: CapsuleType | None = None, /) -> tuple[CapsuleType, CapsuleType]:
+        """Schema and array."""
+
+
+class ArrowStream(Protocol):
+    """A stream of Arrow record batches by the PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None, /) -> CapsuleType:
+        """The stream."""
+
+
+ArrowRows = ArrowArray | ArrowStream

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from kafkacomp._kafkacomp import ArrowRows
+    from kafkacomp._types import ArrowRows
 
 __all__ = [
     "NO_PARTITION_LEADER_EPOCH",
@@ -107,17 +107,27 @@ class _Settings:
     write_limit: int
 
 
+_RANGES = {
+    "base_offset": _INT64,
+    "producer_id": _INT64,
+    "producer_epoch": _INT16,
+    "base_sequence": _INT32,
+    "partition_leader_epoch": _INT32,
+    "write_limit": (0, _INT32[1]),
+}
+
+
 def _settings(
+    *,
     magic: int,
     compression_type: CompressionType | str | None,
     level: int | None,
     timestamp_type: TimestampType | int,
     log_append_time: int,
-    numbers: dict[str, tuple[int, tuple[int, int]]],
-    *,
-    is_transactional: bool = False,
+    is_transactional: bool,
     is_control_batch: bool = False,
     delete_horizon_ms: int | None = None,
+    **numbers: int,
 ) -> _Settings:
     """Check what the Rust core's types cannot say."""
     magic = _integer("magic", magic, _MAGICS)
@@ -125,8 +135,10 @@ def _settings(
         compression_type = CompressionType.ZSTD if magic == max(_MAGICS) else CompressionType.NONE
     timestamp_type = TimestampType(timestamp_type)
     log_append_time = _integer("log_append_time", log_append_time, _INT64)
-    if (log_append_time != NO_TIMESTAMP) and timestamp_type != TimestampType.LOG_APPEND_TIME:
+    if log_append_time != NO_TIMESTAMP and timestamp_type != TimestampType.LOG_APPEND_TIME:
         raise ValueError("log_append_time goes with timestamp_type=LOG_APPEND_TIME only")
+    if delete_horizon_ms is not None:
+        delete_horizon_ms = _integer("delete_horizon_ms", delete_horizon_ms, (0, _INT64[1]))
     return _Settings(
         magic=magic,
         compression_type=int(_compression_type(compression_type)),
@@ -135,10 +147,8 @@ def _settings(
         log_append_time=log_append_time,
         is_transactional=bool(is_transactional),
         is_control_batch=bool(is_control_batch),
-        delete_horizon_ms=None
-        if delete_horizon_ms is None
-        else _integer("delete_horizon_ms", delete_horizon_ms, (0, _INT64[1])),
-        **{name: _integer(name, value, limits) for name, (value, limits) in numbers.items()},
+        delete_horizon_ms=delete_horizon_ms,
+        **{name: _integer(name, value, _RANGES[name]) for name, value in numbers.items()},
     )
 
 
@@ -171,7 +181,7 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
             fit its field. What a producer may still set is checked by :meth:`build`.
     """
 
-    def __new__(  # noqa: PLR0913 - the fields of a batch
+    def __new__(
         cls,
         magic: int = 2,
         compression_type: CompressionType | str | None = None,
@@ -190,29 +200,26 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
         write_limit: int = 2**31 - 1,
     ) -> Self:
         """See the class."""
-        numbers = {
-            "base_offset": (base_offset, _INT64),
-            "producer_id": (producer_id, _INT64),
-            "producer_epoch": (producer_epoch, _INT16),
-            "base_sequence": (base_sequence, _INT32),
-            "partition_leader_epoch": (partition_leader_epoch, _INT32),
-            "write_limit": (write_limit, (0, _INT32[1])),
-        }
         settings = _settings(
-            magic,
-            compression_type,
-            level,
-            timestamp_type,
-            log_append_time,
-            numbers,
+            magic=magic,
+            compression_type=compression_type,
+            level=level,
+            base_offset=base_offset,
+            timestamp_type=timestamp_type,
+            log_append_time=log_append_time,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
             is_transactional=is_transactional,
             is_control_batch=is_control_batch,
+            partition_leader_epoch=partition_leader_epoch,
             delete_horizon_ms=delete_horizon_ms,
+            write_limit=write_limit,
         )
         return super().__new__(cls, settings)
 
 
-def build_batches(  # noqa: PLR0913 - the fields of a batch
+def build_batches(
     rows: ArrowRows,
     *,
     magic: int = 2,
@@ -258,16 +265,19 @@ def build_batches(  # noqa: PLR0913 - the fields of a batch
         TypeError: a column of another type; not Arrow at all.
         RecordTooLargeError: a record over 2^31 - 1 bytes.
     """
-    numbers = {
-        "base_offset": (base_offset, _INT64),
-        "producer_id": (producer_id, _INT64),
-        "producer_epoch": (producer_epoch, _INT16),
-        "base_sequence": (base_sequence, _INT32),
-        "partition_leader_epoch": (partition_leader_epoch, _INT32),
-        "write_limit": (_integer("batch_bytes", batch_bytes, _BATCH_BYTES), _INT32),
-    }
     settings = _settings(
-        magic, compression_type, level, timestamp_type, log_append_time, numbers, is_transactional=is_transactional
+        magic=magic,
+        compression_type=compression_type,
+        level=level,
+        base_offset=base_offset,
+        timestamp_type=timestamp_type,
+        log_append_time=log_append_time,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=is_transactional,
+        partition_leader_epoch=partition_leader_epoch,
+        write_limit=_integer("batch_bytes", batch_bytes, _BATCH_BYTES),
     )
     return _kafkacomp.build_batches(rows, settings)
 
@@ -287,7 +297,9 @@ def estimate_batch_size_upper_bound(
         TypeError: a value that is no bytes, a header key that is no string.
     """
     magic = _integer("magic", magic, _MAGICS)
-    return _kafkacomp.estimate_batch_size_upper_bound(magic, int(_compression_type(compression_type)), value, key, headers)
+    return _kafkacomp.estimate_batch_size_upper_bound(
+        magic, int(_compression_type(compression_type)), value, key, headers
+    )
 
 
 def convert(
@@ -319,8 +331,8 @@ def convert(
     Raises:
         UnsupportedCompressionTypeError: a zstd batch would have to come below magic 2; code 76.
         CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: what cannot be read, as
-            ``read_batches`` and iterating say it; ``UnknownServerError`` also for records that no batch can hold (offsets
-            that do not increase, negative timestamps).
+            ``read_batches`` and iterating say it; ``UnknownServerError`` also for records that no batch can hold
+            (offsets that do not increase, negative timestamps).
         ValueError: an argument is out of range.
     """
     return _kafkacomp.convert(

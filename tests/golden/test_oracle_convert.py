@@ -12,12 +12,14 @@ import kafkacomp as kc
 from kafkacomp import record
 
 from .expect import SMALL, OracleCase, oracle_cases
-from .oracle import RULES, Verdict, compare_batch, intended_batches, read
+from .oracle import Verdict, compare_batch, intended_batches, read
+from .validating import RULES, intended
 
 CASES = oracle_cases("convert")
 
-# How often each intended difference decides something in the full set (seed 1001).
-FULL_SET_RULES: dict[str, int] = {}
+# How often each intended difference decides something in the full set (seed 1001): always another error for what is
+# an error in Kafka too.
+FULL_SET_RULES = {"batch below its format's overhead": 1, "Java's memory": 1}
 
 
 def convert(case: OracleCase) -> bytes:
@@ -33,6 +35,9 @@ def compare(case: OracleCase) -> Verdict:
         converted = convert(case)
     except kc.KafkaCompError as error:
         verdict.check_error("conversion", error, outcome.get("err"))
+        rule = intended(case.data, outcome.get("err"))
+        if verdict.differences and rule is not None and not outcome["ok"]:
+            return Verdict(rules=Counter([rule]))
         return verdict
     verdict.check_error("conversion", None, outcome.get("err"))
     if not outcome["ok"]:
@@ -42,10 +47,10 @@ def compare(case: OracleCase) -> Verdict:
         verdict.check("SHA-256", hashlib.sha256(converted).hexdigest(), outcome["sha"])
     # Compressed bytes are another library's: everything else must be the same.
     case = replace(case, data=converted, outcome=outcome["read"])
-    batches, error = intended_batches(case, verdict)
+    batches, broken = intended_batches(case, verdict)
     reading = read(converted)
     verdict.check("batches", len(reading.batches), len(batches))
-    verdict.check_error("reading", reading.error, error)
+    verdict.check_error("reading", reading.error, broken)
     for found, expected in zip(reading.batches, batches, strict=False):
         free = {} if outcome["exact"] else {"size", "crc"}
         compare_batch(case, found, {k: v for k, v in expected.items() if k not in free}, verdict)
@@ -57,3 +62,14 @@ def test_case(case: OracleCase) -> None:
     """The same batches with the same fields and records, the same bytes where nothing is compressed, the same error."""
     verdict = compare(case)
     assert not verdict.differences, f"{case.what} {case.config}\n" + "\n".join(verdict.differences)
+
+
+def test_intended_differences_are_counted() -> None:
+    """The rules that excuse a difference are few, named, and apply as often as was looked at."""
+    full = [case for case in CASES if not case.root.is_relative_to(SMALL)]
+    counted: Counter[str] = Counter()
+    for case in full or CASES:
+        counted += compare(case).rules
+    assert counted.keys() <= RULES.keys()
+    if full:
+        assert dict(counted) == FULL_SET_RULES

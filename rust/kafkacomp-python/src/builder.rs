@@ -195,7 +195,7 @@ impl Builder {
         Ok(Self(Mutex::new(Inner { builder, built: None })))
     }
 
-    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "(value, key=None, timestamp=-1, headers=None, offset=None)")]
+    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, key=None, timestamp=-1, headers=None, offset=None)")]
     fn append(
         &self,
         value: &Bound<'_, PyAny>,
@@ -211,7 +211,7 @@ impl Builder {
         })
     }
 
-    #[pyo3(signature = (control_type, value, timestamp=Int64(-1), offset=None), text_signature = "(control_type, value, timestamp=-1, offset=None)")]
+    #[pyo3(signature = (control_type, value, timestamp=Int64(-1), offset=None), text_signature = "($self, control_type, value, timestamp=-1, offset=None)")]
     fn append_control_record(
         &self,
         control_type: i16,
@@ -226,7 +226,7 @@ impl Builder {
         })
     }
 
-    #[pyo3(signature = (is_commit, coordinator_epoch=0, timestamp=Int64(-1), offset=None), text_signature = "(is_commit, coordinator_epoch=0, timestamp=-1, offset=None)")]
+    #[pyo3(signature = (is_commit, coordinator_epoch=0, timestamp=Int64(-1), offset=None), text_signature = "($self, is_commit, coordinator_epoch=0, timestamp=-1, offset=None)")]
     fn append_end_txn_marker(
         &self,
         py: Python<'_>,
@@ -320,7 +320,7 @@ impl Builder {
         Ok(())
     }
 
-    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None), text_signature = "(value, key=None, timestamp=-1, headers=None)")]
+    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None), text_signature = "($self, value, key=None, timestamp=-1, headers=None)")]
     fn has_room_for(
         &self,
         value: &Bound<'_, PyAny>,

@@ -39,6 +39,9 @@ pub enum BuildFault {
         /// The type's id.
         type_id: i16,
     },
+    /// A leader change stands in a batch of the new leader's epoch.
+    #[error("a leader change needs a partition leader epoch")]
+    NoLeaderEpoch,
     /// An offset that does not come after the one before it.
     #[error("offset {offset} does not follow offset {previous}: offsets must increase")]
     OffsetOrder {

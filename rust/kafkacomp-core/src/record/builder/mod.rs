@@ -157,7 +157,7 @@ impl RecordBatchBuilder {
     /// Appends a control record; its key is made of its type.
     ///
     /// # Errors
-    /// As [`append`](Self::append), and a batch that is no control batch.
+    /// As [`append`](Self::append), and a batch that is no control batch; a leader change needs a leader epoch.
     pub fn append_control_record(
         &mut self,
         offset: i64,
@@ -167,6 +167,11 @@ impl RecordBatchBuilder {
     ) -> Result<(), BuildFault> {
         if let ControlRecordType::Unknown(type_id) = kind {
             return Err(BuildFault::UnknownControlType { type_id });
+        }
+        if kind == ControlRecordType::LeaderChange
+            && self.settings.partition_leader_epoch == super::batch::NO_PARTITION_LEADER_EPOCH
+        {
+            return Err(BuildFault::NoLeaderEpoch);
         }
         self.append_any(true, offset, timestamp, Some(&kind.key()), Some(value), Headers::EMPTY)
     }

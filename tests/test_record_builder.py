@@ -1,0 +1,686 @@
+"""The builder's rules: a case for each of Kafka's MemoryRecordsBuilderTest, then bad input and Arrow columns."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kafkacomp as kc
+from kafkacomp import CompressionType, log, record
+from kafkacomp.record import RecordBatchBuilder, TimestampType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CODECS = [(magic, codec) for magic in (0, 1, 2) for codec in CompressionType if codec != 4 or magic == 2]
+NAMES = [f"{magic}-{codec}" for magic, codec in CODECS]
+each = pytest.mark.parametrize(("magic", "codec"), CODECS, ids=NAMES)
+V2 = pytest.mark.parametrize("codec", list(CompressionType), ids=str)
+OLD = pytest.mark.parametrize("magic", [0, 1])
+COMMIT, ABORT, LEADER_CHANGE = 1, 0, 2
+LOG_OVERHEAD = 12
+
+
+def records(data: bytes) -> list[record.Record]:
+    """All records of valid batches."""
+    found = []
+    for batch in record.read_batches(data):
+        batch.ensure_valid()
+        found += list(batch)
+    return found
+
+
+def only_batch(data: bytes) -> record.RecordBatch:
+    """The one batch."""
+    (batch,) = record.read_batches(data)
+    assert batch.size_in_bytes == len(data)
+    batch.ensure_valid()
+    return batch
+
+
+# ------------------------------------------------------------------- MemoryRecordsBuilderTest, by its cases' names
+
+
+@OLD
+def test_unsupported_compress(magic: int) -> None:
+    """Zstd came with magic 2."""
+    with pytest.raises(ValueError, match=f"magic {magic} has no zstd"):
+        RecordBatchBuilder(magic, "zstd")
+
+
+@each
+def test_write_empty_record_set(magic: int, codec: CompressionType) -> None:
+    """No records, no bytes, no buffer behind."""
+    builder = RecordBatchBuilder(magic, codec)
+    assert builder.build() == b""
+    assert builder.estimated_size_in_bytes == 0
+    assert builder.compression_ratio == 1.0
+
+
+@V2
+def test_write_transactional_record_set(codec: CompressionType) -> None:
+    """A batch of a transaction."""
+    builder = RecordBatchBuilder(
+        compression_type=codec, producer_id=9809, producer_epoch=15, base_sequence=2342, is_transactional=True
+    )
+    builder.append(b"bar", b"foo", timestamp=7)
+    batch = only_batch(builder.build())
+    assert batch.is_transactional
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (9809, 15, 2342)
+    assert [r.sequence for r in batch] == [2342]
+
+
+@OLD
+@pytest.mark.parametrize(
+    ("argument", "what"),
+    [
+        ({"is_transactional": True}, "transactions"),
+        ({"is_control_batch": True}, "control batches"),
+        ({"delete_horizon_ms": 5}, "delete horizon"),
+    ],
+    ids=["transactional", "control", "horizon"],
+)
+def test_not_allowed_before_magic_2(magic: int, argument: dict[str, Any], what: str) -> None:
+    """writeTransactionalNotAllowedMagicV0, V1; writeControlBatchNotAllowedMagicV0, V1; the delete horizon."""
+    with pytest.raises(ValueError, match=f"magic {magic} has no {what}"):
+        RecordBatchBuilder(magic, **argument)
+
+
+@pytest.mark.parametrize(
+    ("magic", "producer", "message"),
+    [
+        (2, {"is_transactional": True}, "needs a producer id"),
+        (2, {"producer_id": 5, "base_sequence": 0}, "needs a producer epoch"),
+        (2, {"producer_id": 5, "producer_epoch": 0}, "base sequence of 0 or more"),
+        (0, {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}, "magic 0 has no producer ids"),
+        (1, {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}, "magic 1 has no producer ids"),
+    ],
+    ids=["transactional", "epoch", "sequence", "magic-0", "magic-1"],
+)
+def test_write_with_invalid_producer(magic: int, producer: dict[str, Any], message: str) -> None:
+    """writeTransactionalWithInvalidPID, writeIdempotentWithInvalidEpoch, ...BaseSequence: checked when built."""
+    builder = RecordBatchBuilder(magic, "none", **producer)
+    builder.append(b"x")
+    with pytest.raises(ValueError, match=message):
+        builder.build()
+
+
+def test_write_end_txn_marker() -> None:
+    """WriteEndTxnMarkerNonTransactionalBatch, ...NonControlBatch; and one where it belongs."""
+    producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": 1}
+    with pytest.raises(ValueError, match="transactional batch"):
+        RecordBatchBuilder(is_control_batch=True, **producer).append_end_txn_marker(is_commit=True)
+    with pytest.raises(ValueError, match="control batches only"):
+        RecordBatchBuilder(is_transactional=True, **producer).append_end_txn_marker(is_commit=True)
+    with pytest.raises(ValueError, match="producer id"):
+        RecordBatchBuilder(is_control_batch=True).append_end_txn_marker(is_commit=True)
+    for is_commit, name in ((True, "COMMIT"), (False, "ABORT")):
+        builder = RecordBatchBuilder(
+            compression_type="none", is_control_batch=True, is_transactional=True, base_offset=77, **producer
+        )
+        builder.append_end_txn_marker(is_commit, coordinator_epoch=12, timestamp=33)
+        batch = only_batch(builder.build())
+        assert (batch.is_control_batch, batch.is_transactional, batch.base_sequence) == (True, True, -1)
+        (marker,) = batch
+        parsed = log.parse_control_record(marker.key, marker.value)
+        assert (parsed.type, parsed.fields["coordinatorEpoch"]) == (name, 12)
+        assert (marker.offset, marker.timestamp) == (77, 33)
+
+
+def test_write_leader_change_control_batch() -> None:
+    """With a leader epoch; writeLeaderChangeControlBatchWithoutLeaderEpoch without."""
+    value = bytes([0, 0, 0, 0, 0, 1, 1, 1, 0])
+    builder = RecordBatchBuilder(compression_type="none", is_control_batch=True)
+    with pytest.raises(ValueError, match="leader epoch"):
+        builder.append_control_record(LEADER_CHANGE, value)
+    builder = RecordBatchBuilder(compression_type="none", is_control_batch=True, partition_leader_epoch=3)
+    builder.append_control_record(LEADER_CHANGE, value, timestamp=1)
+    batch = only_batch(builder.build())
+    assert (batch.is_control_batch, batch.partition_leader_epoch) == (True, 3)
+    assert log.parse_control_record(*((r := next(iter(batch))).key, r.value)).fields["leaderId"] == 1
+    with pytest.raises(ValueError, match="unknown control record type 99"):
+        RecordBatchBuilder(is_control_batch=True).append_control_record(99, value)
+
+
+@pytest.mark.parametrize(("magic", "overhead"), [(0, 14), (1, 22)])
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+def test_legacy_compression_rate(magic: int, overhead: int, codec: str) -> None:
+    """Compressed bytes behind the wrapper's header to the messages inside."""
+    builder = RecordBatchBuilder(magic, codec)
+    uncompressed = 0
+    for key, value in ((b"hello", b"there"), (b"beautiful", b"world" * 100)):
+        builder.append(value, key)
+        uncompressed += LOG_OVERHEAD + overhead + len(key) + len(value)
+    built = builder.build()
+    if codec == "none":
+        assert builder.compression_ratio == 1.0
+    else:
+        written = len(built) - LOG_OVERHEAD - overhead
+        assert builder.compression_ratio == pytest.approx(written / uncompressed, rel=1e-5)
+
+
+@each
+def test_estimated_size_in_bytes(magic: int, codec: CompressionType) -> None:
+    """It grows with each record; it is exact without a codec, and once the batch is built."""
+    builder = RecordBatchBuilder(magic, codec)
+    before = builder.estimated_size_in_bytes
+    for index in range(10):
+        builder.append(b"%d" % index)
+        assert builder.estimated_size_in_bytes > before
+        before = builder.estimated_size_in_bytes
+    uncompressed = builder.uncompressed_bytes_written
+    built = builder.build()
+    assert builder.estimated_size_in_bytes == len(built)
+    assert (codec == CompressionType.NONE) <= (before == len(built) == uncompressed)
+
+
+@each
+def test_build_using_log_append_time(magic: int, codec: CompressionType) -> None:
+    """Every record has the one time, and the last offset has it (without a codec before magic 2, the first)."""
+    builder = RecordBatchBuilder(magic, codec, timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=5000)
+    for timestamp in (0, 2, 1):
+        builder.append(b"1", timestamp=timestamp)
+    found = records(builder.build())
+    assert builder.max_timestamp == 5000
+    alone = magic < 2 and codec == CompressionType.NONE
+    assert builder.shallow_offset_of_max_timestamp == (0 if alone else 2)
+    kind = TimestampType.NO_TIMESTAMP_TYPE if magic == 0 else TimestampType.LOG_APPEND_TIME
+    assert [(r.timestamp, r.timestamp_type) for r in found] == [(-1 if magic == 0 else 5000, kind)] * 3
+    assert all(r.is_valid in {True, None} for r in found)
+
+
+@each
+def test_build_using_create_time(magic: int, codec: CompressionType) -> None:
+    """Every record has its own time, and the largest is told with its offset."""
+    builder = RecordBatchBuilder(magic, codec)
+    for timestamp in (0, 2, 1):
+        builder.append(b"1", timestamp=timestamp)
+    data = builder.build()
+    assert [r.timestamp for r in records(data)] == ([-1] * 3 if magic == 0 else [0, 2, 1])
+    if magic == 0:
+        assert (builder.max_timestamp, builder.shallow_offset_of_max_timestamp) == (-1, -1)
+    else:
+        alone = magic < 2 and codec == CompressionType.NONE
+        assert (builder.max_timestamp, builder.shallow_offset_of_max_timestamp) == (2, 1 if alone else 2)
+    if codec != CompressionType.NONE or magic == 2:
+        assert only_batch(data).max_timestamp == builder.max_timestamp
+
+
+@each
+def test_small_write_limit(magic: int, codec: CompressionType) -> None:
+    """One record always has room; then the batch is full."""
+    builder = RecordBatchBuilder(magic, codec, write_limit=0)
+    assert not builder.is_full
+    assert builder.has_room_for(b"bar", b"foo", 0)
+    builder.append(b"bar", b"foo", timestamp=0)
+    assert not builder.has_room_for(b"bar", b"foo", 0)
+    assert not builder.has_room_for_bytes(1)
+    assert [(r.key, r.value) for r in records(builder.build())] == [(b"foo", b"bar")]
+
+
+@each
+def test_write_past_limit(magic: int, codec: CompressionType) -> None:
+    """The limit is advice: what is appended nevertheless is there."""
+    builder = RecordBatchBuilder(magic, codec, write_limit=64)
+    builder.set_estimated_compression_ratio(0.5)
+    for timestamp in range(3):
+        builder.append(b"%d" % timestamp, b"a", timestamp=timestamp)
+    assert not builder.has_room_for(b"3", b"c", 3)
+    found = records(builder.build())
+    assert [r.timestamp for r in found] == ([-1] * 3 if magic == 0 else [0, 1, 2])
+
+
+@each
+def test_append_at_invalid_offset(magic: int, codec: CompressionType) -> None:
+    """Offsets increase; after the refusal the builder is as it was."""
+    builder = RecordBatchBuilder(magic, codec, base_offset=7)
+    builder.append(b"x", offset=9)
+    before = builder.estimated_size_in_bytes
+    for offset in (9, 8, 7, -1):
+        with pytest.raises(ValueError, match=r"offset -?\d+ does not follow offset 9"):
+            builder.append(b"y", offset=offset)
+    with pytest.raises(ValueError, match="more than 2147483647 after the base offset"):
+        builder.append(b"y", offset=7 + 2**31)
+    assert builder.estimated_size_in_bytes == before
+    builder.append(b"y", offset=7 + 2**31 - 1)
+    assert [r.offset for r in records(builder.build())] == [9, 6 + 2**31]
+    with pytest.raises(ValueError, match="before the base offset"):
+        RecordBatchBuilder(magic, codec, base_offset=7).append(b"", offset=6)
+
+
+def test_convert_v2_to_v1_using_mixed_create_and_log_append_time() -> None:
+    """Each batch keeps its timestamp type."""
+    data = b""
+    for at, (kind, now) in enumerate([(0, -1), (1, 99), (0, -1)]):
+        builder = RecordBatchBuilder(
+            base_offset=at * 2, timestamp_type=TimestampType(kind), log_append_time=now, compression_type="gzip"
+        )
+        builder.append(b"a", b"k", timestamp=10 + at)
+        builder.append(b"b", timestamp=10 + at)
+        data += builder.build()
+    batches = list(record.read_batches(record.convert(data, 1)))
+    assert [(b.magic, b.compression_type, b.timestamp_type, b.max_timestamp) for b in batches] == [
+        (1, 1, 0, 10),
+        (1, 1, 1, 99),
+        (1, 1, 0, 12),
+    ]
+    assert [(r.offset, r.timestamp) for b in batches for r in b] == [
+        (0, 10), (1, 10), (2, 99), (3, 99), (4, 12), (5, 12),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+def test_convert_to_v1_with_mixed_v0_and_v2_data(codec: str) -> None:
+    """What is older stays; of uncompressed magic 2, records before the first offset go."""
+    old, new = RecordBatchBuilder(0, codec), RecordBatchBuilder(2, codec, base_offset=1)
+    old.append(b"a", b"1", timestamp=1)
+    for at, value in ((11, b"b"), (12, b"c"), (13, b"d")):
+        new.append(value, b"%d" % at, timestamp=at, headers=[("h", b"v")])
+    data = old.build() + new.build()
+    for first_offset, kept in ((0, [0, 1, 2, 3]), (2, [0, 2, 3] if codec == "none" else [0, 1, 2, 3])):
+        converted = record.convert(data, 1, first_offset=first_offset)
+        batches = list(record.read_batches(converted))
+        assert [b.magic for b in batches] == [0] + [1] * (len(kept) - 1 if codec == "none" else 1)
+        found = records(converted)
+        assert [r.offset for r in found] == kept
+        assert [r.timestamp for r in found] == [-1, *(10 + offset for offset in kept[1:])]
+        assert all(r.headers == () and r.is_valid for r in found)
+    assert {b.magic for b in record.read_batches(record.convert(data, 0))} == {0}
+
+
+def test_aborted_and_closed_builders() -> None:
+    """ShouldThrowIllegalStateExceptionOnBuildWhenAborted, ...OnCloseWhenAborted, ...OnAppendWhenAborted; and closed."""
+    builder = RecordBatchBuilder()
+    builder.append(b"x")
+    builder.abort()
+    for act in (builder.build, lambda: builder.append(b"y")):
+        with pytest.raises(ValueError, match="aborted"):
+            act()
+    assert builder.is_full
+    builder = RecordBatchBuilder(producer_id=1, producer_epoch=0, base_sequence=0)
+    builder.append(b"x")
+    built = builder.build()
+    assert builder.is_closed
+    assert builder.is_full
+    assert builder.build() is built
+    refusals: list[Callable[[], object]] = [
+        lambda: builder.append(b"y"),
+        lambda: builder.set_producer_state(2, 0, 0, is_transactional=False),
+        lambda: builder.override_last_offset(9),
+    ]
+    for refused in refusals:
+        with pytest.raises(ValueError, match="the batch is built"):
+            refused()
+    builder.reopen_and_rewrite_producer_state(2, 3, 4, is_transactional=True)
+    batch = only_batch(builder.build())
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.is_transactional) == (2, 3, 4, True)
+
+
+@V2
+def test_record_timestamps_with_delete_horizon(codec: CompressionType) -> None:
+    """The horizon stands in the base timestamp's place, and the records keep their times."""
+    builder = RecordBatchBuilder(compression_type=codec, delete_horizon_ms=100)
+    for timestamp in (50, 7, 2**40):
+        builder.append(None, b"k", timestamp=timestamp)
+    batch = only_batch(builder.build())
+    assert (batch.delete_horizon_ms, batch.base_timestamp) == (100, 100)
+    assert [r.timestamp for r in batch] == [50, 7, 2**40]
+
+
+# ----------------------------------------------------------------------------------------------------- settings
+
+
+def test_every_field_is_written() -> None:
+    """The header has what the arguments say."""
+    builder = RecordBatchBuilder(
+        compression_type="lz4",
+        level=3,
+        base_offset=2**40,
+        producer_id=2**41,
+        producer_epoch=32767,
+        base_sequence=2**31 - 1,
+        is_transactional=True,
+        partition_leader_epoch=2**31 - 1,
+    )
+    headers = [("h", b"1"), ("h", None), ("é", b"")]
+    builder.append(bytearray(b"value"), memoryview(b"key"), 5, headers)
+    builder.append(None, offset=2**40 + 10)
+    builder.override_last_offset(2**40 + 20)
+    batch = only_batch(builder.build())
+    assert (batch.magic, batch.compression_type, batch.base_offset, batch.last_offset) == (2, 3, 2**40, 2**40 + 20)
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (2**41, 32767, 2**31 - 1)
+    assert (batch.is_transactional, batch.is_control_batch, batch.records_count) == (True, False, 2)
+    assert (batch.partition_leader_epoch, batch.max_timestamp, batch.timestamp_type) == (2**31 - 1, 5, 0)
+    first, second = batch
+    assert (first.key, first.value, first.headers) == (b"key", b"value", tuple(headers))
+    assert (second.key, second.value, second.headers, second.timestamp) == (None, None, (), -1)
+    # The sequence after 2^31 - 1 is 0.
+    assert [first.sequence, second.sequence] == [2**31 - 1, 9]
+
+
+def test_defaults() -> None:
+    """Zstd where the format has it; no timestamp, no producer."""
+    assert RecordBatchBuilder().compression_type == CompressionType.ZSTD
+    assert RecordBatchBuilder(1).compression_type == RecordBatchBuilder(magic=0).compression_type == 0
+    builder = RecordBatchBuilder()
+    builder.append(b"v")
+    batch = only_batch(builder.build())
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.partition_leader_epoch) == (-1,) * 4
+    assert batch.max_timestamp == -1
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_wrapper_offsets_and_timestamps(magic: int) -> None:
+    """The wrapper has the last offset and the largest time; inner offsets are absolute in 0, relative in 1."""
+    builder = RecordBatchBuilder(magic, "gzip", base_offset=100)
+    for offset, timestamp in ((103, 9), (104, 4)):
+        builder.append(b"v", timestamp=timestamp, offset=offset)
+    data = builder.build()
+    assert int.from_bytes(data[:8], "big") == 104
+    inner = kc.gzip.decompress(data[26 + 8 * magic :])
+    size = LOG_OVERHEAD + (14, 22)[magic] + 1
+    offsets = [int.from_bytes(inner[i : i + 8], "big") for i in (0, size)]
+    assert offsets == ([103, 104] if magic == 0 else [3, 4])
+    assert [r.offset for r in records(data)] == [103, 104]
+    assert only_batch(data).max_timestamp == (-1 if magic == 0 else 9)
+
+
+@pytest.mark.parametrize(
+    ("codec", "levels"),
+    [("gzip", [-1, 1, 9]), ("lz4", [1, 9, 17]), ("zstd", [-131072, 0, 22]), ("snappy", []), ("none", [])],
+)
+def test_levels(codec: str, levels: list[int]) -> None:
+    """The levels of KIP-390, and none beside them."""
+    for level in levels:
+        builder = RecordBatchBuilder(2, codec, level)
+        builder.append(b"value " * 100)
+        assert records(builder.build())[0].value == b"value " * 100
+    wrong = [levels[0] - 1, levels[-1] + 1] if levels else [1]
+    for level in [*wrong, 2**40]:
+        with pytest.raises(ValueError, match=r"level|levels"):
+            RecordBatchBuilder(2, codec, level)
+
+
+def test_estimates_upper_bound() -> None:
+    """Kafka's bound holds for every batch of one record."""
+    for magic, codec in CODECS:
+        for key, value, headers in ((None, None, ()), (b"k" * 70, b"v" * 9000, [("h", b"x" * 200)] * (magic == 2))):
+            builder = RecordBatchBuilder(magic, codec)
+            builder.append(value, key, timestamp=2**50, headers=headers)
+            bound = record.estimate_batch_size_upper_bound(value, key, headers, magic=magic, compression_type=codec)
+            if codec == CompressionType.NONE:
+                assert len(builder.build()) <= bound
+            # The wrapper's offset and size are counted, the inner message's are not.
+            assert builder.uncompressed_bytes_written <= bound + LOG_OVERHEAD * (magic < 2 and codec > 0)
+
+
+# ---------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("append", "error", "message"),
+    [
+        ({"value": "text"}, TypeError, "value must be bytes-like or None, not str"),
+        ({"value": 5}, TypeError, "value must be bytes-like or None, not int"),
+        ({"value": b"", "key": "k"}, TypeError, "key must be bytes-like or None, not str"),
+        ({"value": b"", "headers": [(b"k", b"v")]}, TypeError, "a header key must be a str, not bytes"),
+        ({"value": b"", "headers": [(None, b"v")]}, TypeError, "a header key must be a str, not NoneType"),
+        ({"value": b"", "headers": [("k", "v")]}, TypeError, "a header value must be bytes-like or None, not str"),
+        ({"value": b"", "headers": [("k",)]}, ValueError, "tuple"),
+        ({"value": b"", "headers": 5}, TypeError, "not iterable"),
+        ({"value": b"", "timestamp": -2}, ValueError, "invalid negative timestamp -2"),
+        ({"value": b"", "timestamp": 2**63}, ValueError, "out of the range of 64 bits"),
+        ({"value": b"", "timestamp": "now"}, TypeError, "int"),
+        ({"value": b"", "offset": 2**63}, ValueError, "out of the range of 64 bits"),
+        ({"value": b"", "headers": [("\udc80", b"")]}, UnicodeEncodeError, "surrogates"),
+    ],
+)
+def test_append_refuses(append: dict[str, Any], error: type[Exception], message: str) -> None:
+    """A clear error, and the builder goes on."""
+    builder = RecordBatchBuilder()
+    with pytest.raises(error, match=message):
+        builder.append(**append)
+    builder.append(b"good")
+    assert [r.value for r in records(builder.build())] == [b"good"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"magic": 3}, "magic must be 0 to 2"),
+        ({"magic": -1}, "magic must be 0 to 2"),
+        ({"compression_type": "brotli"}, "unknown compression name"),
+        ({"compression_type": 5}, "unknown compression type id"),
+        ({"timestamp_type": TimestampType.NO_TIMESTAMP_TYPE}, "timestamp type is needed"),
+        ({"timestamp_type": 7}, "7 is not a valid TimestampType"),
+        ({"log_append_time": 5}, "goes with timestamp_type=LOG_APPEND_TIME"),
+        ({"log_append_time": -5, "timestamp_type": TimestampType.LOG_APPEND_TIME}, "invalid negative timestamp"),
+        ({"producer_epoch": 2**15}, "producer_epoch must be"),
+        ({"base_sequence": 2**31}, "base_sequence must be"),
+        ({"base_offset": 2**63}, "base_offset must be"),
+        ({"delete_horizon_ms": -1}, "delete_horizon_ms must be"),
+        ({"write_limit": -1}, "write_limit must be"),
+    ],
+    ids=str,
+)
+def test_constructor_refuses(argument: dict[str, Any], message: str) -> None:
+    """Every field has its range."""
+    with pytest.raises(ValueError, match=message):
+        RecordBatchBuilder(**argument)
+
+
+def test_headers_before_magic_2() -> None:
+    """They came with magic 2."""
+    builder = RecordBatchBuilder(1)
+    with pytest.raises(ValueError, match="magic 1 has no record headers"):
+        builder.append(b"", headers=[("h", b"")])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_record_over_the_limit(magic: int) -> None:
+    """A record above 2^31 - 1 bytes is Kafka's RecordTooLargeException, and costs no memory."""
+    huge = bytes(2**31 - 10)
+    builder = RecordBatchBuilder(magic, "none")
+    builder.append(b"small")
+    for value in (huge, huge + bytes(2**31)):
+        with pytest.raises(kc.RecordTooLargeError, match="over the limit") as caught:
+            builder.append(value)
+        assert pickle.loads(pickle.dumps(caught.value)).error_code == 10  # noqa: S301 - our own
+    assert [r.value for r in records(builder.build())] == [b"small"]
+
+
+def test_threads_share_a_builder() -> None:
+    """Appends from several threads all arrive, each whole."""
+    builder = RecordBatchBuilder()
+
+    def work(name: int) -> None:
+        for index in range(500):
+            builder.append(b"%d:%d" % (name, index), b"k" * name)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = records(builder.build())
+    assert [r.offset for r in found] == list(range(2000))
+    assert {(r.value, r.key) for r in found} == {(b"%d:%d" % (n, i), b"k" * n) for n in range(4) for i in range(500)}
+
+
+def test_headers_iterator_may_use_the_builder() -> None:
+    """The caller's own code runs with nothing locked."""
+    builder = RecordBatchBuilder()
+
+    def headers() -> Any:
+        builder.append(b"inner")
+        yield "h", b"v"
+
+    builder.append(b"outer", headers=headers())
+    assert [(r.value, r.headers) for r in records(builder.build())] == [(b"inner", ()), (b"outer", (("h", b"v"),))]
+
+
+# --------------------------------------------------------------------------------------------------- round trips
+
+KEYS = st.one_of(st.none(), st.binary(max_size=30))
+VALUES = st.one_of(st.none(), st.binary(max_size=300), st.integers(0, 40_000).map(lambda n: b"value " * (n // 6)))
+TIMES = st.one_of(st.just(-1), st.integers(0, 2**41), st.just(2**63 - 1))
+HEADERS = st.lists(st.tuples(st.text(max_size=8), KEYS), max_size=3).map(tuple)
+ROWS = st.lists(st.tuples(st.integers(0, 3), TIMES, KEYS, VALUES, HEADERS), min_size=1, max_size=12)
+
+
+def rows_of(data: bytes) -> list[tuple[Any, ...]]:
+    """What the records say."""
+    return [(r.offset, r.timestamp, r.key, r.value, r.headers) for r in records(data)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(ROWS, st.sampled_from(CODECS), st.integers(0, 2**40))
+def test_build_read_convert_there_and_back(
+    rows: list[tuple[Any, ...]], kind: tuple[int, CompressionType], base_offset: int
+) -> None:
+    """Build, read; lift to 2 and come down again: the same offsets, keys and values, and times from 1 on."""
+    magic, codec = kind
+    builder = RecordBatchBuilder(magic, codec, base_offset=base_offset)
+    expected = []
+    for gap, timestamp, key, value, headers in rows:
+        offset = builder.next_offset + gap
+        sent = headers if magic == 2 else ()
+        builder.append(value, key, timestamp, sent, offset)
+        expected.append((offset, timestamp if magic else -1, key, value, sent))
+    data = builder.build()
+    assert rows_of(data) == expected
+    assert record.convert(data, 2) == data
+    lifted = record.convert(data, 2, upgrade=True)
+    assert {b.magic for b in record.read_batches(lifted)} == {2}
+    assert rows_of(lifted) == expected
+    if codec == CompressionType.ZSTD:
+        with pytest.raises(kc.UnsupportedCompressionTypeError):
+            record.convert(lifted, 1)
+        return
+    for low in (1, 0):
+        lowered = record.convert(lifted, low)
+        assert {b.magic for b in record.read_batches(lowered)} == {low}
+        assert {b.compression_type for b in record.read_batches(lowered)} == {codec}
+        times = [(offset, timestamp if low else -1, key, value, ()) for offset, timestamp, key, value, _ in expected]
+        assert rows_of(lowered) == times
+        again = record.convert(lowered, 2, upgrade=True)
+        assert rows_of(again) == times
+
+
+# ------------------------------------------------------------------------------------------------ Arrow columns
+
+
+def table(rows: list[tuple[Any, ...]]) -> pa.Table:
+    """Rows as columns of the types of a scan."""
+    pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    return pa.table(
+        {
+            "offset": pa.array([r[0] for r in rows], pa.int64()),
+            "timestamp": pa.array([r[1] for r in rows], pa.int64()).cast(pa.timestamp("ms", "UTC")),
+            "key": pa.array([r[2] for r in rows], pa.binary()),
+            "value": pa.array([r[3] for r in rows], pa.large_binary()),
+            "headers": pa.array([[{"key": k, "value": v} for k, v in r[4]] or None for r in rows], pa.list_(pair)),
+            "topic": ["t"] * len(rows),
+        }
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(ROWS, st.sampled_from(list(CompressionType)), st.integers(60, 2000))
+def test_columns_become_batches(rows: list[tuple[Any, ...]], codec: CompressionType, batch_bytes: int) -> None:
+    """The same records as appended one by one, in batches of the size asked for."""
+    offset, expected = 5, []
+    for gap, timestamp, key, value, headers in rows:
+        offset += 1 + gap
+        expected.append((offset, min(timestamp, 2**53), key, value, headers))
+    data = record.build_batches(table(expected), compression_type=codec, batch_bytes=batch_bytes)
+    assert rows_of(data) == expected
+    for batch in record.read_batches(data):
+        assert batch.size_in_bytes <= batch_bytes or batch.records_count == 1 or codec != CompressionType.NONE
+    builder = RecordBatchBuilder(compression_type=codec, base_offset=expected[0][0])
+    assert builder.append_arrow(table(expected)) == len(expected)
+    whole = RecordBatchBuilder(compression_type=codec, base_offset=expected[0][0])
+    for offset, timestamp, key, value, headers in expected:
+        whole.append(value, key, timestamp, headers, offset)
+    assert builder.build() == whole.build()
+
+
+def test_any_arrow_data() -> None:
+    """A batch, a stream, a scan; views and strings; a map of headers; offsets that run on."""
+    values = ["a", None, "c"]
+    expected = [(3 + i, -1, None, None if v is None else v.encode(), ()) for i, v in enumerate(values)]
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.binary_view()):
+        column = pa.array(values, pa.string()).cast(pa.binary() if kind == pa.binary_view() else kind).cast(kind)
+        batch = pa.record_batch({"value": column})
+        for rows in (batch, pa.table(batch), pa.RecordBatchReader.from_batches(batch.schema, [batch])):
+            assert rows_of(record.build_batches(rows, base_offset=3)) == expected
+    headers = pa.array([[("h", b"1")], None, []], pa.map_(pa.string(), pa.binary()))
+    data = record.build_batches(pa.table({"value": [b"1", b"2", b"3"], "headers": headers}))
+    assert [r.headers for r in records(data)] == [(("h", b"1"),), (), ()]
+    assert record.build_batches(kc.scan(data), compression_type="none") == record.build_batches(
+        pa.table(kc.scan(data)), compression_type="none"
+    )
+    assert rows_of(record.build_batches(kc.scan(data))) == rows_of(data)
+    assert record.build_batches(pa.table({"value": pa.array([], pa.binary())})) == b""
+    fixed = pa.table({"value": pa.array([b"ab", None], pa.binary(2)), "key": pa.nulls(2)})
+    assert [(r.key, r.value) for r in records(record.build_batches(fixed))] == [(None, b"ab"), (None, None)]
+
+
+def test_append_arrow_stops_when_full() -> None:
+    """It says how many rows it took."""
+    builder = RecordBatchBuilder(compression_type="none", write_limit=1000)
+    rows = pa.table({"value": [b"x" * 100] * 50})
+    taken = builder.append_arrow(rows)
+    assert 0 < taken < 50
+    assert builder.records_count == taken
+    assert len(builder.build()) <= 1000
+    other = RecordBatchBuilder(compression_type="none", base_offset=taken)
+    assert other.append_arrow(rows.slice(taken)) == 50 - taken
+
+
+def test_sequences_run_on() -> None:
+    """An idempotent producer's batches follow one another."""
+    rows = pa.table({"value": [b"x" * 100] * 50})
+    data = record.build_batches(rows, batch_bytes=700, producer_id=7, producer_epoch=2, base_sequence=2**31 - 10)
+    batches = list(record.read_batches(data))
+    assert len(batches) > 5
+    assert [r.sequence for b in batches for r in b] == [*range(2**31 - 10, 2**31), *range(40)]
+    assert {(b.producer_id, b.producer_epoch) for b in batches} == {(7, 2)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({"key": [b""]}, ValueError, "no column value"),
+        ({"value": [5]}, TypeError, "column value cannot be of type Int64"),
+        ({"value": [b""], "headers": [[{"key": b"h", "value": b""}]]}, TypeError, "column headers"),
+        ({"value": [b""], "timestamp": ["now"]}, TypeError, "column timestamp"),
+        ({"value": [b""], "offset": [1.5]}, TypeError, "column offset"),
+        ({"value": [b"", b""], "headers": [None, [{"key": None, "value": b""}]]}, ValueError, "row 1: a header key"),
+        ({"value": [b"", b""], "offset": [5, 5]}, ValueError, "row 1: offset 5 does not follow offset 5"),
+        ({"value": [b"", b""], "timestamp": [1, -7]}, ValueError, "row 1: invalid negative timestamp -7"),
+    ],
+)
+def test_columns_that_cannot_be_records(columns: dict[str, list[Any]], error: type[Exception], message: str) -> None:
+    """The column or the row is named."""
+    types = {"headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))}
+    if isinstance((columns.get("headers") or [None])[0], list):
+        types = {}
+    arrow = pa.table({name: pa.array(values, types.get(name)) for name, values in columns.items()})
+    with pytest.raises(error, match=message):
+        record.build_batches(arrow)
+    with pytest.raises(error, match=message):
+        RecordBatchBuilder().append_arrow(arrow)
+
+
+def test_not_arrow() -> None:
+    """Anything else is a TypeError or ValueError of the import."""
+    with pytest.raises((TypeError, ValueError)):
+        record.build_batches([b"x"])  # type: ignore[arg-type]
