@@ -18,7 +18,7 @@ INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-python \
 	-name '*.rs' -o -name Cargo.toml)
-PYTHON_SOURCES := pyproject.toml README.md LICENSE $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+PYTHON_SOURCES := pyproject.toml README.md LICENSE $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
 # One interpreter for every cargo call: a change of it would compile pyo3 and all that stands on it anew.
 export PYO3_PYTHON := $(abspath $(BIN)/python)

@@ -7,46 +7,16 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
 use kafkacomp_core::compress::Decompressor;
-use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::Write as _;
+
+mod payload;
+
+use payload::json;
 
 const SIZES: [usize; 4] = [1 << 10, 16 << 10, 100 << 10, 1 << 20];
 const LZ4_BLOCK: usize = 64 << 10;
 const SNAPPY_BLOCK: usize = 32 << 10;
-
-/// Rows of about 265 bytes with the variety of real ones.
-fn json(size: usize) -> Vec<u8> {
-    let mut text = String::new();
-    let mut state = 0x2545_F491_4F6C_DD1D_u64;
-    let mut next = |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % below
-    };
-    while text.len() < size {
-        let (day, hour, delay) = (next(28) + 1, next(24), next(90));
-        let _ = writeln!(
-            text,
-            r#"{{"year":2013,"month":{},"day":{day},"dep_time":{}.0,"sched_dep_time":{},"dep_delay":{delay}.0,"arr_time":{}.0,"sched_arr_time":{},"arr_delay":{}.0,"carrier":"{}","flight":{},"tailnum":"N{}UA","origin":"EWR","dest":"IAH","air_time":{}.0,"distance":{},"hour":{hour},"minute":{}}}"#,
-            next(12) + 1,
-            next(2400),
-            next(2400),
-            next(2400),
-            next(2400),
-            next(90),
-            ["UA", "AA", "B6", "DL"][next(4) as usize],
-            next(9000),
-            next(99_999),
-            next(400),
-            next(3000),
-            next(60),
-        );
-    }
-    text.truncate(size);
-    text.into_bytes()
-}
 
 /// The blocks of a frame or stream: (compressed, size).
 type Blocks = Vec<(Vec<u8>, usize)>;

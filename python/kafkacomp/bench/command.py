@@ -1,0 +1,327 @@
+"""The command: options, progress, outputs, exit status."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+import kafkacomp
+from kafkacomp.bench import corpus, environment, peers, plot, presets, table
+from kafkacomp.bench.peers.base import MissingPeerError, WrongResultError
+from kafkacomp.bench.peers.java import Jars
+from kafkacomp.bench.peers.ours import Ours
+from kafkacomp.bench.presets import Preset
+from kafkacomp.bench.report import Report
+from kafkacomp.bench.runner import Plan, Run
+from kafkacomp.bench.runner import run as measure
+from kafkacomp.bench.spec import parse_codecs, parse_sizes, parse_threads
+from kafkacomp.bench.stages import COMPRESS, DECOMPRESS, STAGES
+from kafkacomp.bench.workload import AUTO, LINES, NONE, Source, Workload, cut, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kafkacomp.bench.presets import Compared
+
+FINE, WRONG_RESULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+STANDARD_OUTPUT = "-"
+_TERMINAL_WIDTH = 200
+
+Value = TypeVar("Value")
+
+
+def run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
+    """Run the command; the exit status."""
+    try:
+        # The words themselves go along: the report shows them.
+        words = sys.argv[1:] if arguments is None else arguments
+        status = bench.main(words, prog_name="python -m kafkacomp.bench", standalone_mode=False, obj=words)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USE
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except (kafkacomp.KafkaCompError, WrongResultError) as error:
+        where = getattr(error, "segment", None)
+        _complain(f"{where}: {error}" if where else str(error))
+        return WRONG_RESULT
+    except ModuleNotFoundError as error:
+        _complain(f"{error.name} is missing: pip install 'kafkacomp[bench]'")
+        return WRONG_USE
+    except OSError as error:
+        _complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
+        return WRONG_USE
+    except (ValueError, MissingPeerError) as error:
+        _complain(str(error))
+        return WRONG_USE
+    return status if isinstance(status, int) else FINE
+
+
+def _complain(message: str) -> None:
+    click.echo(f"kafkacomp.bench: {message}", err=True)
+
+
+def _parsed(parse: Callable[[str], Value]) -> Callable[[click.Context, click.Parameter, str | None], Value | None]:
+    """A callback whose ValueError becomes click's message about the option."""
+
+    def callback(_: click.Context, option: click.Parameter, value: str | None) -> Value | None:
+        if value is None:
+            return None
+        try:
+            return parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param=option) from None
+
+    return callback
+
+
+def _stages(text: str) -> list[str]:
+    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    unknown = [name for name in names if name not in STAGES]
+    if unknown:
+        raise ValueError(f"unknown stage {unknown[0]!r}; there are {', '.join(STAGES)}")
+    return names
+
+
+def _limit(text: str) -> int:
+    sizes = parse_sizes(text)
+    if len(sizes) != 1 or isinstance(sizes[0], str):
+        raise ValueError(f"{text!r} is no number of bytes")
+    return sizes[0]
+
+
+def _target(*endings: str) -> Callable[[str], str]:
+    """A check that an output's name ends as its kind should: an input given by mistake is not written over."""
+
+    def parse(text: str) -> str:
+        if text in endings or Path(text).suffix in endings:
+            return text
+        raise ValueError(f"{text!r} does not end in {' or '.join(ending for ending in endings if ending[0] == '.')}")
+
+    return parse
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(kafkacomp.__version__, prog_name="kafkacomp.bench")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--codecs",
+    callback=_parsed(parse_codecs),
+    help="Types and levels, such as none,snappy,lz4,zstd:-5,1,3,gzip:1-9.  "
+    "[default: all five at Kafka's default levels]",
+)
+@click.option(
+    "--batch-bytes",
+    "sizes",
+    callback=_parsed(parse_sizes),
+    help="Bytes of a batch before compression, such as 16k,1m; whole; stored.  "
+    "[default: stored for segments, 16k for anything else]",
+)
+@click.option("--threads", callback=_parsed(parse_threads), default="1", show_default=True, help="Such as 1,2,8.")
+@click.option(
+    "--records",
+    type=click.Choice((AUTO, LINES, NONE)),
+    default=AUTO,
+    show_default=True,
+    help="What a record is in files that are no segments. auto: lines of .jsonl, .ndjson, .csv, .tsv and .txt.",
+)
+@click.option("--stages", callback=_parsed(_stages), help=f"Some of {','.join(STAGES)}.  [default: all]")
+@click.option("--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Samples of each figure.")
+@click.option(
+    "--sample-ms",
+    type=click.IntRange(0, 60_000),
+    default=100,
+    show_default=True,
+    help="A sample is repeated until it has taken this long.",
+)
+@click.option(
+    "--limit",
+    callback=_parsed(_limit),
+    help="The most bytes to read of all inputs together.  [default: 64m, of a corpus 1024m]",
+)
+@click.option("--each", is_flag=True, help="Every input by itself, not all as one.")
+@click.option(
+    "--compare",
+    is_flag=False,
+    flag_value=peers.ALL,
+    metavar="[PEERS]",
+    help="Peers too, each checked to give the same result: "
+    f"some of {','.join(peers.NAMES)}; alone, all that are installed.",
+)
+@click.option(
+    "--kafka-jars",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder with the jars of Kafka 3.8 to 4.0, for the peer java.  [default: Maven gets them]",
+)
+@click.option("--preset", type=click.Choice(presets.NAMES), help="A published table, its figures beside the measured.")
+@click.option(
+    "--json",
+    "json_to",
+    is_flag=False,
+    flag_value=STANDARD_OUTPUT,
+    metavar="[FILE.json]",
+    callback=_parsed(_target(STANDARD_OUTPUT, ".json")),
+    help="The report; alone or -, on standard output.",
+)
+@click.option(
+    "--csv",
+    "csv_to",
+    is_flag=False,
+    flag_value=STANDARD_OUTPUT,
+    metavar="[FILE.csv]",
+    callback=_parsed(_target(STANDARD_OUTPUT, ".csv")),
+    help="The figures; alone or -, on standard output.",
+)
+@click.option(
+    "--plot", "plot_to", metavar="FILE", callback=_parsed(_target(*plot.SUFFIXES)),
+    help="The picture, ratio against speed: .png, .svg or .html.",
+)  # fmt: skip
+def bench(  # noqa: PLR0917 - click hands everything over by name
+    paths: tuple[Path, ...], sizes: list[int | str] | None, compare: str | None, kafka_jars: Path | None,
+    preset: str | None, json_to: str | None, csv_to: str | None, plot_to: str | None, limit: int | None,
+    **axes: Any,  # noqa: ANN401 - checked by click
+) -> int:  # fmt: skip
+    """Measure Kafka's codecs on your own data.
+
+    PATHS are files, segments, folders of a broker's log, or zip archives; without any, a small sample is measured. Exit
+    status: 0 fine, 1 corrupt input or a peer with another result, 2 wrong use.
+    """
+    chosen = Preset(preset) if preset else None
+    _check_use(chosen, axes, compare, plot_to, (json_to, csv_to))
+    limit = limit or (1 << 30 if chosen and chosen.kind == presets.CORPUS else 64 << 20)
+    of_corpus = chosen is not None and chosen.kind == presets.CORPUS
+    sources = load(paths, records=NONE if of_corpus else axes["records"], limit=limit)
+    workloads = _workloads(sources, sizes or (chosen.sizes if chosen else [None]), each=axes["each"])
+    found, missing = peers.peers(compare, Jars(kafka_jars))
+    try:
+        done, compared = _measure(workloads, chosen, found, axes)
+        described = environment.describe(click.get_current_context().obj, [peer for peer in found if peer.version])
+    finally:
+        for peer in found:
+            peer.close()
+    done.left_out |= missing
+    report = Report(described, sources, done, compared)
+    _give(report, json_to, csv_to, plot_to)
+    return WRONG_RESULT if done.wrong else FINE
+
+
+def _check_use(
+    chosen: Preset | None, axes: dict[str, Any], compare: str | None, plot_to: str | None, texts: Sequence[str | None]
+) -> None:
+    if plot_to:
+        plot.check()
+        if chosen and chosen.kind == presets.CORPUS:
+            raise click.UsageError(f"--plot draws what --codecs asks for, not the preset {chosen.name}")
+        if axes["stages"] and not {COMPRESS, DECOMPRESS} & set(axes["stages"]):
+            raise click.UsageError(f"--plot needs the stage {COMPRESS} or {DECOMPRESS}")
+    if chosen and (axes["codecs"] or axes["stages"]):
+        raise click.UsageError("a preset has its own --codecs and --stages")
+    if chosen and chosen.kind == presets.CORPUS and compare:
+        raise click.UsageError(f"the preset {chosen.name} has its own peers: leave --compare out")
+    if all(text == STANDARD_OUTPUT for text in texts):
+        raise click.UsageError("--json and --csv cannot both go to standard output")
+
+
+def _workloads(sources: list[Source], sizes: Sequence[int | str | None], *, each: bool) -> list[Workload]:
+    if each:
+        groups = [(source.name, [source]) for source in sources]
+    else:
+        name = sources[0].name if len(sources) == 1 else f"{len(sources)} inputs"
+        groups = [(name, sources)]
+    return [cut(name, group, size) for name, group in groups for size in sizes]
+
+
+def _measure(
+    workloads: list[Workload], chosen: Preset | None, found: list[peers.Peer], axes: dict[str, Any]
+) -> tuple[Run, Compared | None]:
+    least = axes["sample_ms"] / 1000
+    if chosen and chosen.kind == presets.CORPUS:
+        steps = corpus.measured_rows(chosen) * (axes["rounds"] + 1)
+        with _progress(steps) as advance:
+            whole = Workload("corpus", workloads[0].batch_bytes, [block for each in workloads for block in each.blocks])
+            return Run(), corpus.compare(chosen, whole, rounds=axes["rounds"], least=least, advance=advance)
+    plan = Plan(
+        workloads,
+        codecs=chosen.codecs if chosen else axes["codecs"] or parse_codecs("none,gzip,snappy,lz4,zstd"),
+        threads=axes["threads"],
+        stages=chosen.stages if chosen else axes["stages"] or STAGES,
+        rounds=axes["rounds"],
+        least=least,
+        peers=found,
+    )
+    with _progress(plan.steps()) as advance:
+        done = measure(plan, advance)
+    first = [each for each in done.results if each.workload is workloads[0] and each.threads == plan.threads[0]]
+    return done, chosen.compare(first) if chosen else None
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int, str], object]]:
+    """A bar on standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _steps, _what: None
+        return
+    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda steps, what: bar.update(task, advance=steps, description=what)
+
+
+def _give(report: Report, json_to: str | None, csv_to: str | None, plot_to: str | None) -> None:
+    if json_to:
+        text = json.dumps(report.as_dict(), indent=1, ensure_ascii=False) + "\n"
+        _write(json_to, text)
+    if csv_to:
+        if csv_to == STANDARD_OUTPUT:
+            report.write_csv(sys.stdout)
+        else:
+            with Path(csv_to).open("w", encoding="utf-8", newline="") as out:
+                report.write_csv(out)
+    if plot_to:
+        plot.draw(report.run.results, Path(plot_to), report.heading())
+    # Machines read standard output then, people standard error.
+    _show(report, to_error=STANDARD_OUTPUT in {json_to, csv_to})
+
+
+def _write(target: str, text: str) -> None:
+    if target == STANDARD_OUTPUT:
+        click.echo(text, nl=False)
+    else:
+        Path(target).write_text(text, encoding="utf-8")
+
+
+def _show(report: Report, *, to_error: bool) -> None:
+    stream = sys.stderr if to_error else sys.stdout
+    width = None if stream.isatty() else _TERMINAL_WIDTH
+    console = Console(file=stream, highlight=False, markup=False, width=width)
+    for line in report.heading():
+        console.print(line, soft_wrap=True)
+    for each in table.tables(report.run.results):
+        console.print()
+        console.print(each)
+    if report.preset is not None:
+        console.print()
+        console.print(table.preset_table(report.preset))
+        for note in (*report.preset.notes, f"published: {report.preset.source}"):
+            console.print(note, soft_wrap=True)
+    left_out = sum(source.left_out for source in report.inputs)
+    if left_out:
+        console.print(f"--limit left out {left_out:,} bytes of the inputs", soft_wrap=True)
+    if report.run.results:
+        console.print(
+            f"\nmedians ± half the distance of the quartiles; x: how many times as long as {Ours.name} takes, round by "
+            "round (above 1: it is slower)",
+            soft_wrap=True,
+        )
+    for what, why in report.run.left_out.items():
+        console.print(f"left out: {what}: {why}", soft_wrap=True)
+    for what, why in report.run.wrong.items():
+        _complain(f"wrong result: {what}: {why}")

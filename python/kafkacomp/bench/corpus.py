@@ -1,0 +1,133 @@
+"""The preset of a corpus: whole files, by Kafka's codecs and by those other compressors that are installed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import kafkacomp
+from kafkacomp.bench.peers.base import MissingPeerError, WrongResultError
+from kafkacomp.bench.spec import parse_codecs
+from kafkacomp.bench.stages import in_threads
+from kafkacomp.bench.timing import Samples, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkacomp.bench.peers.base import Bytes
+    from kafkacomp.bench.presets import Cell, Compared, Preset
+    from kafkacomp.bench.workload import Workload
+
+__all__ = ["compare", "measured_rows"]
+
+_LZ4_LARGEST_BLOCK = 4 << 20
+
+
+def measured_rows(preset: Preset) -> int:
+    """The rows that somebody here can measure, if all are installed."""
+    return sum("by" in row for row in preset.table["row"])
+
+
+def compare(
+    preset: Preset, workload: Workload, *, rounds: int, least: float, advance: Callable[[int, str], object]
+) -> Compared:
+    """Measure every row that can be, in turns, and put the figures beside the published ones."""
+    made = preset.empty(
+        ("name", "by", "ratio published", "ratio measured", "agrees", "compress MB/s published",
+         "compress MB/s measured", "decompress MB/s published", "decompress MB/s measured", "note")
+    )  # fmt: skip
+    whole = workload.size == preset.table["corpus_bytes"]
+    rows = [_Row(row, workload) for row in preset.table["row"]]
+    for turn in range(rounds + 1):
+        for row in rows:
+            if row.works:
+                row.turn(least if turn else 0.0, keep=turn > 0)
+            advance(1 if "by" in row.published else 0, row.published["name"])
+    made.rows += [row.cells(whole=whole, tolerance=preset.table["ratio_tolerance"]) for row in rows]
+    if not whole:
+        made.notes.append(
+            f"the input has {workload.size:,} bytes, the corpus {preset.table['corpus_bytes']:,}: "
+            "ratios need not agree with the published ones"
+        )
+    return made
+
+
+class _Row:
+    """One line of the table."""
+
+    def __init__(self, published: dict[str, Any], workload: Workload) -> None:
+        self.published = published
+        self._size = workload.size
+        self._samples = (Samples(), Samples())
+        self._note: str | None = published.get("note")
+        self.works = False
+        if "by" not in published:
+            self._note = "as published"
+            return
+        try:
+            there, back = _functions(published["by"], published["codec"])
+        except ImportError as error:
+            self._note = str(MissingPeerError(f"pip install {error.name}"))
+            return
+        plain = [block.data for block in workload.blocks]
+        packed = [there(data) for data in plain]
+        for data, less in zip(plain, packed, strict=True):
+            if back(less) != data:
+                raise WrongResultError(f"{published['name']}: does not give back what went in")
+        self._packed_size = sum(map(len, packed))
+        self._passes = (in_threads(lambda: there, plain, 1), in_threads(lambda: back, packed, 1))
+        self.works = True
+
+    def turn(self, least: float, *, keep: bool) -> None:
+        """One sample each way."""
+        for one_pass, samples in zip(self._passes, self._samples, strict=True):
+            timing, passes = sample(one_pass, least)
+            if keep:
+                samples.add(timing, passes)
+
+    def cells(self, *, whole: bool, tolerance: float) -> dict[str, Cell]:
+        """The line."""
+        published = self.published
+        ratio = agrees = None
+        speeds: list[float | None] = [None, None]
+        if self.works:
+            ratio = self._size / self._packed_size
+            speeds = [self._size / samples.median / 1e6 for samples in self._samples]
+            if whole and "ratio" in published and published.get("same", True):
+                agrees = abs(ratio / published["ratio"] - 1) <= tolerance
+        return {
+            "name": published["name"],
+            "by": f"{published['by']} {published['codec']}" if "by" in published else None,
+            "ratio published": published.get("ratio"),
+            "ratio measured": ratio,
+            "agrees": agrees,
+            "compress MB/s published": published.get("compress"),
+            "compress MB/s measured": speeds[0],
+            "decompress MB/s published": published.get("decompress"),
+            "decompress MB/s measured": speeds[1],
+            "note": self._note,
+        }
+
+
+def _functions(by: str, codec: str) -> tuple[Bytes, Bytes]:
+    """Compress and decompress; ImportError if the package is missing."""
+    if by == "brotli":
+        import brotli  # noqa: PLC0415 - an optional peer
+
+        return partial(brotli.compress, quality=int(codec.partition(":")[2])), brotli.decompress
+    if by == "lzallright":
+        import lzallright  # noqa: PLC0415 - an optional peer
+
+        return lzallright.LZOCompressor().compress, lzallright.LZOCompressor.decompress
+    if by == "cramjam":
+        import cramjam  # noqa: PLC0415 - an optional peer
+
+        raw = cramjam.snappy
+        return lambda data: bytes(raw.compress_raw(data)), lambda data: bytes(raw.decompress_raw(data))
+    if codec == "lz4 4 MB blocks":
+        return partial(kafkacomp.lz4.compress, block_size=_LZ4_LARGEST_BLOCK), kafkacomp.lz4.decompress
+    kind = parse_codecs(codec)[0]
+    return (
+        partial(kafkacomp.compress, compression_type=kind.type, level=kind.level),
+        partial(kafkacomp.decompress, compression_type=kind.type),
+    )

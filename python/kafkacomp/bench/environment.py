@@ -1,0 +1,69 @@
+"""Where and with what a run was made: it is part of every output."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.metadata
+import os
+import platform
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import kafkacomp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kafkacomp.bench.peers import Peer
+
+__all__ = ["describe"]
+
+_OTHERS = ("pyarrow", "altair")
+
+
+def describe(arguments: Sequence[str], peers: Iterable[Peer]) -> dict[str, object]:
+    """Machine, versions and command line; call it when the run has ended, as Java tells its version then."""
+    load = os.getloadavg() if hasattr(os, "getloadavg") else None
+    versions = {"kafkacomp": kafkacomp.__version__}
+    for name in _OTHERS:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    versions |= {peer.name: peer.version for peer in peers}
+    return {
+        "command": shlex.join(["python", "-m", "kafkacomp.bench", *arguments]),
+        "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "cpu": _cpu(),
+            "cores": _cores(),
+            "memory_bytes": _memory(),
+            "load_average": None if load is None else round(load[0], 2),
+            "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+            "python": f"{platform.python_implementation()} {platform.python_version()}",
+        },
+        "versions": versions,
+    }
+
+
+def _cpu() -> str:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,145 @@
+"""Python's Kafka clients: their codecs, their batch builders and their readers of records."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from kafkacomp import CompressionType
+from kafkacomp.bench.peers.base import NotComparableError, Peer
+from kafkacomp.bench.spec import DEFAULT_LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kafkacomp.bench.batches import Row
+    from kafkacomp.bench.peers.base import Bytes, Read
+    from kafkacomp.bench.spec import Codec
+    from kafkacomp.bench.stages import Cell
+
+__all__ = ["AioKafka", "KafkaPython"]
+
+#: The gzip level that aiokafka and kafka-python write with, whatever their user wants.
+_GZIP_LEVEL: Final = 9
+#: So large that no batch of ours fills it.
+_BATCH_SIZE: Final = 1 << 31
+_GZIP, _LZ4, _ZSTD = CompressionType.GZIP, CompressionType.LZ4, CompressionType.ZSTD
+
+
+class _Client(Peer):
+    """What the two have in common: the one began as the other."""
+
+    #: The client's modules: codec functions, batch builder, reader of record sets.
+    codec: Any
+    default_records: Any
+    memory_records: Any
+    #: The levels at which its batch builder compresses.
+    fixed_levels: ClassVar[dict[CompressionType, int]]
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """Its codec's function, where that takes our level."""
+        if codec.type is CompressionType.NONE:
+            raise NotComparableError("has no codec for none")
+        encode: Callable[..., bytes] = getattr(self.codec, f"{codec.type}_encode")
+        arguments = self.arguments(codec)
+        return lambda data: encode(data, **arguments)
+
+    def arguments(self, codec: Codec) -> dict[str, Any]:
+        """How its codec's function is told our level."""
+        raise NotImplementedError
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """Its codec's function."""
+        del largest
+        if codec.type is CompressionType.NONE:
+            raise NotComparableError("has no codec for none")
+        decode: Bytes = getattr(self.codec, f"{codec.type}_decode")
+        return decode
+
+    def builder(self, codec: Codec) -> Callable[[Sequence[Row], int], bytes]:
+        """Its builder always begins at offset 0, as producers do."""
+        if codec.level != self.fixed_levels.get(codec.type):
+            raise NotComparableError(f"its builder has no levels: {codec.type} is not built at {codec.level}")
+        kind = self.default_records.DefaultRecordBatchBuilder
+        ours = int(codec.type)
+
+        def build(rows: Sequence[Row], base_offset: int) -> bytes:
+            del base_offset
+            made = kind(2, ours, 0, -1, -1, -1, _BATCH_SIZE)
+            for at, (timestamp, key, value, headers) in enumerate(rows):
+                made.append(at, timestamp, key, value, list(headers))
+            return bytes(made.build())
+
+        return build
+
+    def iterate(self, log: bytes) -> None:
+        """As its fetcher does it: CRC checked, every field looked at."""
+        records = self.memory_records.MemoryRecords(log)
+        while (batch := records.next_batch()) is not None:
+            if not batch.validate_crc():
+                raise RuntimeError(f"{self.name} finds a wrong checksum")
+            for each in batch:
+                _ = each.offset, each.timestamp, each.key, each.value, each.headers
+
+    def records(self, cell: Cell) -> Read:
+        """The same, given out."""
+        records = self.memory_records.MemoryRecords(cell.log)
+        while (batch := records.next_batch()) is not None:
+            for each in batch:
+                yield each.offset, each.timestamp, each.key, each.value, [(name, value) for name, value in each.headers]
+
+
+class AioKafka(_Client):
+    """aiokafka: codecs by cramjam, records by its compiled module where the wheel has it."""
+
+    name = "aiokafka"
+    # LZ4 is not among them: it always takes liblz4's high compressor, which is none of Kafka's levels.
+    fixed_levels: ClassVar = {_GZIP: _GZIP_LEVEL, _ZSTD: DEFAULT_LEVELS[_ZSTD]}
+
+    def __init__(self) -> None:
+        import_module("cramjam")  # aiokafka's codecs need it, though not at its import
+        self.codec = import_module("aiokafka.codec")
+        self.default_records = import_module("aiokafka.record.default_records")
+        self.memory_records = import_module("aiokafka.record.memory_records")
+
+    def arguments(self, codec: Codec) -> dict[str, Any]:
+        """All levels; LZ4's are liblz4's, so Kafka's default, the fast compressor, cannot be asked for."""
+        if codec.type is _GZIP:
+            return {"compresslevel": 6 if codec.level == -1 else codec.level}
+        if codec.type is _LZ4 and codec.level == DEFAULT_LEVELS[_LZ4]:
+            raise NotComparableError("its LZ4 level 9 is the high compressor, Kafka's the fast one")
+        return {} if codec.level is None else {"level": codec.level}
+
+
+class KafkaPython(_Client):
+    """kafka-python, written in Python; codecs by python-snappy, python-lz4 and zstandard."""
+
+    name = "kafka-python"
+    fixed_levels: ClassVar = {_GZIP: _GZIP_LEVEL, _LZ4: DEFAULT_LEVELS[_LZ4], _ZSTD: DEFAULT_LEVELS[_ZSTD]}
+
+    def __init__(self) -> None:
+        self.codec = import_module("kafka.codec")
+        self.default_records = import_module("kafka.record.default_records")
+        self.memory_records = import_module("kafka.record.memory_records")
+
+    def arguments(self, codec: Codec) -> dict[str, Any]:
+        """Only gzip has levels."""
+        if codec.type is _GZIP:
+            return {"compresslevel": 6 if codec.level == -1 else codec.level}
+        if codec.level != self.fixed_levels.get(codec.type):
+            raise NotComparableError(f"has no levels of {codec.type}")
+        return {}
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """Not those whose library is missing."""
+        self._check(codec)
+        return super().compressor(codec)
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """Not those whose library is missing."""
+        self._check(codec)
+        return super().decompressor(codec, largest)
+
+    def _check(self, codec: Codec) -> None:
+        if codec.type is not CompressionType.NONE and not getattr(self.codec, f"has_{codec.type}")():
+            raise NotComparableError(f"its library for {codec.type} is not installed")

@@ -1,0 +1,220 @@
+"""Compression libraries, called as clients of Kafka call them: Kafka's framing, contexts kept where they can be."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import struct
+import zlib
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from kafkacomp import CompressionType
+from kafkacomp.bench.peers.base import NotComparableError, Peer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkacomp.bench.peers.base import Bytes
+    from kafkacomp.bench.spec import Codec
+
+__all__ = ["Cramjam", "Isal", "Lz4", "Zlib", "Zstandard", "kafka_lz4_level", "xerial_compressor", "xerial_decompressor"]
+
+GZIP, SNAPPY, LZ4, ZSTD = CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4, CompressionType.ZSTD
+
+#: wbits that mean gzip's framing to zlib and its like.
+_GZIP_WBITS: Final = 31
+_XERIAL_HEADER: Final = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"
+_XERIAL_BLOCK: Final = 32 << 10
+_BLOCK_LENGTH: Final = struct.Struct(">i")
+#: Kafka's default LZ4 level, which means the fast compressor (KIP-390).
+_LZ4_FAST: Final = 9
+#: The first and last level at which liblz4's frame interface takes its high compressor.
+_LZ4_HIGH: Final = (3, 12)
+_ISAL_LEVELS: Final = 3
+
+
+class Zlib(Peer):
+    """The interpreter's own zlib."""
+
+    name = "zlib"
+
+    @property
+    def version(self) -> str:
+        """Of the library behind it."""
+        return zlib.ZLIB_RUNTIME_VERSION
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """The one-shot function."""
+        _only(codec, GZIP)
+        return partial(zlib.compress, level=_level(codec), wbits=_GZIP_WBITS)
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """Into a buffer that is large enough from the beginning."""
+        _only(codec, GZIP)
+        return partial(zlib.decompress, wbits=_GZIP_WBITS, bufsize=largest)
+
+
+class Isal(Peer):
+    """ISA-L's DEFLATE. Its levels 0 to 3 are its own: it compresses at that of ours that have the same number."""
+
+    name = "isal"
+
+    def __init__(self) -> None:
+        from isal import isal_zlib
+
+        self._module = isal_zlib
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """The one-shot function."""
+        _only(codec, GZIP)
+        if not 0 <= _level(codec) <= _ISAL_LEVELS:
+            raise NotComparableError(f"isal compresses at its own levels 0 to {_ISAL_LEVELS}, not at gzip's {codec}")
+        return partial(self._module.compress, level=_level(codec), wbits=_GZIP_WBITS)
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """Into a buffer that is large enough from the beginning."""
+        _only(codec, GZIP)
+        return partial(self._module.decompress, wbits=_GZIP_WBITS, bufsize=largest)
+
+
+class Lz4(Peer):
+    """python-lz4, over liblz4."""
+
+    name = "lz4"
+
+    def __init__(self) -> None:
+        import lz4.frame
+
+        self._frame = lz4.frame
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """Frames as Kafka's: 64 KB independent blocks, no checksums, no content size."""
+        _only(codec, LZ4)
+        frame = self._frame
+        return partial(
+            frame.compress, compression_level=kafka_lz4_level(codec), block_size=frame.BLOCKSIZE_MAX64KB,
+            block_linked=False, store_size=False,
+        )  # fmt: skip
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """The one-shot function."""
+        del largest
+        _only(codec, LZ4)
+        return _given(self._frame.decompress)
+
+
+class Cramjam(Peer):
+    """cramjam: Rust crates and C libraries behind one interface."""
+
+    name = "cramjam"
+
+    def __init__(self) -> None:
+        import cramjam
+
+        self._module = cramjam
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """What aiokafka takes, and gzip."""
+        module = self._module
+        if codec.type is GZIP:
+            level = _level(codec)
+            return lambda data: bytes(module.gzip.compress(data, level=6 if level < 0 else level))
+        if codec.type is ZSTD:
+            return lambda data: bytes(module.zstd.compress(data, level=codec.level))
+        _only(codec, SNAPPY)
+        return xerial_compressor(module.snappy.compress_raw)
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """Bytes, as our functions give them; the size is not told beforehand, as Kafka's formats do not have it."""
+        del largest
+        module = self._module
+        if codec.type is SNAPPY:
+            return xerial_decompressor(module.snappy.decompress_raw)
+        decompress = {GZIP: module.gzip, ZSTD: module.zstd, LZ4: module.lz4}.get(codec.type)
+        if decompress is None:
+            raise NotComparableError(f"does not decompress {codec}")
+        return lambda data: bytes(decompress.decompress(data))
+
+
+class Zstandard(Peer):
+    """python-zstandard, contexts kept."""
+
+    name = "zstandard"
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self._module = zstandard
+
+    @property
+    def version(self) -> str:
+        """With that of the library behind it."""
+        return f"{importlib.metadata.version(self.name)} (zstd {'.'.join(map(str, self._module.ZSTD_VERSION))})"
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """Frames without content size, as Kafka's streams write them."""
+        _only(codec, ZSTD)
+        made = self._module.ZstdCompressor(level=codec.level or 0, write_content_size=False)
+        return _given(made.compress)
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """Into a buffer that is large enough, as frames without content size need one."""
+        _only(codec, ZSTD)
+        decompress = self._module.ZstdDecompressor().decompress
+        return lambda data: bytes(decompress(data, max_output_size=largest))
+
+
+def _only(codec: Codec, kind: CompressionType) -> None:
+    if codec.type is not kind:
+        raise NotComparableError(f"does not do {codec}")
+
+
+def _level(codec: Codec) -> int:
+    return -1 if codec.level is None else codec.level
+
+
+def _given(function: Callable[[bytes], bytes]) -> Bytes:
+    """The function itself: what has no types is bytes to bytes here."""
+    return function
+
+
+def kafka_lz4_level(codec: Codec) -> int:
+    """The level of liblz4's frame interface that does what Kafka's does."""
+    level = _LZ4_FAST if codec.level is None else codec.level
+    if level == _LZ4_FAST:
+        return 0
+    least, most = _LZ4_HIGH
+    if level < least:
+        raise NotComparableError(f"liblz4's frames take the fast compressor at level {level}, Kafka the high one")
+    return min(level, most)
+
+
+def xerial_compressor(compress: Callable[[memoryview], bytes]) -> Bytes:
+    """Snappy as Kafka frames it, by a function for raw blocks."""
+
+    def all_blocks(data: bytes) -> bytes:
+        parts = [_XERIAL_HEADER]
+        view = memoryview(data)
+        for at in range(0, len(data), _XERIAL_BLOCK):
+            block = bytes(compress(view[at : at + _XERIAL_BLOCK]))
+            parts += (_BLOCK_LENGTH.pack(len(block)), block)
+        return b"".join(parts)
+
+    return all_blocks
+
+
+def xerial_decompressor(decompress: Callable[[memoryview], bytes]) -> Bytes:
+    """The other way."""
+
+    def all_blocks(data: bytes) -> bytes:
+        parts = []
+        view = memoryview(data)
+        at = len(_XERIAL_HEADER)
+        while at < len(data):
+            (length,) = _BLOCK_LENGTH.unpack_from(data, at)
+            at += _BLOCK_LENGTH.size
+            parts.append(bytes(decompress(view[at : at + length])))
+            at += length
+        return b"".join(parts)
+
+    return all_blocks

@@ -1,0 +1,73 @@
+"""kafkacomp itself."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import kafkacomp
+from kafkacomp import record
+from kafkacomp.bench.batches import build
+from kafkacomp.bench.peers.base import NotComparableError, Peer
+from kafkacomp.bench.stages import ARROW, Cell, Pass, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kafkacomp.bench.batches import Row
+    from kafkacomp.bench.peers.base import Bytes, Read
+    from kafkacomp.bench.spec import Codec
+
+__all__ = ["Ours"]
+
+
+class Ours(Peer):
+    """The package's own functions, called as a user calls them."""
+
+    name = "kafkacomp"
+
+    @property
+    def version(self) -> str:
+        """The package's version."""
+        return kafkacomp.__version__
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """``kafkacomp.compress``; contexts are kept inside."""
+        return partial(kafkacomp.compress, compression_type=codec.type, level=codec.level)
+
+    def decompressor(self, codec: Codec, largest: int) -> Bytes:
+        """``kafkacomp.decompress``."""
+        del largest  # the default cap is the one that users have
+        return partial(kafkacomp.decompress, compression_type=codec.type)
+
+    def builder(self, codec: Codec) -> Callable[[Sequence[Row], int], bytes]:
+        """``record.RecordBatchBuilder``."""
+        return lambda rows, offset: build(rows, codec, offset)
+
+    def iterate(self, log: bytes) -> None:
+        """``record.read_batches``."""
+        for batch in record.read_batches(log):
+            batch.ensure_valid()
+            for each in batch:
+                _ = each.offset, each.timestamp, each.key, each.value, each.headers
+
+    def records(self, cell: Cell) -> Read:
+        """The same, given out."""
+        for batch in record.read_batches(cell.log):
+            for each in batch:
+                yield each.offset, each.timestamp, each.key, each.value, each.headers
+
+    def prepare(self, stage: str, cell: Cell) -> Pass:
+        """Arrow too, where pyarrow is there to take it."""
+        if stage != ARROW:
+            return super().prepare(stage, cell)
+        if find_spec("pyarrow") is None:
+            raise NotComparableError("pyarrow is not installed: pip install 'kafkacomp[arrow]'")
+        return timed(lambda: scan(cell.log, cell.threads))
+
+
+def scan(log: bytes, threads: int) -> int:
+    """All default columns of all records; the number of rows."""
+    reader = kafkacomp.scan(log, topic="bench", partition=0, threads=threads, verify_crc=True)
+    return sum(batch.num_rows for batch in reader)

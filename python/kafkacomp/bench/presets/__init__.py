@@ -1,0 +1,154 @@
+"""Published tables, the published figure beside the measured one.
+
+The figures are in the ``.toml`` files here, one for each preset, with where they come from; the code knows three kinds
+of table: ``corpus`` (ratio and speeds of whole files), ``levels`` (messages per second and size) and ``words``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkacomp.bench.spec import parse_codecs, parse_sizes
+from kafkacomp.bench.stages import BUILD, COMPRESS, DECOMPRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkacomp.bench.runner import Result
+    from kafkacomp.bench.spec import Codec
+
+__all__ = ["NAMES", "Compared", "Preset"]
+
+NAMES: Final = ("zstd-readme", "kip-390", "four-codecs")
+CORPUS: Final = "corpus"
+
+Cell = str | float | int | bool | None
+
+
+@dataclass
+class Compared:
+    """A published table with measured columns."""
+
+    name: str
+    title: str
+    source: str
+    columns: Sequence[str]
+    rows: list[dict[str, Cell]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "name": self.name, "title": self.title, "source": self.source, "columns": list(self.columns),
+            "rows": self.rows, "notes": self.notes,
+        }  # fmt: skip
+
+
+class Preset:
+    """A published table and what has to be measured for it."""
+
+    def __init__(self, name: str) -> None:
+        text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+        self.name = name
+        self.table: dict[str, Any] = tomllib.loads(text)
+
+    @property
+    def kind(self) -> str:
+        """``corpus``, ``levels`` or ``words``."""
+        return str(self.table["kind"])
+
+    @property
+    def codecs(self) -> list[Codec]:
+        """Kafka's codecs that the runner has to measure; of a corpus none, it is measured by itself."""
+        if self.kind == CORPUS:
+            return []
+        return [codec for row in self.table["row"] for codec in parse_codecs(row["codec"])]
+
+    @property
+    def sizes(self) -> list[int | str | None]:
+        """The sizes of batches that it was measured with, or what the source has."""
+        batch_bytes = self.table.get("batch_bytes")
+        return [None] if batch_bytes is None else list(parse_sizes(str(batch_bytes)))
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages that it needs."""
+        return (COMPRESS, BUILD) if self.kind == "levels" else (COMPRESS, DECOMPRESS)
+
+    def empty(self, columns: Sequence[str]) -> Compared:
+        """The table without rows."""
+        return Compared(self.name, self.table["title"], self.table["source"], columns)
+
+    def compare(self, results: Sequence[Result]) -> Compared:
+        """The measured figures beside the published ones; ``results`` are of one workload on one thread."""
+        return _levels(self, results) if self.kind == "levels" else _words(self, results)
+
+
+def _find(results: Sequence[Result], codec: Codec, stage: str) -> Result | None:
+    return next(
+        (each for each in results if each.codec == codec and each.stage == stage and each.peer == "kafkacomp"), None
+    )
+
+
+def _levels(preset: Preset, results: Sequence[Result]) -> Compared:
+    made = preset.empty(
+        ("codec", "messages/s published", "to none published", "messages/s measured", "to none measured",
+         "GB published", "GB measured", "note")
+    )  # fmt: skip
+    rows = preset.table["row"]
+    first = _find(results, parse_codecs(rows[0]["codec"])[0], BUILD)
+    for row in rows:
+        result = _find(results, parse_codecs(row["codec"])[0], BUILD)
+        rate = size = to_none = None
+        if result is not None and first is not None:
+            rate = (result.workload.records or 0) / result.samples.median
+            to_none = first.samples.median / result.samples.median
+            size = result.compressed / first.compressed * rows[0]["gigabytes"]
+        values: tuple[Cell, ...] = (
+            row["codec"], row["messages"], row["messages"] / rows[0]["messages"], rate, to_none,
+            row["gigabytes"], size, row.get("note"),
+        )  # fmt: skip
+        made.rows.append(dict(zip(made.columns, values, strict=True)))
+    made.notes.append("measured: building batches on one thread; published: a Java producer and a broker")
+    if first is None:
+        made.notes.append("nothing to build: the input has no records")
+    return made
+
+
+def _words(preset: Preset, results: Sequence[Result]) -> Compared:
+    names: list[str] = preset.table["columns"]
+    made = preset.empty(("codec", *(f"{name}{part}" for name in names for part in ("", " measured", " holds"))))
+    rows = preset.table["row"]
+    figures = {row["codec"]: _figures(results, parse_codecs(row["codec"])[0]) for row in rows}
+    for row in rows:
+        cells: dict[str, Cell] = {"codec": row["codec"]}
+        for name in names:
+            figure = figures[row["codec"]][name]
+            every = [each[name] for each in figures.values()]
+            holds: bool | None = None
+            if figure is not None and None not in every:
+                place = 1 + sum(1 for other in every if other is not None and other > figure)
+                holds = place in preset.table["places"][row[name]]
+            cells |= {name: row[name], f"{name} measured": figure, f"{name} holds": holds}
+        made.rows.append(cells)
+    made.notes.append(
+        "ratio: before by after; cpu: seconds for compressing and decompressing 1 GB; speed: compression, MB/s; "
+        "bandwidth: bytes sent, in percent of those before compression; all at Kafka's default levels"
+    )
+    return made
+
+
+def _figures(results: Sequence[Result], codec: Codec) -> dict[str, float | None]:
+    there, back = (_find(results, codec, stage) for stage in (COMPRESS, DECOMPRESS))
+    if there is None or back is None:
+        return dict.fromkeys(("ratio", "cpu", "speed", "bandwidth"))
+    cpus = (there.cpu_seconds_per_gigabyte, back.cpu_seconds_per_gigabyte)
+    return {
+        "ratio": there.ratio,
+        "cpu": None if cpus[0] is None or cpus[1] is None else cpus[0] + cpus[1],
+        "speed": there.megabytes_per_second,
+        "bandwidth": 100 / there.ratio,
+    }

@@ -1,0 +1,114 @@
+"""What comes out for machines: JSON (schema.json describes it) and CSV."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kafkacomp.bench.presets import Compared
+    from kafkacomp.bench.runner import Result, Run
+    from kafkacomp.bench.workload import Source
+
+__all__ = ["FORMAT", "Report"]
+
+#: Rises when a reader of the JSON would have to change.
+FORMAT: Final = 1
+
+_COLUMNS: Final = (
+    "input", "batch_bytes", "compression_type", "level", "threads", "stage", "by", "bytes", "compressed_bytes",
+    "ratio", "batches", "records", "seconds_median", "seconds_min", "seconds_q1", "seconds_q3", "seconds_max",
+    "rounds", "passes", "cpu_seconds", "megabytes_per_second", "microseconds_per_batch", "nanoseconds_per_record",
+    "times_kafkacomp",
+)  # fmt: skip
+
+
+@dataclass
+class Report:
+    """All that a run found, and where."""
+
+    environment: Mapping[str, object]
+    inputs: Sequence[Source]
+    run: Run
+    preset: Compared | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As schema.json has it."""
+        inputs = [
+            {
+                "name": source.name,
+                "bytes": source.size,
+                "bytes_left_out": source.left_out,
+                "kind": _kind(source),
+            }
+            for source in self.inputs
+        ]
+        made: dict[str, Any] = {
+            "format": FORMAT,
+            **self.environment,
+            "inputs": inputs,
+            "results": [_row(result) for result in self.run.results],
+            "left_out": dict(self.run.left_out),
+            "wrong_results": dict(self.run.wrong),
+        }
+        if self.preset is not None:
+            made["preset"] = self.preset.as_dict()
+        return made
+
+    def write_csv(self, out: TextIO) -> None:
+        """The results; the environment stands before them in lines that begin with ``#``."""
+        out.writelines(f"# {line}\n" for line in self.heading())
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for result in self.run.results:
+            row = _row(result)
+            seconds = row.pop("seconds")
+            row |= {f"seconds_{name}": seconds[name] for name in ("median", "min", "q1", "q3", "max")}
+            row |= {"rounds": len(seconds["rounds"]), "passes": seconds["passes"]}
+            writer.writerow(["" if row[name] is None else row[name] for name in _COLUMNS])
+
+    def heading(self) -> list[str]:
+        """The environment in a few lines for people."""
+        machine: Any = self.environment["machine"]
+        versions: Any = self.environment["versions"]
+        memory = "" if machine["memory_bytes"] is None else f", {machine['memory_bytes'] / 2**30:.0f} GiB"
+        load = "" if machine["load_average"] is None else f", load {machine['load_average']}"
+        return [
+            f"{self.environment['command']}",
+            f"{self.environment['date']}  {machine['cpu']}, {machine['cores']} cores{memory}{load}",
+            f"{machine['system']}, {machine['python']}; "
+            + ", ".join(f"{name} {version}" for name, version in versions.items() if version),
+        ]
+
+
+def _kind(source: Source) -> str:
+    if source.stored is None:
+        return "file"
+    return "segment" if source.real_batches else "lines"
+
+
+def _row(result: Result) -> dict[str, Any]:
+    workload = result.workload
+    return {
+        "input": workload.name,
+        "batch_bytes": workload.batch_bytes,
+        "compression_type": str(result.codec.type),
+        "level": result.codec.level,
+        "threads": result.threads,
+        "stage": result.stage,
+        "by": result.peer,
+        "bytes": workload.size,
+        "compressed_bytes": result.compressed,
+        "ratio": result.ratio,
+        "batches": len(workload.blocks),
+        "records": workload.records,
+        "seconds": result.samples.as_dict(),
+        "cpu_seconds": result.samples.cpu,
+        "megabytes_per_second": result.megabytes_per_second,
+        "microseconds_per_batch": result.microseconds_per_batch,
+        "nanoseconds_per_record": result.nanoseconds_per_record,
+        "times_kafkacomp": result.against_ours,
+    }

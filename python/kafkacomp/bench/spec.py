@@ -1,0 +1,125 @@
+"""What the options say: codecs with their levels, sizes, thread counts.
+
+``--codecs`` is a list with commas: a name, a name and a level (``zstd:3``) or a range (``gzip:1-9``). A level or range
+without a name belongs to the codec before it: ``zstd:-5,1,3``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from kafkacomp import CompressionType
+
+__all__ = ["DEFAULT_LEVELS", "STORED", "WHOLE", "Codec", "parse_codecs", "parse_sizes", "parse_threads"]
+
+#: Kafka's default levels (KIP-390). LZ4's 9 is the fast compressor.
+DEFAULT_LEVELS: Final = {
+    CompressionType.GZIP: -1,
+    CompressionType.LZ4: 9,
+    CompressionType.ZSTD: 3,
+}
+#: KIP-390's ranges; gzip's -1 is zlib's default level.
+LEVELS: Final = {
+    CompressionType.GZIP: (-1, 9),
+    CompressionType.LZ4: (1, 17),
+    CompressionType.ZSTD: (-131072, 22),
+}
+
+#: Sizes of batches that are not a number: each file in one piece; batches as they lie in the segment.
+WHOLE: Final = "whole"
+STORED: Final = "stored"
+
+_MOST_LEVELS: Final = 64
+_MOST_THREADS: Final = 1024
+_MOST_BATCH_BYTES: Final = 1 << 30
+_LEVEL = re.compile(r"-?\d{1,6}")
+_RANGE = re.compile(r"(-?\d{1,6})-(-?\d{1,6})")
+_SIZE = re.compile(r"(\d{1,12})([km]?)b?")
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20}
+
+
+@dataclass(frozen=True, order=True)
+class Codec:
+    """A compression type at a level; ``None`` for the types that have no levels."""
+
+    type: CompressionType
+    level: int | None = None
+
+    def __str__(self) -> str:
+        """As ``--codecs`` takes it."""
+        return str(self.type) if self.level is None else f"{self.type}:{self.level}"
+
+
+def parse_codecs(text: str) -> list[Codec]:
+    """The codecs of a list, each once, in its order.
+
+    Raises:
+        ValueError: an unknown codec, a level out of Kafka's range, or a level where there are none.
+    """
+    found: dict[Codec, None] = {}
+    last: CompressionType | None = None
+    for raw in text.split(","):
+        part = raw.strip()
+        name, colon, levels = part.partition(":")
+        if not colon and last is not None and (_LEVEL.fullmatch(part) or _RANGE.fullmatch(part)):
+            kind, levels = last, part
+        else:
+            kind = CompressionType.for_name(name)
+            if colon and not levels:
+                raise ValueError(f"no level after the colon in {part!r}")
+        last = kind
+        found |= dict.fromkeys(_codecs(kind, levels))
+    return list(found)
+
+
+def _codecs(kind: CompressionType, levels: str) -> list[Codec]:
+    if not levels:
+        return [Codec(kind, DEFAULT_LEVELS.get(kind))]
+    if kind not in LEVELS:
+        raise ValueError(f"{kind} has no levels, but {levels!r} was given")
+    between = _RANGE.fullmatch(levels)
+    if between:
+        first, last = int(between[1]), int(between[2])
+    elif _LEVEL.fullmatch(levels):
+        first = last = int(levels)
+    else:
+        raise ValueError(f"{levels!r} is no level of {kind} and no range of levels such as 1-9")
+    if last < first:
+        raise ValueError(f"the range {levels} of {kind} ends before it begins")
+    if last - first >= _MOST_LEVELS:
+        raise ValueError(f"{levels} of {kind} are more than {_MOST_LEVELS} levels")
+    least, most = LEVELS[kind]
+    for level in (first, last):
+        if not least <= level <= most or (kind is CompressionType.GZIP and level == 0):
+            allowed = "1 to 9, or -1" if kind is CompressionType.GZIP else f"{least} to {most}"
+            raise ValueError(f"{kind} has the levels {allowed}, not {level}")
+    return [Codec(kind, level) for level in range(first, last + 1) if kind is not CompressionType.GZIP or level != 0]
+
+
+def parse_sizes(text: str) -> list[int | str]:
+    """Bytes of a batch before compression: numbers with ``k`` or ``m``, ``whole``, ``stored``."""
+    found: dict[int | str, None] = {}
+    for raw in text.split(","):
+        part = raw.strip().lower()
+        if part in {WHOLE, STORED}:
+            found[part] = None
+            continue
+        matched = _SIZE.fullmatch(part)
+        size = int(matched[1]) * _UNITS[matched[2]] if matched else 0
+        if not 1 <= size <= _MOST_BATCH_BYTES:
+            raise ValueError(f"{raw.strip()!r} is no size: bytes up to 1024m, such as 16k, or {WHOLE}, or {STORED}")
+        found[size] = None
+    return list(found)
+
+
+def parse_threads(text: str) -> list[int]:
+    """Numbers of threads, each once."""
+    found: dict[int, None] = {}
+    for raw in text.split(","):
+        part = raw.strip()
+        if not part.isdecimal() or not 1 <= int(part) <= _MOST_THREADS:
+            raise ValueError(f"{part!r} is no number of threads: 1 to {_MOST_THREADS}")
+        found[int(part)] = None
+    return list(found)
