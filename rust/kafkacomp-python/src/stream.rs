@@ -22,9 +22,9 @@ use crate::scratch::with_output;
 /// By how much room is asked for at a time.
 const ROOM: usize = 64 << 10;
 
-const CONTINUE: u8 = 0;
-const FLUSH_BLOCK: u8 = 1;
-const FLUSH_FRAME: u8 = 2;
+const CONTINUE: i32 = 0;
+const FLUSH_BLOCK: i32 = 1;
+const FLUSH_FRAME: i32 = 2;
 
 /// The state of an object. A panic cannot leave it in a worse state than an error can.
 fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -33,16 +33,16 @@ fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The base of the compressing classes.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, subclass)]
-pub struct Compressor(Mutex<(Box<dyn Encoder>, u8)>);
+pub struct Compressor(Mutex<(Box<dyn Encoder>, i32)>);
 
 #[pymethods]
 impl Compressor {
     #[classattr]
-    const CONTINUE: u8 = CONTINUE;
+    const CONTINUE: i32 = CONTINUE;
     #[classattr]
-    const FLUSH_BLOCK: u8 = FLUSH_BLOCK;
+    const FLUSH_BLOCK: i32 = FLUSH_BLOCK;
     #[classattr]
-    const FLUSH_FRAME: u8 = FLUSH_FRAME;
+    const FLUSH_FRAME: i32 = FLUSH_FRAME;
 
     /// As Kafka's stream of this magic, or an LZ4 one with these options.
     #[new]
@@ -63,13 +63,13 @@ impl Compressor {
 
     /// The last mode.
     #[getter]
-    fn last_mode(&self, py: Python<'_>) -> u8 {
+    fn last_mode(&self, py: Python<'_>) -> i32 {
         py.detach(|| lock(&self.0).1)
     }
 
     /// Compresses data.
     #[pyo3(signature = (data, mode=0))]
-    fn compress<'py>(&self, data: &Bound<'py, PyAny>, mode: u8) -> PyResult<Bound<'py, PyBytes>> {
+    fn compress<'py>(&self, data: &Bound<'py, PyAny>, mode: i32) -> PyResult<Bound<'py, PyBytes>> {
         let operation = match mode {
             CONTINUE => Operation::Continue,
             FLUSH_BLOCK => Operation::FlushBlock,
@@ -91,7 +91,7 @@ impl Compressor {
 
     /// Writes what is kept.
     #[pyo3(signature = (mode=2))]
-    fn flush<'py>(&self, py: Python<'py>, mode: u8) -> PyResult<Bound<'py, PyBytes>> {
+    fn flush<'py>(&self, py: Python<'py>, mode: i32) -> PyResult<Bound<'py, PyBytes>> {
         match mode {
             FLUSH_BLOCK | FLUSH_FRAME => self.compress(PyBytes::new(py, b"").as_any(), mode),
             _ => Err(PyValueError::new_err("mode must be FLUSH_BLOCK or FLUSH_FRAME")),
@@ -173,7 +173,9 @@ impl Decompressing {
     /// Decodes until the input or, if only `max_length` bytes are wanted, the room is used up.
     fn decompress(&mut self, max_length: Option<usize>, out: &mut OutputBuffer) -> Result<(), CodecError> {
         let full = loop {
-            let Ok(room) = out.spare(ROOM) else { break true };
+            // The frame may end without a further byte, also where none is wanted.
+            let room = out.spare(ROOM).unwrap_or_default();
+            let full = room.is_empty();
             let rest = self.waiting.bytes().get(self.taken..).unwrap_or_default();
             let progress = match self.decoder.decode(rest, room) {
                 Ok(progress) => progress,
@@ -184,12 +186,12 @@ impl Decompressing {
             out.advance(progress.written);
             self.taken += progress.consumed;
             self.eof = progress.done;
-            if progress.done || (progress.consumed == 0 && progress.written == 0) {
-                break false;
+            if progress.done || full || (progress.consumed == 0 && progress.written == 0) {
+                break full;
             }
         };
         self.needs_input = !self.eof && !full && self.rest().is_empty();
-        if full && max_length.is_none() {
+        if full && max_length.is_none() && !self.eof {
             let (position, fault) = (0, CodecFault::OutputLimit { limit: out.limit() as u64 });
             return Err(CodecError { compression_type: self.compression_type, position, fault });
         }

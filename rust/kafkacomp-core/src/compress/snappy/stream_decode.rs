@@ -134,12 +134,18 @@ impl Stream {
     fn take(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         match self.state {
             State::Start => {
-                let whole = gather(&mut self.bytes, MAGIC.len(), input);
-                if !self.bytes.iter().zip(&MAGIC).all(|(found, magic)| found == magic) {
-                    self.state = State::Raw;
-                    return self.take(input);
+                // Not a byte more than tells: a raw block can be as short as one.
+                while self.bytes.len() < MAGIC.len() {
+                    let want = self.bytes.len() + 1;
+                    if !gather(&mut self.bytes, want, input) {
+                        return Ok(false);
+                    }
+                    if !MAGIC.starts_with(&self.bytes) {
+                        self.state = State::Raw;
+                        return self.take(input);
+                    }
                 }
-                Ok(whole)
+                Ok(true)
             }
             State::Header { .. } => Ok(gather(&mut self.bytes, HEADER_LENGTH, input)),
             State::Size => Ok(gather(&mut self.bytes, SIZE_LENGTH, input)),

@@ -17,6 +17,18 @@ pub(in super::super) struct FrameStream {
     length: u64,
     position: u64,
     ended: bool,
+    /// Whether another call without more input or more room is of no use. zstd takes a few such calls for
+    /// an error.
+    stuck: Stuck,
+}
+
+/// What a call that could do nothing lacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stuck {
+    #[default]
+    No,
+    Input,
+    Room,
 }
 
 impl FrameStream {
@@ -43,6 +55,10 @@ impl Frame for FrameStream {
         if self.ended {
             return Ok(true);
         }
+        let room = output.rest().len();
+        if (self.stuck == Stuck::Input && input.is_empty()) || (self.stuck == Stuck::Room && room == 0) {
+            return Ok(false);
+        }
         if self.context.is_none() {
             self.context = Some(DCtx::try_create().ok_or_else(|| self.error(CodecFault::OutOfMemory))?);
         }
@@ -56,6 +72,11 @@ impl Frame for FrameStream {
         self.position += consumed as u64;
         let left = result.map_err(|code| self.refused(code))?;
         *input = input.get(consumed..).unwrap_or_default();
+        self.stuck = match (consumed + written, room) {
+            (0, 0) => Stuck::Room,
+            (0, _) => Stuck::Input,
+            _ => Stuck::No,
+        };
         // Without a single byte zstd is at the start of a frame, not at an end.
         self.ended = left == 0 && self.length > 0;
         Ok(self.ended)
@@ -81,5 +102,6 @@ impl Frame for FrameStream {
         self.head = [0; 4];
         self.length = 0;
         self.ended = false;
+        self.stuck = Stuck::No;
     }
 }
