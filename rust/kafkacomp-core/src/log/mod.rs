@@ -17,6 +17,7 @@
 pub mod checkpoint;
 pub mod chunk;
 mod fault;
+pub mod mend;
 pub mod offset_index;
 pub mod partition_metadata;
 pub mod producer_snapshot;
@@ -28,11 +29,13 @@ pub mod transaction_index;
 pub mod transactions;
 pub mod validator;
 pub mod verify;
+pub mod walk;
 pub mod write;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
 pub use chunk::{ChunkEnd, ChunkError, ChunkReader};
 pub use fault::LogFileFault;
+pub use mend::{Mender, Verdict};
 pub use offset_index::{OffsetIndex, OffsetPosition};
 pub use partition_metadata::PartitionMetadata;
 pub use producer_snapshot::{ProducerEntry, ProducerSnapshot};
@@ -41,6 +44,7 @@ pub use time_index::{TimeIndex, TimestampOffset};
 pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use transactions::{AbortedRange, TransactionCollector, TransactionFilter};
 pub use verify::{Finding, FindingFile, SegmentReport, SideFiles, VerifyOptions, verify_segment};
+pub use walk::{Damage, Piece, walk_segment};
 
 /// How many leading bytes of an index are entries: a live or preallocated index is as large as it may
 /// become, with zero bytes behind the entries. A zero entry stays where the file has no other: a closed

@@ -8,15 +8,12 @@ mod indexes;
 
 use indexes::IndexChecks;
 
-use super::chunk::{ChunkEnd, ChunkError, ChunkReader};
-use super::recover::next_sound_batch;
+use super::chunk::ChunkError;
 use super::source::ReadAt;
+use super::walk::{Damage, Piece, walk_segment};
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::record::{Batches, ControlRecord, RecordBatch, RecordReader, deviation};
-
-/// How much of the segment is read at once.
-const CHUNK: usize = 4 << 20;
 
 /// The most findings that are kept; a file of noise would otherwise fill the memory with them. More are
 /// counted.
@@ -149,43 +146,18 @@ pub fn verify_segment<E: From<ChunkError>>(
 ) -> Result<SegmentReport, E> {
     let end = source.length().map_err(ChunkError::from)?;
     let mut check = Check::new(side_files, options, end);
-    let mut chunks = ChunkReader::new(0, end);
-    let mut buffer = Vec::new();
-    loop {
-        let start = chunks.position();
-        // A method's name instead of the closure would fix the batch's lifetime.
-        #[allow(clippy::redundant_closure_for_method_calls)]
-        let (used, chunk_end) = chunks.read(source, &mut buffer, CHUNK, |batch| batch.ensure_valid())?;
-        let data = match source.as_slice() {
-            Some(all) => usize::try_from(start).ok().and_then(|at| all.get(at..)?.get(..used)).unwrap_or_default(),
-            None => buffer.get(..used).unwrap_or_default(),
-        };
-        for batch in Batches::new(data, start).map_while(Result::ok) {
-            check.batch(&batch);
-        }
-        match chunk_end {
-            ChunkEnd::More => {}
-            ChunkEnd::End => {
-                check.report.zero_tail_bytes = end - chunks.position();
-                break;
-            }
-            ChunkEnd::Cut(ref error) | ChunkEnd::Bad(ref error) => {
-                let from = chunks.position();
-                let next = next_sound_batch(source, from, end)?;
-                let tolerated = options.may_be_cut && next == end && matches!(chunk_end, ChunkEnd::Cut(_));
-                check.report.bad_batches += u64::from(!tolerated);
-                check.report.unreadable_bytes += next - from;
-                let left_out = format!("{error}; {} bytes left out, up to byte {next}", next - from);
-                check.report.add(FindingFile::Log, from, !tolerated, left_out);
-                check.indexes.unreadable();
-                chunks.seek(next);
-                if next >= end {
-                    break;
+    walk_segment(source, &mut |piece, behind| {
+        match piece {
+            Piece::Batches { data, position } => {
+                for batch in Batches::new(data, position).map_while(Result::ok) {
+                    check.batch(&batch);
                 }
             }
+            Piece::Damage(damage) => check.damage(&damage, options.may_be_cut),
+            Piece::ZeroTail { length } => check.report.zero_tail_bytes = length,
         }
-        progress(chunks.position())?;
-    }
+        progress(behind)
+    })?;
     progress(end)?;
     Ok(check.finish())
 }
@@ -210,6 +182,17 @@ impl<'a> Check<'a> {
             scratch: OutputBuffer::new(options.max_output_size),
             base_offset: options.base_offset,
         }
+    }
+
+    fn damage(&mut self, damage: &Damage, may_be_cut: bool) {
+        let Damage { position, length, error, .. } = damage;
+        let tolerated = may_be_cut && damage.is_cut;
+        self.report.bad_batches += u64::from(!tolerated);
+        self.report.unreadable_bytes += length;
+        let next = position + length;
+        let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
+        self.report.add(FindingFile::Log, *position, !tolerated, left_out);
+        self.indexes.unreadable();
     }
 
     fn batch(&mut self, batch: &RecordBatch<'_>) {

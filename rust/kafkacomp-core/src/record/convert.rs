@@ -234,7 +234,7 @@ fn rebuild(batch: &RecordBatch<'_>, fault: BuildFault) -> Error {
 }
 
 /// What `batch` becomes in the other format: its codec at the default level, and its timestamp type if it has one.
-fn converted_settings(batch: &RecordBatch<'_>, to_magic: i8, base_offset: i64) -> Result<BatchSettings> {
+pub(super) fn converted_settings(batch: &RecordBatch<'_>, to_magic: i8, base_offset: i64) -> Result<BatchSettings> {
     let (timestamp_type, log_append_time) = match batch.timestamp_type() {
         TimestampType::LogAppendTime => (TimestampType::LogAppendTime, batch.max_timestamp()),
         TimestampType::CreateTime | TimestampType::NoTimestampType => (TimestampType::CreateTime, NO_TIMESTAMP),

@@ -167,6 +167,22 @@ pub(super) fn wrapper_payload<'a>(batch: &RecordBatch<'a>, compression_type: Com
     value.ok_or_else(|| fail(RecordFault::NullWrapper))
 }
 
+/// The wrapper up to its value, the value's length included, and the value.
+///
+/// # Errors
+/// As [`wrapper_payload`].
+pub(super) fn split_wrapper<'a>(
+    batch: &RecordBatch<'a>,
+    compression_type: CompressionType,
+) -> Result<(&'a [u8], &'a [u8])> {
+    let value = wrapper_payload(batch, compression_type)?;
+    let message = Message::new(batch.data().get(LOG_OVERHEAD..).unwrap_or_default());
+    let fail = |fault| Error::Invalid { position: batch.position(), fault };
+    let (key, _) = message.key_and_value().map_err(fail)?;
+    let front = LOG_OVERHEAD.saturating_add(record_overhead(batch.magic())).saturating_add(key.map_or(0, <[u8]>::len));
+    Ok((batch.data().get(..front).unwrap_or_default(), value))
+}
+
 /// Iterates over the one plain message, or the messages inside a wrapper.
 #[derive(Debug)]
 pub struct LegacyRecords<'a> {

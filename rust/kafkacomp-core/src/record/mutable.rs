@@ -80,8 +80,18 @@ impl<'a> MutableRecordBatch<'a> {
             self.put(LOG_OVERHEAD + legacy::ATTRIBUTES_OFFSET, [attributes.0]);
             self.put(LOG_OVERHEAD + legacy::TIMESTAMP_OFFSET, max_timestamp.to_be_bytes());
         }
-        let crc = self.batch()?.compute_crc();
-        self.put(if is_default { CRC_OFFSET } else { LOG_OVERHEAD + legacy::CRC_OFFSET }, crc.to_be_bytes());
+        self.update_checksum()
+    }
+
+    /// Makes the checksum that of the bytes.
+    ///
+    /// # Errors
+    /// As [`batch`](Self::batch).
+    pub fn update_checksum(&mut self) -> Result<()> {
+        let batch = self.batch()?;
+        let at = if batch.magic() >= 2 { CRC_OFFSET } else { LOG_OVERHEAD + legacy::CRC_OFFSET };
+        let crc = batch.compute_crc();
+        self.put(at, crc.to_be_bytes());
         Ok(())
     }
 

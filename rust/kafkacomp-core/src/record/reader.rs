@@ -2,7 +2,7 @@
 
 use super::batch::RecordBatch;
 use super::default::{DefaultRecords, RECORDS_OFFSET};
-use super::legacy::{LegacyRecords, wrapper_payload};
+use super::legacy::{LegacyRecords, split_wrapper, wrapper_payload};
 use super::partial::PartialRecords;
 use super::record::Record;
 use crate::CompressionType;
@@ -87,6 +87,23 @@ impl RecordReader {
         PartialRecords::new(batch, self.buffer.as_slice(), codec_error).map(Some)
     }
 
+    /// What stands in front of the records of `batch`, and the records, decompressed. Of a wrapper of magic 0 or 1 that
+    /// is all up to its value and the set in it; a plain message has nothing of the kind.
+    ///
+    /// # Errors
+    /// A wrapper without a value, and whatever the codec says.
+    pub fn decompressed<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<(&'r [u8], &'r [u8])> {
+        self.buffer.reset(self.max_output_size);
+        let compression_type = batch.compression_type()?;
+        let (front, stored) = stored_records(batch)?;
+        if compression_type == CompressionType::None {
+            return Ok((front, stored));
+        }
+        let decompressed = self.decompressor.decompress(compression_type, batch.magic(), stored, &mut self.buffer);
+        decompressed.map_err(|source| Error::BatchCodec { position: batch.position(), source })?;
+        Ok((front, self.buffer.as_slice()))
+    }
+
     /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not
     /// looked at (Kafka's iterators do not either): see [`RecordBatch::ensure_valid`].
     ///
@@ -119,6 +136,17 @@ impl RecordReader {
             0 | 1 => LegacyRecords::wrapped(batch, payload, codec_error).map(Records::Legacy),
             _ => DefaultRecords::new(batch, payload, true, codec_error).map(Records::Default),
         }
+    }
+}
+
+/// What stands in front of the records of a batch that is no plain message, and the records as they are stored.
+///
+/// # Errors
+/// A wrapper without a value.
+pub(crate) fn stored_records<'a>(batch: &RecordBatch<'a>) -> Result<(&'a [u8], &'a [u8])> {
+    match batch.magic() {
+        0 | 1 => split_wrapper(batch, batch.compression_type()?),
+        _ => Ok(batch.data().split_at_checked(RECORDS_OFFSET).unwrap_or_default()),
     }
 }
 

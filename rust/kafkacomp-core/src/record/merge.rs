@@ -1,0 +1,214 @@
+//! Small batches joined to larger ones, which compress better.
+//!
+//! A run is joined as long as its batches have one format, timestamp type (and append time), producer id and epoch,
+//! transactional flag and partition leader epoch, and, with a producer id, offsets and sequences without a gap. So a
+//! merged batch never holds records of two producers, two transactions or two leader epochs, and a broker that
+//! reads it knows the same of each producer as before. Never joined are control batches, which end transactions, batches
+//! that compaction emptied, and those with a delete horizon. Plain messages of magic 0 and 1 are joined only where there
+//! is a codec to wrap them.
+//!
+//! A merged batch has the records' offsets and timestamps; its base timestamp is that of its first record. Without a
+//! producer id a sequence means nothing and becomes -1.
+
+use super::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
+use super::builder::BatchSettings;
+use super::convert::converted_settings;
+use super::default::increment_sequence;
+use super::{Recompressor, RecordBatch, TimestampType};
+use crate::CompressionType;
+use crate::compress::Compression;
+use crate::error::{Error, Result};
+
+/// What all batches of a run have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    magic: i8,
+    timestamp_type: TimestampType,
+    log_append_time: Option<i64>,
+    producer_id: i64,
+    producer_epoch: i16,
+    is_transactional: bool,
+    partition_leader_epoch: i32,
+}
+
+impl Kind {
+    fn of(batch: &RecordBatch<'_>) -> Self {
+        let timestamp_type = batch.timestamp_type();
+        Self {
+            magic: batch.magic(),
+            timestamp_type,
+            log_append_time: (timestamp_type == TimestampType::LogAppendTime).then(|| batch.max_timestamp()),
+            producer_id: batch.producer_id(),
+            producer_epoch: batch.producer_epoch(),
+            is_transactional: batch.is_transactional(),
+            partition_leader_epoch: batch.partition_leader_epoch(),
+        }
+    }
+}
+
+/// A run that is being gathered.
+#[derive(Debug)]
+struct Run {
+    kind: Kind,
+    next_offset: i64,
+    next_sequence: i32,
+}
+
+/// Joins batches and compresses them anew; see the module.
+#[derive(Debug)]
+pub struct Merger {
+    recompressor: Recompressor,
+    batch_bytes: usize,
+    run: Option<Run>,
+    /// The batches of the run, one behind the other,
+    gathered: Vec<u8>,
+    /// and where each begins, here and in its file.
+    starts: Vec<(usize, u64)>,
+}
+
+impl Merger {
+    /// A merged batch is closed once its records take `batch_bytes` bytes before compression.
+    pub fn new(compression: Compression, batch_bytes: usize, max_output_size: usize) -> Self {
+        Self {
+            recompressor: Recompressor::new(compression, max_output_size),
+            batch_bytes,
+            run: None,
+            gathered: Vec::new(),
+            starts: Vec::new(),
+        }
+    }
+
+    /// Keeps `batch` for the run under way, or appends to `out` what becomes of the run and begins another.
+    ///
+    /// # Errors
+    /// As [`Recompressor::push`], of this batch or of one of the run.
+    pub fn push(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
+        batch.ensure_valid()?;
+        if !self.is_joinable(batch) {
+            self.finish(out)?;
+            return self.recompressor.push(batch, out);
+        }
+        if !self.goes_on(batch) {
+            self.finish(out)?;
+        }
+        self.starts.push((self.gathered.len(), batch.position()));
+        self.gathered.extend_from_slice(batch.data());
+        self.run = Some(Run {
+            kind: Kind::of(batch),
+            next_offset: batch.last_offset().wrapping_add(1),
+            next_sequence: increment_sequence(batch.last_sequence(), 1),
+        });
+        Ok(())
+    }
+
+    fn is_joinable(&self, batch: &RecordBatch<'_>) -> bool {
+        let compressed = self.recompressor.compression().compression_type() != CompressionType::None;
+        !batch.is_control_batch()
+            && batch.records_count() != Some(0)
+            && batch.delete_horizon_ms().is_none()
+            && (batch.magic() >= 2 || compressed)
+    }
+
+    fn goes_on(&self, batch: &RecordBatch<'_>) -> bool {
+        let Some(run) = &self.run else { return true };
+        let unbroken = batch.producer_id() == NO_PRODUCER_ID
+            || (batch.offset_field() == run.next_offset && batch.base_sequence() == run.next_sequence);
+        run.kind == Kind::of(batch) && unbroken && self.gathered.len() < self.batch_bytes
+    }
+
+    /// Appends to `out` what becomes of the run under way.
+    ///
+    /// # Errors
+    /// As [`Recompressor::push`].
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        self.run = None;
+        let gathered = std::mem::take(&mut self.gathered);
+        let starts = std::mem::take(&mut self.starts);
+        let start = out.len();
+        let joined = match starts.len() {
+            0 => Ok(true),
+            1 => Ok(false),
+            _ => self.join(&gathered, &starts, out),
+        };
+        if !joined? {
+            // One batch, or records that no builder of ours would take, such as ones with negative timestamps.
+            out.truncate(start);
+            for batch in batches(&gathered, &starts) {
+                self.recompressor.push(&batch?, out)?;
+            }
+        }
+        self.gathered = gathered;
+        self.gathered.clear();
+        self.starts = starts;
+        self.starts.clear();
+        Ok(())
+    }
+
+    /// Appends the merged batches; `false` if the records cannot be built.
+    fn join(&mut self, gathered: &[u8], starts: &[(usize, u64)], out: &mut Vec<u8>) -> Result<bool> {
+        let mut begun = false;
+        let mut last = None;
+        for batch in batches(gathered, starts) {
+            let batch = batch?;
+            match self.append(&batch, begun) {
+                Ok(()) => {}
+                Err(Error::Rebuild { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+            begun = true;
+            last = Some(batch);
+            let (_, builder, _) = self.recompressor.parts();
+            if builder.uncompressed_bytes_written() >= self.batch_bytes {
+                if !self.build(&batch, out) {
+                    return Ok(false);
+                }
+                (begun, last) = (false, None);
+            }
+        }
+        Ok(last.is_none_or(|batch| self.build(&batch, out)))
+    }
+
+    /// Appends the records of `batch` to the merged one, which it begins if there is none.
+    fn append(&mut self, batch: &RecordBatch<'_>, mut begun: bool) -> Result<()> {
+        let compression = self.recompressor.compression();
+        let (reader, builder, _) = self.recompressor.parts();
+        let position = batch.position();
+        let fail = |fault| Error::Rebuild { position, fault };
+        for record in reader.records(batch)? {
+            let record = record?;
+            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position))?;
+            if !begun {
+                let settings = merged_settings(batch, batch.base_offset().unwrap_or(record.offset))?;
+                builder.reset(BatchSettings { compression, ..settings }).map_err(fail)?;
+                begun = true;
+            }
+            builder.append_record(&record).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the merged batch, whose last source is `batch`; `false` if that cannot be.
+    fn build(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> bool {
+        let (_, builder, compressor) = self.recompressor.parts();
+        // Compaction may have removed the last records. A wrapper's offset must be its last message's.
+        let ended = if batch.magic() >= 2 { builder.override_last_offset(batch.last_offset()) } else { Ok(()) };
+        ended.and_then(|()| builder.build(compressor, out)).is_ok()
+    }
+}
+
+/// What the batch merged from `batch` and its successors is, but for the compression.
+fn merged_settings(batch: &RecordBatch<'_>, base_offset: i64) -> Result<BatchSettings> {
+    let producer_id = batch.producer_id();
+    Ok(BatchSettings {
+        producer_id,
+        producer_epoch: batch.producer_epoch(),
+        base_sequence: if producer_id == NO_PRODUCER_ID { NO_SEQUENCE } else { batch.base_sequence() },
+        is_transactional: batch.is_transactional(),
+        partition_leader_epoch: batch.partition_leader_epoch(),
+        ..converted_settings(batch, batch.magic(), base_offset)?
+    })
+}
+
+fn batches<'a>(gathered: &'a [u8], starts: &'a [(usize, u64)]) -> impl Iterator<Item = Result<RecordBatch<'a>>> {
+    starts.iter().map(|&(start, position)| RecordBatch::new(gathered.get(start..).unwrap_or_default(), position))
+}

@@ -1,0 +1,142 @@
+//! The same batch under another compression type or level.
+//!
+//! Offsets, timestamps, producer, sequences, epochs, flags and the records' own bytes stay, and so does what has no
+//! meaning: of a batch only compression type, size and checksum change.
+//!
+//! | | |
+//! |---|---|
+//! | control batch, batch without records | copied: Kafka never compresses them |
+//! | magic 2 | the 61 bytes of the header, the records compressed anew |
+//! | wrapper of magic 0, 1 | the wrapper, its set compressed anew (magic 0: the LZ4 header checksum of KIP-57) |
+//! | wrapper to none | its messages one by one, with absolute offsets and the wrapper's append time |
+//! | plain message to a codec | a wrapper of one message |
+//!
+//! The checksum of what is rewritten must be right, since no later reader could see that it was wrong.
+
+use super::batch::{LOG_OVERHEAD, SIZE_LENGTH, SIZE_OFFSET};
+use super::builder::{BatchSettings, BuildFault, Feature, RecordBatchBuilder};
+use super::convert::converted_settings;
+use super::default::ATTRIBUTES_OFFSET;
+use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader, legacy};
+use crate::CompressionType;
+use crate::compress::{Compression, Compressor};
+use crate::error::{Error, Result};
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+
+/// The bits of the attributes that are the compression type.
+const COMPRESSION_CODEC_MASK: u8 = 0x07;
+
+/// Compresses batches anew, one after another, with kept contexts. One per thread.
+#[derive(Debug)]
+pub struct Recompressor {
+    compression: Compression,
+    reader: RecordReader,
+    compressor: Compressor,
+    builder: RecordBatchBuilder,
+}
+
+impl Recompressor {
+    /// To this type and level; a batch whose records take more than `max_output_size` bytes is refused.
+    pub fn new(compression: Compression, max_output_size: usize) -> Self {
+        Self {
+            compression,
+            reader: RecordReader::new(max_output_size),
+            compressor: Compressor::new(),
+            builder: RecordBatchBuilder::default(),
+        }
+    }
+
+    /// What batches are compressed with.
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// The reader and what builds, for those who make several batches one.
+    pub(super) fn parts(&mut self) -> (&mut RecordReader, &mut RecordBatchBuilder, &mut Compressor) {
+        (&mut self.reader, &mut self.builder, &mut self.compressor)
+    }
+
+    /// Appends to `out` what becomes of `batch`.
+    ///
+    /// # Errors
+    /// A wrong checksum, records that do not decompress, [`Error::Rebuild`] for zstd before magic 2 and for a batch
+    /// of more than 2^31 - 1 bytes. `out` is then as it was.
+    pub fn push(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
+        batch.ensure_valid()?;
+        let (from, to) = (batch.compression_type()?, self.compression.compression_type());
+        let stays = from == CompressionType::None && to == CompressionType::None;
+        if stays || batch.is_control_batch() || batch.records_count() == Some(0) {
+            out.extend_from_slice(batch.data());
+            return Ok(());
+        }
+        let start = out.len();
+        let is_message = from == CompressionType::None || to == CompressionType::None;
+        let written = match batch.magic() {
+            0 | 1 if is_message => self.rebuild(batch, out),
+            _ => self.replace(batch, out, start),
+        };
+        written.inspect_err(|_| out.truncate(start))
+    }
+
+    /// Puts the records behind the same header.
+    fn replace(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>, start: usize) -> Result<()> {
+        let (magic, to) = (batch.magic(), self.compression.compression_type());
+        let fail = |fault| Error::Rebuild { position: batch.position(), fault };
+        if magic < 2 && to == CompressionType::Zstd {
+            return Err(fail(BuildFault::Unsupported { magic, feature: Feature::Zstd }));
+        }
+        let (head, records) = self.reader.decompressed(batch)?;
+        out.extend_from_slice(head);
+        let compressed = self.compressor.compress(self.compression, magic, records, out);
+        compressed.map_err(|error| fail(BuildFault::Codec(error)))?;
+        let written = out.get_mut(start..).unwrap_or_default();
+        let size = written.len() as u64;
+        if size > DEFAULT_MAX_OUTPUT_SIZE as u64 {
+            return Err(fail(BuildFault::BatchTooLarge { size, limit: DEFAULT_MAX_OUTPUT_SIZE as u64 }));
+        }
+        seal(written, magic, to, head.len())
+    }
+
+    /// Takes a wrapper apart, or puts a message into one.
+    fn rebuild(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let Self { compression, reader, compressor, builder } = self;
+        let position = batch.position();
+        let fail = |fault| Error::Rebuild { position, fault };
+        let mut begun = false;
+        for record in reader.records(batch)? {
+            let record = record?;
+            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position))?;
+            if !begun {
+                let settings = converted_settings(batch, batch.magic(), record.offset)?;
+                builder.reset(BatchSettings { compression: *compression, ..settings }).map_err(fail)?;
+                begun = true;
+            }
+            let appended = builder.append(record.offset, record.timestamp, record.key, record.value, Headers::EMPTY);
+            appended.map_err(fail)?;
+        }
+        if begun { builder.build(compressor, out).map(drop).map_err(fail) } else { Ok(()) }
+    }
+}
+
+/// Sets compression type, sizes and checksum of the batch that is all of `data`; its first `head` bytes stand in front
+/// of the records.
+fn seal(data: &mut [u8], magic: i8, to: CompressionType, head: usize) -> Result<()> {
+    let attributes = if magic < 2 { LOG_OVERHEAD + legacy::ATTRIBUTES_OFFSET } else { ATTRIBUTES_OFFSET + 1 };
+    if let Some(attributes) = data.get_mut(attributes) {
+        *attributes = *attributes & !COMPRESSION_CODEC_MASK | to.id();
+    }
+    // The caller found the size to be in range.
+    let size = (data.len().saturating_sub(LOG_OVERHEAD) as i32).to_be_bytes();
+    put(data, SIZE_OFFSET..SIZE_OFFSET + SIZE_LENGTH, size);
+    if magic < 2 {
+        let value_size = (data.len().saturating_sub(head) as i32).to_be_bytes();
+        put(data, head.saturating_sub(legacy::SIZE_OF_LENGTH)..head, value_size);
+    }
+    MutableRecordBatch::new(data, 0)?.update_checksum()
+}
+
+fn put(data: &mut [u8], place: std::ops::Range<usize>, bytes: [u8; 4]) {
+    if let Some(place) = data.get_mut(place) {
+        place.copy_from_slice(&bytes);
+    }
+}
