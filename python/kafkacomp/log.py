@@ -1,6 +1,7 @@
-"""What a broker does with records, the files beside log segments, control records, and the check of a segment.
+"""What a broker does with records, the files beside log segments, control records, checking and rewriting logs.
 
-:class:`LogValidator` and :func:`analyze_and_validate_records` answer what a broker would do with a record set.
+:func:`recompress`, :func:`convert` and :func:`repair` write whole logs anew. :class:`LogValidator` and
+:func:`analyze_and_validate_records` answer what a broker would do with a record set.
 
 ====================================================== =============================================
 file                                                   function
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp._validator import (
     AppendOrigin,
     BrokerCompressionType,
@@ -68,11 +70,15 @@ __all__ = [
     "ProducerEntry",
     "RecordError",
     "RecordValidationStats",
+    "Repair",
+    "RepairReport",
+    "RewriteReport",
     "SegmentReport",
     "TimestampOffset",
     "ValidationResult",
     "ValidatorConfig",
     "analyze_and_validate_records",
+    "convert",
     "parse_control_record",
     "read_leader_epoch_checkpoint",
     "read_offset_checkpoint",
@@ -81,6 +87,8 @@ __all__ = [
     "read_producer_snapshot",
     "read_time_index",
     "read_transaction_index",
+    "recompress",
+    "repair",
     "target_compression_type",
     "trim_invalid_bytes",
     "verify_segment",

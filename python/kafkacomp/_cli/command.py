@@ -7,36 +7,24 @@ import json
 import logging
 import os
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
 import kafkacomp
 from kafkacomp import arrow
 from kafkacomp._cli import export as exporting
+from kafkacomp._cli import rewrite
+from kafkacomp._cli.common import CORRUPT, FINE, INTERRUPTED, MAX_OUTPUT_SIZE, WRONG_USE, complain, progress_bar
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.files import BATCHES, find
 from kafkacomp._cli.render import FORMATS, renderer
 from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-FINE, CORRUPT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
-
-_MAX_OUTPUT_SIZE = click.option(
-    "--max-output-size",
-    type=click.IntRange(1, kafkacomp.DEFAULT_MAX_OUTPUT_SIZE),
-    default=kafkacomp.DEFAULT_MAX_OUTPUT_SIZE,
-    show_default=True,
-    help="The most bytes that one batch's records may decompress to.",
-)
 _PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
 
@@ -71,11 +59,6 @@ def run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kin
     return status if isinstance(status, int) else FINE
 
 
-def complain(message: str) -> None:
-    """Say something on standard error."""
-    click.echo(f"kafkacomp: {message}", err=True)
-
-
 class _ToStandardError(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         complain(f"warning: {record.getMessage()}")
@@ -99,7 +82,7 @@ def cli() -> None:
     help="kafka has the lines of kafka-dump-log --deep-iteration.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
-@_MAX_OUTPUT_SIZE
+@MAX_OUTPUT_SIZE
 def dump(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[Path, ...], deep: bool, payload: bool, form: str, as_json: bool, max_output_size: int
 ) -> int:
@@ -116,7 +99,7 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @_PATHS
 @click.option("--threads", type=click.IntRange(1, 1024), help="Segments checked at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
-@_MAX_OUTPUT_SIZE
+@MAX_OUTPUT_SIZE
 def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, max_output_size: int) -> int:
     """Check every checksum and decode every record of files or folders; hold indexes against their segments.
 
@@ -124,7 +107,7 @@ def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, max_outp
     """
     files = find(paths)
     total = sum(file.path.stat().st_size for file in files if file.kind in BATCHES)
-    with _progress("verify", total) as advance:
+    with progress_bar("verify", total) as advance:
         report = verify_files(
             files, max_output_size=max_output_size, threads=threads or os.cpu_count() or 1, progress=advance
         )
@@ -156,18 +139,6 @@ def _show(report: Report) -> None:
         f"{report.segments} segments, {report.side_files} other files: "
         f"{len(report.errors)} errors, {len(report.warnings)} warnings{bad}"
     )
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], object]]:
-    """A bar on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda step: bar.advance(task, step)
 
 
 def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int | dt.datetime | None:
@@ -217,7 +188,7 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
 @click.option("--format", "form", type=click.Choice(("auto", "0.8+")), default="auto", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
-@_MAX_OUTPUT_SIZE
+@MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, kind: str | None, force: bool, compression: str, encoding: str,
     columns: str | None, as_json: bool, form: str, **options: Any,  # noqa: ANN401 - handed on to scan
@@ -234,7 +205,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     read = [str(file.path) for file in find([Path(s) for s in sources if Path(s).exists()])]
     exporting.check_target(target, read, force=force)
-    with _progress("export", sum(Path(path).stat().st_size for path in read)) as advance:
+    with progress_bar("export", sum(Path(path).stat().st_size for path in read)) as advance:
         done = 0
 
         def step(now: int, _: int) -> None:
@@ -254,3 +225,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     else:
         click.echo(f"{target}: {report.records:,} records")
     return CORRUPT if report.skipped else FINE
+
+
+for _command in (rewrite.recompress, rewrite.convert, rewrite.repair):
+    cli.add_command(_command)

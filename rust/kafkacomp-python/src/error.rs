@@ -6,9 +6,10 @@ use kafkacomp_arrow::ScanError;
 use kafkacomp_arrow::build::BuildError;
 use kafkacomp_core::compress::CodecError;
 use kafkacomp_core::log::ChunkError;
+use kafkacomp_core::log::write::WriteError;
 use kafkacomp_core::record::{BuildFault, MessageSetFault};
 use kafkacomp_core::{Error, ErrorKind};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyTypeError, PyValueError};
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
@@ -28,6 +29,9 @@ import_exception!(kafkacomp.exceptions, InvalidTimestampError);
 import_exception!(kafkacomp.exceptions, UnsupportedForMessageFormatError);
 import_exception!(kafkacomp.exceptions, OffsetsOutOfOrderError);
 import_exception!(kafkacomp.exceptions, UnknownServerError);
+
+/// What the operating system calls a file that is there already.
+const EEXIST: i32 = 17;
 
 fn of_kind(kind: ErrorKind, message: String) -> PyErr {
     match kind {
@@ -93,17 +97,36 @@ pub fn chunk_to_py(py: Python<'_>, segment: &str, error: ChunkError) -> PyErr {
     )
 }
 
+/// The exception for a folder that could not be written; `segment` is what was being read.
+pub fn write_to_py(py: Python<'_>, error: WriteError, segment: Option<&str>) -> PyErr {
+    let message = segment.map_or_else(|| error.to_string(), |segment| format!("{segment}: {error}"));
+    match error {
+        WriteError::Io { path, source } => io_to_py(source, &path.to_string_lossy()),
+        WriteError::Exists { path } => {
+            PyFileExistsError::new_err((EEXIST, "File exists", path.to_string_lossy().into_owned()))
+        }
+        WriteError::Record(error) => to_py(py, &error, segment),
+        WriteError::OffsetOrder { .. } => OffsetsOutOfOrderError::new_err(message),
+        WriteError::BatchTooLarge { .. } => RecordTooLargeError::new_err(message),
+    }
+}
+
+/// The `OSError` that names a file. An exception of the caller's own file object comes back as it was.
+fn io_to_py(error: std::io::Error, path: &str) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => {
+            let name = std::io::Error::from_raw_os_error(code).to_string();
+            PyOSError::new_err((code, name, path.to_owned()))
+        }
+        None => PyErr::from(error),
+    }
+}
+
 /// The exception for a failed scan. An exception of the caller's own file object comes back as it was.
 pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
     match error {
         ScanError::Record { segment, error } => to_py(py, &error, Some(&segment)),
-        ScanError::Io { segment, error } => match error.raw_os_error() {
-            Some(code) => {
-                let name = std::io::Error::from_raw_os_error(code).to_string();
-                pyo3::exceptions::PyOSError::new_err((code, name, segment.to_string()))
-            }
-            None => PyErr::from(error),
-        },
+        ScanError::Io { segment, error } => io_to_py(error, &segment),
         ScanError::Shrunk { ref segment, length, .. } => {
             let exception = CorruptRecordError::new_err(error.message());
             drop(exception.value(py).setattr("position", length));

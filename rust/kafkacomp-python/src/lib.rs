@@ -11,6 +11,7 @@ mod gil;
 mod input;
 mod message_set;
 mod record;
+mod rewrite;
 mod scan;
 mod scratch;
 mod segment;
@@ -57,5 +58,10 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
     m.add_class::<validator::Validator>()?;
     m.add_function(wrap_pyfunction!(validator::analyze_and_validate_records, m)?)?;
+    m.add_class::<rewrite::RepairedFolder>()?;
+    m.add_class::<rewrite::StagedFolder>()?;
+    m.add_function(wrap_pyfunction!(rewrite::recompress_partition, m)?)?;
+    m.add_function(wrap_pyfunction!(rewrite::convert_partition, m)?)?;
+    m.add_function(wrap_pyfunction!(rewrite::repair_partition, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

@@ -14,11 +14,11 @@ use pyo3::types::{PyBytes, PyString};
 use crate::input::bytes_like;
 
 /// A partition as Python gives it: topic, partition, bounds, segments, context.
-type PartitionTuple<'py> =
+pub type PartitionTuple<'py> =
     (Option<String>, Option<i32>, Option<i64>, Option<i64>, Vec<SegmentTuple<'py>>, Vec<SegmentTuple<'py>>);
 
 /// A segment as Python gives it: name, base offset, path or bytes or opener, range, whether it is active.
-type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, bool);
+pub type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, bool);
 
 /// Reads the partitions that a scan is given.
 ///

@@ -22,6 +22,8 @@ pub mod offset_index;
 pub mod partition_metadata;
 pub mod producer_snapshot;
 pub mod recover;
+pub mod repair;
+pub mod rewrite;
 pub mod source;
 mod text;
 pub mod time_index;

@@ -40,6 +40,11 @@ impl ProducerState {
         Self { producers: entries.iter().map(|entry| (entry.producer_id, *entry)).collect() }
     }
 
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.producers.is_empty()
+    }
+
     /// Takes note of a batch; the transaction that it aborts, if it has records. Only a control batch needs
     /// its body, which `reader` reads.
     ///

@@ -90,6 +90,32 @@ impl LogWriter {
         })
     }
 
+    /// The state that the partition had before its first batch here: what producers did, and the leader epochs so far.
+    /// To be called before the first batch. Epochs that begin behind the log's end are left out of its file, as a
+    /// broker drops them.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn set_history(&mut self, producers: ProducerState, epochs: Vec<LeaderEpochEntry>) -> Result<(), WriteError> {
+        if !producers.is_empty() {
+            let name = segment_name(self.report.log_start_offset, "snapshot");
+            self.staging.write(&name, &producers.snapshot())?;
+        }
+        self.producers = producers;
+        self.epochs = epochs;
+        Ok(())
+    }
+
+    /// The folder under way, for further files.
+    pub fn staging(&self) -> &Staging {
+        &self.staging
+    }
+
+    /// One more than the last offset so far.
+    pub fn log_end_offset(&self) -> i64 {
+        self.report.log_end_offset
+    }
+
     /// What the partition's producers have done so far.
     pub fn producers(&self) -> &ProducerState {
         &self.producers
@@ -187,12 +213,13 @@ impl LogWriter {
     /// # Errors
     /// The target exists by now, or the operating system refuses.
     pub fn finish(self) -> Result<WriteReport, WriteError> {
-        let Self { staging, options, log, indexes, producers, epochs, report, .. } = self;
+        let Self { staging, options, log, indexes, producers, mut epochs, report, .. } = self;
         let last_base_offset = indexes.base_offset();
         close(&staging, log, indexes)?;
         if report.log_end_offset > last_base_offset {
             staging.write(&segment_name(report.log_end_offset, "snapshot"), &producers.snapshot())?;
         }
+        epochs.retain(|entry| entry.start_offset < report.log_end_offset.max(1));
         staging.write("leader-epoch-checkpoint", encode_leader_epoch_checkpoint(&epochs).as_bytes())?;
         if let Some(topic_id) = options.topic_id {
             let metadata = PartitionMetadata { version: 0, topic_id };

@@ -1,0 +1,48 @@
+"""What all commands share: exit status, messages, the progress bar, options."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+import kafkacomp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["CORRUPT", "FINE", "INTERRUPTED", "MAX_OUTPUT_SIZE", "WRONG_USE", "complain", "progress_bar"]
+
+FINE, CORRUPT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+MAX_OUTPUT_SIZE = click.option(
+    "--max-output-size",
+    type=click.IntRange(1, kafkacomp.DEFAULT_MAX_OUTPUT_SIZE),
+    default=kafkacomp.DEFAULT_MAX_OUTPUT_SIZE,
+    show_default=True,
+    help="The most bytes that one batch's records may decompress to.",
+)
+
+
+def complain(message: str) -> None:
+    """Say something on standard error."""
+    click.echo(f"kafkacomp: {message}", err=True)
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None) -> Iterator[Callable[..., object]]:
+    """A bar on standard error if that is a terminal.
+
+    What it gives is called with the bytes done since the last call and, if it was not known at first, the total.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda step, known=None: bar.update(task, advance=step, total=known)

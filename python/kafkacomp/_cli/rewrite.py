@@ -1,0 +1,123 @@
+"""The commands that write logs anew: recompress, convert, repair."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkacomp import log
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["convert", "recompress", "repair"]
+
+_SOURCE = click.argument("source")
+_TARGET = click.argument("target", type=click.Path(path_type=Path))
+_SEGMENT_BYTES = click.option(
+    "--segment-bytes",
+    type=click.IntRange(1, 2**31 - 1),
+    help="Close segments before they grow beyond this; default: they begin where the source's do.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+
+
+@click.command()
+@_SOURCE
+@_TARGET
+@click.option("-c", "--compression", "compression_type", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")),
+              default="zstd", show_default=True)  # fmt: skip
+@click.option("--level", type=int, help="gzip -1, 1 to 9; lz4 1 to 17; zstd -131072 to 22; default: Kafka's.")
+@click.option("--merge", is_flag=True, help="Join small batches of one producer, transaction and leader epoch.")
+@click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=1 << 20, show_default=True,
+              help="With --merge: a batch is closed once its records take this before compression.")  # fmt: skip
+@_SEGMENT_BYTES
+@click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; default: one per core.")
+@_JSON
+@MAX_OUTPUT_SIZE
+def recompress(source: str, target: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+    """Write a log anew with other compression.
+
+    SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to make;
+    it appears whole or not at all, and a broker can mount it. Offsets, timestamps, producers, sequences, transactions
+    and control batches stay, and the batches' bounds unless --merge is given.
+    """
+    report = _run("recompress", log.recompress, source, target, **options)
+    return _show(target, report, as_json)
+
+
+@click.command()
+@_SOURCE
+@_TARGET
+@click.option("--to-magic", type=click.IntRange(0, 2), required=True, help="The message format.")
+@click.option("--upgrade/--no-upgrade", default=True, show_default=True,
+              help="Lift what is below that format; otherwise it is copied as it is.")  # fmt: skip
+@click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=16384, show_default=True,
+              help="The most bytes of a batch made of plain messages that are lifted to format 2.")  # fmt: skip
+@_SEGMENT_BYTES
+@_JSON
+@MAX_OUTPUT_SIZE
+def convert(source: str, target: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+    """Write a log anew in another message format.
+
+    SOURCE and TARGET as for recompress. Going down, control batches are dropped, headers and producers are lost, and
+    zstd is refused, as a broker does it for old consumers.
+    """
+    report = _run("convert", log.convert, source, target, **options)
+    return _show(target, report, as_json)
+
+
+@click.command()
+@_SOURCE
+@_TARGET
+@click.option("--corrupt", type=click.Choice(("quarantine", "drop")), default="quarantine", show_default=True,
+              help="What becomes of corrupt bytes: quarantine keeps them in a file of the new folder.")  # fmt: skip
+@_SEGMENT_BYTES
+@_JSON
+@MAX_OUTPUT_SIZE
+def repair(source: str, target: Path, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+    """Write what is sound of a log anew.
+
+    SOURCE and TARGET as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are mended, corrupt
+    batches and a torn tail are left out, indexes are made anew. The exit status is 1 if anything was left out.
+    """
+    report = _run("repair", log.repair, source, target, quarantine=corrupt == "quarantine", **options)
+    for warning in report.warnings:
+        complain(f"warning: {warning}")
+    if not as_json:
+        for each in report.repairs:
+            click.echo(f"{each.action}: {each.file}: {each.length} bytes at byte {each.position}: {each.reason}")
+        if report.more_repairs:
+            click.echo(f"{report.more_repairs} more repairs are not shown")
+        lost = f"{report.left_out} ranges of {report.left_out_bytes:,} bytes left out"
+        click.echo(f"{report.mended_batches} batches mended, {lost}")
+    _show(target, report, as_json)
+    return FINE if report.is_sound else CORRUPT
+
+
+def _run(what: str, function: Callable[..., Any], source: str, target: Path, **options: Any) -> Any:  # noqa: ANN401
+    done = 0
+    with progress_bar(what, None) as advance:
+
+        def step(now: int, total: int) -> None:
+            nonlocal done
+            advance(now - done, total)
+            done = now
+
+        return function(source, target, progress=step, **options)
+
+
+def _show(target: Path, report: log.RewriteReport, as_json: bool) -> int:
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(report), ensure_ascii=False))
+    else:
+        click.echo(
+            f"{target}: {report.partitions:,} partitions, {report.segments:,} segments, {report.batches:,} batches, "
+            f"{report.bytes_in:,} -> {report.bytes_out:,} bytes"
+        )
+    return FINE
