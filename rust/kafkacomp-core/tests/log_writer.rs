@@ -52,7 +52,7 @@ fn without_zero_tail(mut data: Vec<u8>, entry: usize) -> Vec<u8> {
 }
 
 /// Logs whose broker stopped and started while their first segment was open.
-const RESTARTED: [&str; 4] = ["cluster-metadata", "restarts", "transaction-state", "txn-open"];
+const RESTARTED: [&str; 5] = ["cluster-metadata", "restarts", "transaction-state", "txn-open", "txn-zstd"];
 
 #[test]
 fn what_a_broker_left_beside_its_segments_is_written_anew() {
