@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafkacomp import exceptions, gzip, lz4, message_set, record, snappy, zstd
 from kafkacomp._codec import compress, decompress
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
+from kafkacomp._open import open  # noqa: A004 - the name of the standard library's
 from kafkacomp._types import CompressionType
 from kafkacomp.arrow import ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import (
@@ -50,6 +51,7 @@ __all__ = [
     "gzip",
     "lz4",
     "message_set",
+    "open",
     "record",
     "scan",
     "snappy",

@@ -11,7 +11,14 @@ from kafkacomp._types import CompressionType
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["checked_max_output_size", "compress", "decompress", "optional_max_output_size"]
+__all__ = [
+    "checked_magic",
+    "checked_max_output_size",
+    "compress",
+    "compression_type_of",
+    "decompress",
+    "optional_max_output_size",
+]
 
 _MAGICS = (0, 1, 2)
 
@@ -30,14 +37,14 @@ def optional_max_output_size(max_output_size: int | None) -> int | None:
     return max_output_size
 
 
-def _compression_type(compression_type: CompressionType | str) -> CompressionType:
+def compression_type_of(compression_type: CompressionType | str) -> CompressionType:
     """The type that a caller names; ValueError if there is none."""
     if isinstance(compression_type, str):
         return CompressionType.for_name(compression_type)
     return CompressionType.for_id(compression_type)
 
 
-def _checked_magic(magic: int) -> int:
+def checked_magic(magic: int) -> int:
     """The message format itself; ValueError if it is not one."""
     if magic not in _MAGICS:
         raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
@@ -60,8 +67,8 @@ def compress(
     Raises:
         ValueError: an argument is none of those named.
     """
-    kind = _compression_type(compression_type)
-    return _kafkacomp.compress(data, kind, level, _checked_magic(magic))
+    kind = compression_type_of(compression_type)
+    return _kafkacomp.compress(data, kind, level, checked_magic(magic))
 
 
 def decompress(
@@ -90,5 +97,5 @@ def decompress(
         OutputLimitError: there are more than ``max_output_size`` bytes in them.
         ValueError: an argument is none of those named.
     """
-    kind, cap = _compression_type(compression_type), checked_max_output_size(max_output_size)
-    return _kafkacomp.decompress_record_set(data, kind, _checked_magic(magic), cap)
+    kind, cap = compression_type_of(compression_type), checked_max_output_size(max_output_size)
+    return _kafkacomp.decompress_record_set(data, kind, checked_magic(magic), cap)

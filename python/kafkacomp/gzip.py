@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size, optional_max_output_size
+from kafkacomp._file import CompressedFile, FileArgument, open_file, refuse_options
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
+    import io
     from typing import Self
 
     from typing_extensions import Buffer
 
 _MAGIC = 2  # any: only LZ4 depends on it
 
-__all__ = ["GzipCompressor", "GzipDecompressor", "compress", "decompress", "decompress_into"]
+__all__ = ["GzipCompressor", "GzipDecompressor", "GzipFile", "compress", "decompress", "decompress_into", "open"]
 
 
 def compress(data: Buffer, level: int | None = -1) -> bytes:
@@ -115,3 +117,72 @@ class GzipDecompressor(_kafkacomp.Decompressor):
         return super().__new__(
             cls, CompressionType.GZIP, "standard", None, optional_max_output_size(max_output_size), frames=False
         )
+
+
+class GzipFile(CompressedFile):
+    """A gzip file, in the shape of PEP 784's ``ZstdFile``: read, or written, like any binary file.
+
+    All frames of the file are read as one content, and one is written. Reading keeps the specification, as
+    :func:`decompress` does; going back decompresses from the start. May be used from several threads.
+
+    Args:
+        file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
+        mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
+        level: As for :func:`compress`; None is the default. Not for reading.
+        max_output_size: The most bytes of content to read (OutputLimitError); None for no cap but memory's, which the
+            codec's blocks and window bound. Not for writing.
+
+    Raises:
+        ValueError: an argument is none of those named, or has no meaning in this mode.
+        DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
+    """
+
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: str = "r",
+        *,
+        level: int | None = None,
+        max_output_size: int | None = None,
+    ) -> None:
+        """See the class."""
+        refuse_options(mode, reading=True, level=level)
+        refuse_options(mode, reading=False, max_output_size=max_output_size)
+        cap = optional_max_output_size(max_output_size)
+        super().__init__(
+            file,
+            mode,
+            make_compressor=lambda: GzipCompressor(level),
+            make_decompressor=lambda: _kafkacomp.Decompressor(CompressionType.GZIP, "standard", None, cap, frames=True),
+        )
+
+
+def open(  # noqa: A001 - the name of the standard library's
+    file: FileArgument,
+    mode: str = "rb",
+    *,
+    level: int | None = None,
+    max_output_size: int | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> GzipFile | io.TextIOWrapper:
+    """Open a gzip file, in binary or text mode.
+
+    Args:
+        file: As for :class:`GzipFile`, and so are the others.
+        mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
+        level: As for :func:`compress`.
+        max_output_size: The most bytes of content to read.
+        encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
+        errors: What happens at bytes that are no text.
+        newline: How lines end.
+
+    Raises:
+        ValueError: an argument is none of those named, or has no meaning in this mode.
+    """
+
+    def make_file(mode: str) -> GzipFile:
+        return GzipFile(file, mode, level=level, max_output_size=max_output_size)
+
+    return open_file(make_file, mode, encoding, errors, newline)

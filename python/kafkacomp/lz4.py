@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Literal
 
 from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size, optional_max_output_size
+from kafkacomp._file import CompressedFile, FileArgument, open_file, refuse_options
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
+    import io
     from typing import Self
 
     from typing_extensions import Buffer
@@ -34,10 +36,12 @@ __all__ = [
     "HeaderChecksumWritten",
     "LZ4Compressor",
     "LZ4Decompressor",
+    "LZ4File",
     "compress",
     "decompress",
     "decompress_into",
     "frame_info",
+    "open",
 ]
 
 HeaderChecksum = Literal["standard", "broken", "either", "ignore"]
@@ -238,3 +242,102 @@ class LZ4Decompressor(_kafkacomp.Decompressor):
         return super().__new__(
             cls, CompressionType.LZ4, header_checksum, None, optional_max_output_size(max_output_size), frames=False
         )
+
+
+class LZ4File(CompressedFile):
+    """An LZ4 file, in the shape of PEP 784's ``ZstdFile``: read, or written, like any binary file.
+
+    All frames of the file are read as one content, and one is written. Reading keeps the specification, as
+    :func:`decompress` does; going back decompresses from the start. May be used from several threads.
+
+    Args:
+        file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
+        mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
+        level: As for :func:`compress`; None is the default. Not for reading, and neither are the block size and the
+            two checksums.
+        header_checksum: For reading as for :func:`decompress`, for writing "standard" or "broken".
+        block_size: The largest block in bytes; None is 65536.
+        block_checksum: Whether each block gets a checksum; None is False.
+        content_checksum: Whether a checksum of the content follows the EndMark; None is False.
+        max_output_size: The most bytes of content to read (OutputLimitError); None for no cap but memory's, which the
+            blocks bound. Not for writing.
+
+    Raises:
+        ValueError: an argument is none of those named, or has no meaning in this mode.
+        DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
+    """
+
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: str = "r",
+        *,
+        level: int | None = None,
+        header_checksum: HeaderChecksum = "standard",
+        block_size: int | None = None,
+        block_checksum: bool | None = None,
+        content_checksum: bool | None = None,
+        max_output_size: int | None = None,
+    ) -> None:
+        """See the class."""
+        writing = {"block_size": block_size, "block_checksum": block_checksum, "content_checksum": content_checksum}
+        refuse_options(mode, reading=True, level=level, **writing)
+        refuse_options(mode, reading=False, max_output_size=max_output_size)
+        cap = optional_max_output_size(max_output_size)
+        options = (header_checksum, block_size or 65536, bool(block_checksum), bool(content_checksum))
+        super().__init__(
+            file,
+            mode,
+            make_compressor=lambda: _kafkacomp.Compressor(CompressionType.LZ4, level, 2, options),
+            make_decompressor=lambda: _kafkacomp.Decompressor(
+                CompressionType.LZ4, header_checksum, None, cap, frames=True
+            ),
+        )
+
+
+def open(  # noqa: A001 - the name of the standard library's
+    file: FileArgument,
+    mode: str = "rb",
+    *,
+    level: int | None = None,
+    header_checksum: HeaderChecksum = "standard",
+    block_size: int | None = None,
+    block_checksum: bool | None = None,
+    content_checksum: bool | None = None,
+    max_output_size: int | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> LZ4File | io.TextIOWrapper:
+    """Open an LZ4 file, in binary or text mode.
+
+    Args:
+        file: As for :class:`LZ4File`, and so are the others.
+        mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
+        level: As for :func:`compress`.
+        header_checksum: Which header checksum is written, or which are read.
+        block_size: The largest block in bytes.
+        block_checksum: Whether each block gets a checksum.
+        content_checksum: Whether a checksum of the content follows the EndMark.
+        max_output_size: The most bytes of content to read.
+        encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
+        errors: What happens at bytes that are no text.
+        newline: How lines end.
+
+    Raises:
+        ValueError: an argument is none of those named, or has no meaning in this mode.
+    """
+
+    def make_file(mode: str) -> LZ4File:
+        return LZ4File(
+            file,
+            mode,
+            level=level,
+            header_checksum=header_checksum,
+            block_size=block_size,
+            block_checksum=block_checksum,
+            content_checksum=content_checksum,
+            max_output_size=max_output_size,
+        )
+
+    return open_file(make_file, mode, encoding, errors, newline)

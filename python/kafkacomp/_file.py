@@ -1,0 +1,416 @@
+"""Files of compressed data, in the shape of PEP 784's ``ZstdFile``: one class under the codecs' own four.
+
+A file reads all frames of its source as one content, and writes one frame. What it reads from or writes to is a path,
+which it opens and closes itself, or any object with ``read`` or ``write``, which it leaves open.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Buffer
+
+    from kafkacomp._kafkacomp import Compressor, Decompressor
+
+__all__ = ["CompressedFile", "FileArgument", "open_file", "refuse_options"]
+
+#: Compressed bytes that are asked of the source at once, and content that is kept for small reads.
+BUFFER_SIZE = 128 << 10
+#: Content that is taken from a decompressor at once where all of it is wanted.
+READ_ALL_SIZE = 1 << 20
+
+FLUSH_BLOCK: Literal[1] = 1
+FLUSH_FRAME: Literal[2] = 2
+
+BINARY_MODES = ("r", "rb", "w", "wb", "x", "xb", "a", "ab")
+TEXT_MODES = ("rt", "wt", "xt", "at")
+
+
+class Readable(Protocol):
+    """What a file needs of a source."""
+
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+class Writable(Protocol):
+    """What a file needs of a target."""
+
+    def write(self, data: bytes, /) -> int | None: ...
+
+
+#: What can be opened: a path, or an object that reads or writes.
+FileArgument = str | bytes | os.PathLike[Any] | Readable | Writable
+
+
+class _DecompressedStream(io.RawIOBase):
+    """The content of all frames of a source; what :class:`CompressedFile` puts its buffer in front of."""
+
+    def __init__(
+        self,
+        source: Any,  # noqa: ANN401 - whatever reads
+        make_decompressor: Callable[[], Decompressor],
+    ) -> None:
+        self._source = source
+        self._make_decompressor = make_decompressor
+        self._start = source.tell() if self._source_is_seekable() else 0
+        self._decompressor = make_decompressor()
+        self._position = 0
+        self._ended = False
+        self._size: int | None = None
+
+    def _source_is_seekable(self) -> bool:
+        seekable = getattr(self._source, "seekable", None)
+        return bool(seekable and seekable())
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._source_is_seekable()
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Buffer) -> int | None:
+        with memoryview(buffer) as view, view.cast("B") as out:
+            content = self._some(len(out)) if out else b""
+            if content is None:
+                return None
+            out[: len(content)] = content
+            return len(content)
+
+    def readall(self) -> bytes | None:  # type: ignore[override]
+        pieces = []
+        while content := self._some(READ_ALL_SIZE):
+            pieces.append(content)
+        # A source that has nothing at the moment has not ended.
+        return b"".join(pieces) if pieces else content
+
+    def _some(self, most: int) -> bytes | None:
+        """At least one and at most `most` bytes; none at the end, ``None`` if the source has none at the moment."""
+        decompressor = self._decompressor
+        while not self._ended:
+            if decompressor.eof:
+                break
+            data = b""
+            if decompressor.needs_input:
+                given: bytes | None = self._source.read(BUFFER_SIZE)
+                if given is None:
+                    return None
+                if not given:
+                    decompressor.finish()
+                    break
+                data = given
+            content = decompressor.decompress(data, most)
+            if content:
+                self._position += len(content)
+                return content
+        self._ended = True
+        self._size = self._position
+        return b""
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset += self._position
+        elif whence == io.SEEK_END:
+            offset += self._seek_end()
+        elif whence != io.SEEK_SET:
+            raise ValueError(f"whence must be 0, 1 or 2, not {whence!r}")
+        if offset < self._position:
+            self._rewind()
+        self._skip(offset - self._position)
+        return self._position
+
+    def _seek_end(self) -> int:
+        if self._size is None:
+            while self._skip(READ_ALL_SIZE):
+                pass
+        return self._position if self._size is None else self._size
+
+    def _skip(self, count: int) -> bool:
+        """Goes `count` bytes on; ``False`` where the content ends first."""
+        while count > 0:
+            content = self._some(min(count, BUFFER_SIZE))
+            if not content:
+                return False
+            count -= len(content)
+        return True
+
+    def _rewind(self) -> None:
+        self._source.seek(self._start)
+        self._decompressor = self._make_decompressor()
+        self._position = 0
+        self._ended = False
+
+
+class CompressedFile(io.BufferedIOBase):
+    """A file of compressed data; the codecs' classes differ in what they compress and decompress with.
+
+    An object may be used from several threads; their calls come one after another.
+    """
+
+    #: For :meth:`flush`: end a block, so that all that was written can be read, but not the frame.
+    FLUSH_BLOCK = FLUSH_BLOCK
+    #: For :meth:`flush`: end the frame; what is written later begins a new one.
+    FLUSH_FRAME = FLUSH_FRAME
+
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: str,
+        *,
+        make_compressor: Callable[[], Compressor],
+        make_decompressor: Callable[[], Decompressor],
+    ) -> None:
+        # So that close works, and does nothing, if what follows fails.
+        self._file: Any = None
+        self._owns_file = False
+        self._buffer: io.BufferedReader | None = None
+        self._compressor: Compressor | None = None
+        self._lock = threading.RLock()
+        self._position = 0
+        self._unwritten = b""
+        self._frame_begun = False
+        self._mode = binary_mode(mode)
+        if self._mode == "rb":
+            make_decompressor()  # A wrong argument is told before the file is opened.
+            self._file, self._owns_file = opened(file, self._mode, "read")
+            stream = _DecompressedStream(self._file, make_decompressor)
+            self._buffer = io.BufferedReader(stream, BUFFER_SIZE)
+        else:
+            compressor = make_compressor()  # Before the file is opened, for then its content is gone.
+            self._file, self._owns_file = opened(file, self._mode, "write")
+            self._compressor = compressor
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._file is None
+
+    @property
+    def name(self) -> Any:  # noqa: ANN401 - as the file has it
+        """The name of the underlying file; AttributeError if it has none."""
+        return self._open_file().name
+
+    @property
+    def mode(self) -> str:
+        """``"rb"``, ``"wb"``, ``"xb"`` or ``"ab"``."""
+        return self._mode
+
+    def _open_file(self) -> Any:  # noqa: ANN401 - whatever reads or writes
+        if self._file is None:
+            raise ValueError("I/O operation on closed file")
+        return self._file
+
+    def _reader(self) -> io.BufferedReader:
+        self._open_file()
+        if self._buffer is None:
+            raise io.UnsupportedOperation("the file was not opened for reading")
+        return self._buffer
+
+    def _writer(self) -> Compressor:
+        self._open_file()
+        if self._compressor is None:
+            raise io.UnsupportedOperation("the file was not opened for writing")
+        return self._compressor
+
+    def fileno(self) -> int:
+        """The file descriptor of the underlying file."""
+        return cast("int", self._open_file().fileno())
+
+    def readable(self) -> bool:
+        """Whether the file was opened for reading."""
+        self._open_file()
+        return self._buffer is not None
+
+    def writable(self) -> bool:
+        """Whether the file was opened for writing."""
+        self._open_file()
+        return self._compressor is not None
+
+    def seekable(self) -> bool:
+        """Whether the file can be read again from another place. Going back decompresses from the start."""
+        return self.readable() and self._reader().seekable()
+
+    # ------------------------------------------------------------------------------------------ reading
+
+    def read(self, size: int | None = -1) -> bytes:
+        """At most `size` bytes of content, all of it if negative or ``None``; ``b""`` at the end.
+
+        ``None`` if the underlying file is non-blocking and has nothing at the moment.
+        """
+        return self._reader().read(-1 if size is None else size)
+
+    def read1(self, size: int = -1) -> bytes:
+        """At most `size` bytes with as few reads of the underlying file as give any."""
+        return self._reader().read1(BUFFER_SIZE if size < 0 else size)
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Fill `buffer`; the number of bytes, fewer only at the end."""
+        return self._reader().readinto(buffer)
+
+    def readinto1(self, buffer: Buffer) -> int:
+        """Fill `buffer` as far as one read of the underlying file allows; the number of bytes."""
+        return self._reader().readinto1(buffer)
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """One line with its end, at most `size` bytes of it."""
+        return self._reader().readline(-1 if size is None else size)
+
+    def peek(self, size: int = -1) -> bytes:
+        """Bytes that the next read will give, at least one but at the end, however many were asked for."""
+        return self._reader().peek(size)
+
+    def __iter__(self) -> CompressedFile:
+        """The file itself, line by line."""
+        self._reader()
+        return self
+
+    def __next__(self) -> bytes:
+        """The next line."""
+        line = self._reader().readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place of the content, which is decompressed up to there, from the start if it lies behind.
+
+        Args:
+            offset: Bytes from where `whence` says.
+            whence: 0 from the start, 1 from the present place, 2 from the end.
+        """
+        reader = self._reader()
+        if not reader.seekable():
+            raise io.UnsupportedOperation("the underlying file cannot seek")
+        return reader.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place in the content: bytes read or written so far."""
+        self._open_file()
+        return self._position if self._buffer is None else self._buffer.tell()
+
+    # ------------------------------------------------------------------------------------------ writing
+
+    def write(self, data: Buffer) -> int:
+        """Compress `data`; the number of its bytes.
+
+        Compressed bytes reach the underlying file when there are any. If that is non-blocking and takes none at
+        the moment, BlockingIOError says so with ``characters_written`` 0: the data are kept, and written first
+        next time.
+        """
+        with self._lock:
+            compressor = self._writer()
+            with memoryview(data) as view:
+                length = view.nbytes
+                self._drain()
+                self._unwritten = compressor.compress(data)
+            self._frame_begun = True
+            self._position += length
+            self._drain()
+            return length
+
+    def flush(self, mode: int = FLUSH_BLOCK) -> None:
+        """Write out everything so far.
+
+        Args:
+            mode: ``FLUSH_BLOCK`` ends a block, ``FLUSH_FRAME`` the frame.
+        """
+        with self._lock:
+            if mode not in {FLUSH_BLOCK, FLUSH_FRAME}:
+                raise ValueError(f"mode must be FLUSH_BLOCK or FLUSH_FRAME, not {mode!r}")
+            self._open_file()
+            if self._compressor is None:
+                return
+            self._drain()
+            # Without anything to end, an end would be an empty frame.
+            if self._frame_begun:
+                self._unwritten = self._compressor.flush(mode)
+                self._frame_begun = mode != FLUSH_FRAME
+                self._drain()
+            flush = getattr(self._file, "flush", None)
+            if flush is not None:
+                flush()
+
+    def _drain(self) -> None:
+        """Gives the compressed bytes to the underlying file, which may take a part at a time."""
+        while self._unwritten:
+            written = self._file.write(self._unwritten)
+            if written is None and isinstance(self._file, io.RawIOBase):
+                raise BlockingIOError(11, "the underlying file takes no bytes at the moment", 0)
+            # An object of the caller's own may say nothing: it has taken all.
+            self._unwritten = b"" if written is None else self._unwritten[written:]
+
+    def close(self) -> None:
+        """End the frame, and close the underlying file if this file opened it. A second call does nothing."""
+        with self._lock:
+            if self._file is None:
+                return
+            try:
+                if self._compressor is not None:
+                    self._drain()
+                    # A file without content gets an empty frame: it must be readable.
+                    if self._frame_begun or self._position == 0:
+                        self._unwritten = self._compressor.flush(FLUSH_FRAME)
+                        self._frame_begun = False
+                        self._drain()
+            finally:
+                file, self._file = self._file, None
+                self._buffer = self._compressor = None
+                if self._owns_file:
+                    file.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An open file cannot be pickled."""
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+
+
+def binary_mode(mode: object) -> str:
+    """The mode with its b; ValueError if it is none of the binary ones."""
+    if not isinstance(mode, str) or mode not in BINARY_MODES:
+        raise ValueError(f"invalid mode: {mode!r} ({', '.join(BINARY_MODES)})")
+    return mode if mode.endswith("b") else mode + "b"
+
+
+def opened(file: FileArgument, mode: str, method: str) -> tuple[Any, bool]:
+    """The open file, and whether it was opened here."""
+    if isinstance(file, (str, bytes, os.PathLike)):
+        return io.open(file, mode), True  # noqa: UP020 - any kind of path; close closes it
+    if not hasattr(file, method):
+        raise TypeError(f"file must be a path or an object with {method}, not {type(file).__name__}")
+    return file, False
+
+
+File = TypeVar("File", bound=CompressedFile)
+
+
+def open_file(
+    make_file: Callable[[str], File],
+    mode: str,
+    encoding: str | None,
+    errors: str | None,
+    newline: str | None,
+) -> File | io.TextIOWrapper:
+    """What the codec modules' ``open`` does: the file that `make_file` makes of a binary mode, or text over it."""
+    if mode not in TEXT_MODES:
+        text = {"encoding": encoding, "errors": errors, "newline": newline}
+        for name, value in text.items():
+            if value is not None:
+                raise ValueError(f"{name} has no meaning in the binary mode {mode!r}")
+        return make_file(mode)
+    file = make_file(mode.replace("t", "b"))
+    return io.TextIOWrapper(file, io.text_encoding(encoding), errors, newline)
+
+
+def refuse_options(mode: str, reading: bool, **options: object) -> None:
+    """ValueError for each option that is not None and that files of this mode do not have."""
+    if binary_mode(mode.replace("t", "") if mode in TEXT_MODES else mode).startswith("r") is reading:
+        for name, value in options.items():
+            if value is not None:
+                raise ValueError(f"{name} has no meaning when {'reading' if reading else 'writing'}")

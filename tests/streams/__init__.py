@@ -1,0 +1,1 @@
+"""Tests of what is file-like: the codecs' files and ``kafkacomp.open``."""
