@@ -1,0 +1,213 @@
+"""Records per second into batches of magic 2, by kafkacomp and by Kafka's Java MemoryRecordsBuilder, in one run, in turn.
+
+The payload is that of all benchmarks, flights as JSON of about 265 bytes; a batch is closed by the same rule on both sides
+(hasRoomFor at 16 KB, or one record a batch), so that both make the same batches: their number, and without a codec their
+checksums, are compared. Codecs run at Kafka's default levels; `size` is our compressed size by Java's. Java appends byte
+arrays to one builder a batch, all in one reused buffer; ours is the core with one kept builder (`examples/build_pass.rs`),
+and `arrow` is `record.build_batches` called from Python for 2,000 rows at a time of an Arrow column.
+A ratio is Java's median time by our median time: above 1 ours is faster; in brackets by processor time.
+
+Run: python benches/compare_build.py [--codecs none lz4] [--batches 16k 1] [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import statistics
+import subprocess
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import flights
+import make_segments
+import pyarrow as pa
+from compare_java import machine
+from java_baseline import OPTIONS
+
+from kafkacomp import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benches" / "results"
+BUILD = ROOT / "build" / "bench"
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+# The write limit in bytes, and how many flights are enough.
+BATCHES = {"16k": (16384, 60_000), "1": (1, 10_000)}
+AIMS = {"16k": {"none": 2, "lz4": 2, "zstd": 2, "snappy": 1.3, "gzip": 1.3}, "1": {"lz4": 10, "zstd": 10}}
+TURN = 0.25  # seconds that a side works before it is the other's turn
+WARM_UP_MS = 3_000
+ARROW_ROWS = 2_000
+CPUCLOCK_SCHED = 2
+
+
+class Program:
+    """A program that times a pass for each line of its input; warmed up when entered."""
+
+    def __init__(self, *command: str) -> None:
+        self._command = command
+        self.last: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Starts it and waits until it is warm."""
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self._line() != "ready":
+            raise RuntimeError(f"did not start: {self._command}")
+        return self
+
+    def one_pass(self) -> float:
+        """The seconds that a pass took."""
+        stdin = _open(self._process.stdin)
+        stdin.write("\n")
+        stdin.flush()
+        self.last = json.loads(self._line())
+        return float(self.last["seconds"])
+
+    def cpu_seconds(self) -> float:
+        """The processor time of all its threads so far."""
+        return time.clock_gettime((~self._process.pid << 3) | CPUCLOCK_SCHED)
+
+    def __exit__(self, *_: object) -> None:
+        """Ends it: it stops when its input ends."""
+        _open(self._process.stdin).close()
+        self._process.wait(20)
+        _open(self._process.stdout).close()
+
+    def _line(self) -> str:
+        return _open(self._process.stdout).readline().strip()
+
+
+def _open(stream: IO[str] | None) -> IO[str]:
+    if stream is None:
+        raise RuntimeError("the stream is not a pipe")
+    return stream
+
+
+def main() -> None:
+    """Compares what the arguments ask for and writes benches/results/NAME.json and .md."""
+    parser = argparse.ArgumentParser(description="kafkacomp against Kafka's MemoryRecordsBuilder")
+    parser.add_argument("--codecs", nargs="+", choices=CODECS, default=CODECS)
+    parser.add_argument("--batches", nargs="+", choices=list(BATCHES), default=list(BATCHES))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--name", default="compare-build", help="of the result files")
+    arguments = parser.parse_args()
+    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-core", "--example", "build_pass"]
+    subprocess.run(example, cwd=ROOT, check=True)
+    results = []
+    for batch, codec in itertools.product(arguments.batches, arguments.codecs):
+        results.append(compare(codec, batch, arguments.rounds))
+        print(_row(results[-1]), flush=True)
+    report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{arguments.name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    (RESULTS / f"{arguments.name}.md").write_text(markdown(report))
+
+
+def payload(count: int) -> Path:
+    """The first flights, a line each."""
+    path = BUILD / f"flights-{count}.jsonl"
+    if not path.exists():
+        with flights.payload(BUILD).open("rb") as lines:
+            path.write_bytes(b"".join(itertools.islice(lines, count)))
+    return path
+
+
+def compare(codec: str, batch: str, rounds: int) -> dict[str, Any]:
+    """The median seconds of a pass of each builder."""
+    limit, count = BATCHES[batch]
+    path = payload(count)
+    java = Program(
+        *("java", *OPTIONS, "-cp", make_segments.class_path(), "kafkacomp.bench.BuildBench"),
+        *("--file", str(path), "--compression", codec, "--batch-bytes", str(limit), "--warm-up-ms", str(WARM_UP_MS)),
+    )
+    ours = Program(str(ROOT / "target" / "release" / "examples" / "build_pass"), str(path), codec, str(limit))
+    passes: dict[str, list[float]] = {"java": [], "ours": [], "arrow": []}
+    cpu: dict[str, list[float]] = {"java": [], "ours": [], "arrow": []}
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(java)
+        stack.enter_context(ours)
+        arrow = arrow_pass(path, codec, limit)
+        sides: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
+            "java": (java.one_pass, java.cpu_seconds),
+            "ours": (ours.one_pass, ours.cpu_seconds),
+            "arrow": (arrow, time.process_time),
+        }
+        for one_pass, _ in sides.values():
+            one_pass()
+        check_same(java.last, ours.last, codec)
+        for _ in range(rounds):
+            for name, (one_pass, clock) in sides.items():
+                start, cpu_start, turn = time.perf_counter(), clock(), []
+                while time.perf_counter() - start < TURN:
+                    turn.append(one_pass())
+                cpu[name].append((clock() - cpu_start) / len(turn))
+                passes[name] += turn
+    seconds = {name: statistics.median(taken) for name, taken in passes.items()}
+    cpu_seconds = {name: statistics.median(taken) for name, taken in cpu.items()}
+    return {
+        "codec": codec,
+        "batch": batch,
+        "records": count,
+        "batches": ours.last["batches"],
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "ratios": {name: seconds["java"] / seconds[name] for name in ("ours", "arrow")},
+        "cpu_ratios": {name: cpu_seconds["java"] / cpu_seconds[name] for name in ("ours", "arrow")},
+        "size": ours.last["bytes"] / java.last["bytes"],
+        "aim": AIMS[batch].get(codec),
+    }
+
+
+def check_same(java: dict[str, Any], ours: dict[str, Any], codec: str) -> None:
+    """Both made the same batches."""
+    same = ("records", "batches", "bytes", "digest") if codec == "none" else ("records", "batches")
+    for name in same:
+        if java[name] != ours[name]:
+            raise RuntimeError(f"{name}: Java {java[name]}, ours {ours[name]}")
+
+
+def arrow_pass(path: Path, codec: str, limit: int) -> Callable[[], float]:
+    """A pass of build_batches over the lines of a file."""
+    values = path.read_bytes().splitlines()
+    rows = pa.table({"value": values, "timestamp": pa.array(range(len(values)), pa.int64())})
+    pieces = [rows.slice(at, ARROW_ROWS).combine_chunks() for at in range(0, len(values), ARROW_ROWS)]
+
+    def one_pass() -> float:
+        start = time.perf_counter()
+        for piece in pieces:
+            record.build_batches(piece, compression_type=codec, batch_bytes=limit)
+        return time.perf_counter() - start
+
+    return one_pass
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report for people."""
+    lines = ["# Building batches: kafkacomp against Kafka's MemoryRecordsBuilder", ""]
+    lines += ["Made by `python benches/compare_build.py`; its head says what is compared.", ""]
+    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
+    lines += [
+        f"- rounds: {report['rounds']}, all sides in turn",
+        "",
+        "Millions of records per second, and ratios: by the clock, in brackets by processor time.",
+        "",
+        "| batch | codec | Java | ours | arrow | ours / Java | arrow / Java | aim | size |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    return "\n".join(lines + [_row(result) for result in report["results"]]) + "\n"
+
+
+def _row(result: dict[str, Any]) -> str:
+    cells = [result["batch"], result["codec"]]
+    cells += [f"{result['records'] / result['seconds'][name] / 1e6:.2f}" for name in ("java", "ours", "arrow")]
+    cells += [f"{result['ratios'][name]:.2f} ({result['cpu_ratios'][name]:.2f})" for name in ("ours", "arrow")]
+    return f"| {' | '.join([*cells, str(result['aim'] or ''), format(result['size'], '.3f')])} |"
+
+
+if __name__ == "__main__":
+    main()
