@@ -37,11 +37,11 @@ impl Builders {
         self.builder.reset(self.settings)?;
         for (offset, value) in (0_i64..).zip(values) {
             let timestamp = FIRST_TIMESTAMP + offset;
-            if !self.builder.has_room_for(timestamp, None, Some(value), Headers::EMPTY) {
+            if !self.builder.append_if_room(offset, timestamp, None, Some(value), Headers::EMPTY)? {
                 self.finish(&mut totals)?;
                 self.builder.reset(BatchSettings { base_offset: offset, ..self.settings })?;
+                self.builder.append(offset, timestamp, None, Some(value), Headers::EMPTY)?;
             }
-            self.builder.append(offset, timestamp, None, Some(value), Headers::EMPTY)?;
         }
         self.finish(&mut totals)?;
         Ok(totals)
@@ -49,7 +49,7 @@ impl Builders {
 
     fn finish(&mut self, totals: &mut Totals) -> Result<(), Box<dyn Error>> {
         self.out.clear();
-        totals.bytes += self.builder.build(&mut self.compressor, &mut self.out)? as u64;
+        totals.bytes += self.builder.finish(&mut self.compressor, &mut self.out)? as u64;
         totals.batches += 1;
         totals.digest += u64::from(RecordBatch::new(&self.out, 0)?.crc());
         Ok(())

@@ -66,7 +66,7 @@ impl Batcher {
     /// # Errors
     /// A producer state that cannot be, a codec without memory.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BuildError> {
-        self.builder.build(&mut self.compressor, out)?;
+        self.builder.finish(&mut self.compressor, out)?;
         let BatchSettings { producer_id, base_sequence, .. } = self.next;
         let last_offset_delta = self.builder.next_offset().wrapping_sub(self.builder.settings().base_offset) as i32;
         self.next.base_offset = self.builder.next_offset();

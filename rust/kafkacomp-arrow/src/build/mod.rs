@@ -243,31 +243,12 @@ impl<'a> RecordColumns<'a> {
             }
             let (timestamp, key, value) = (self.timestamp(row)?, self.key(row), self.value(row));
             let offset = self.offset(row).unwrap_or_else(|| builder.next_offset());
-            if !has_room(builder, offset, timestamp, key, value, headers) {
+            let taken = builder.append_if_room(offset, timestamp, key, value, headers.as_headers());
+            if !taken.map_err(|fault| BuildError::Record { row, fault })? {
                 break;
             }
-            builder
-                .append(offset, timestamp, key, value, headers.as_headers())
-                .map_err(|fault| BuildError::Record { row, fault })?;
             appended += 1;
         }
         Ok(appended)
     }
-}
-
-#[inline]
-fn has_room(
-    builder: &RecordBatchBuilder,
-    offset: i64,
-    timestamp: i64,
-    key: Option<&[u8]>,
-    value: Option<&[u8]>,
-    headers: &HeadersBuffer,
-) -> bool {
-    if builder.records_count() == 0 {
-        return true;
-    }
-    let delta = offset.checked_sub(builder.settings().base_offset);
-    delta.is_none_or(|delta| delta <= i64::from(i32::MAX))
-        && builder.has_room_for(timestamp, key, value, headers.as_headers())
 }

@@ -224,7 +224,7 @@ impl Writer {
     /// Appends the batch under way to `out`, if there is one.
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let Some(position) = self.run.take() else { return Ok(()) };
-        let built = self.builder.build(&mut self.compressor, out);
+        let built = self.builder.finish(&mut self.compressor, out);
         built.map(drop).map_err(|fault| Error::Rebuild { position, fault })
     }
 }

@@ -20,8 +20,9 @@ pub fn size_of_varint(value: i32) -> usize {
 /// Bytes that `value` takes as a zig-zag varlong.
 #[inline]
 pub fn size_of_varlong(value: i64) -> usize {
+    // Seven bits a byte: (bits + 6) / 7 for 1 to 64 bits, without a division.
     let bits = u64::BITS - (fold(value) | 1).leading_zeros();
-    bits.div_ceil(7) as usize
+    ((bits * 9 + 64) / 64) as usize
 }
 
 /// Writes `value` as a zig-zag varint to `out` from `at` on; where it ends. `out` must have room for it.

@@ -14,8 +14,9 @@ const RECORD_ATTRIBUTES_LENGTH: usize = 1;
 /// Kafka's bound on all of a record but key, value and headers.
 const MAX_RECORD_OVERHEAD: u64 = 21;
 
-/// Size, attributes, both deltas and the key's length at their longest.
-const MAX_PREFIX: usize = 3 * MAX_VARINT_LENGTH + RECORD_ATTRIBUTES_LENGTH + MAX_VARLONG_LENGTH;
+/// Size, attributes, both deltas and the lengths of key and value at their longest, rounded up to whole words.
+const MAX_PREFIX: usize =
+    (4 * MAX_VARINT_LENGTH + RECORD_ATTRIBUTES_LENGTH + MAX_VARLONG_LENGTH).next_multiple_of(size_of::<u64>());
 
 /// A record's place and content.
 #[derive(Clone, Copy)]
@@ -29,6 +30,8 @@ pub(super) struct Fields<'a> {
 
 impl Fields<'_> {
     /// The size behind the size field. Lengths above 2^31 count with the bytes that they would take if they fitted.
+    #[expect(clippy::inline_always, reason = "per record; without it the fields go through memory")]
+    #[inline(always)]
     pub(super) fn body_size(&self) -> u64 {
         RECORD_ATTRIBUTES_LENGTH as u64
             + size_of_varlong(self.timestamp_delta) as u64
@@ -36,6 +39,7 @@ impl Fields<'_> {
             + self.content_size()
     }
 
+    #[inline]
     fn content_size(&self) -> u64 {
         nullable_size(self.key)
             + nullable_size(self.value)
@@ -50,11 +54,14 @@ impl Fields<'_> {
 }
 
 /// A record's whole size, from that of its body.
+#[inline]
 pub(super) fn record_size(body_size: u64) -> u64 {
     size_of_varint(i32::try_from(body_size).unwrap_or(i32::MAX)) as u64 + body_size
 }
 
-/// Appends a record whose body has this size, which the caller found to be in range.
+/// Appends a record whose body has this size, which the caller found to be in range. The numbers in front of the key,
+/// and of a null key those in front of the value, are put together first and copied as one piece of fixed size, whose
+/// end is cut off again: a copy of few bytes of unknown number takes as long as that of the value.
 #[inline]
 pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32) {
     let mut prefix = [0; MAX_PREFIX];
@@ -63,15 +70,30 @@ pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32)
     at = put_varlong(&mut prefix, at, fields.timestamp_delta);
     at = put_varint(&mut prefix, at, fields.offset_delta);
     at = put_varint(&mut prefix, at, nullable_length(fields.key));
-    out.extend_from_slice(prefix.get(..at).unwrap_or_default());
-    out.extend_from_slice(fields.key.unwrap_or_default());
-    put_nullable(out, fields.value);
+    out.reserve(body_size as usize + 2 * MAX_PREFIX);
+    if let Some(key) = fields.key {
+        put_front(out, &prefix, at);
+        out.extend_from_slice(key);
+        prefix = [0; MAX_PREFIX];
+        at = 0;
+    }
+    at = put_varint(&mut prefix, at, nullable_length(fields.value));
+    put_front(out, &prefix, at);
+    out.extend_from_slice(fields.value.unwrap_or_default());
     if fields.headers.is_empty() {
         out.push(0);
     } else {
         put_number(out, fields.headers.len() as i32);
         out.extend_from_slice(fields.headers.raw());
     }
+}
+
+/// Appends the first `length` bytes of `prefix`.
+#[inline]
+fn put_front(out: &mut Vec<u8>, prefix: &[u8; MAX_PREFIX], length: usize) {
+    let end = out.len() + length;
+    out.extend_from_slice(prefix);
+    out.truncate(end);
 }
 
 /// Appends a length and as many bytes, -1 for null.

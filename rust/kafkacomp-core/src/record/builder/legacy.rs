@@ -18,6 +18,7 @@ pub(super) struct Head {
 }
 
 /// The size of an entry with its offset and size fields.
+#[inline]
 pub(super) fn entry_size(magic: i8, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
     (LOG_OVERHEAD + record_overhead(magic)) as u64
         + key.map_or(0, <[u8]>::len) as u64

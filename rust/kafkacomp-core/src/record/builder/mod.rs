@@ -24,6 +24,7 @@ pub use settings::BatchSettings;
 use super::TimestampType;
 use super::batch::NO_TIMESTAMP;
 use super::control::{ControlRecordType, end_txn_marker_value};
+use super::default::RECORD_BATCH_OVERHEAD;
 use super::record::{Headers, Record};
 use crate::CompressionType;
 use crate::compress::Compressor;
@@ -41,7 +42,17 @@ enum State {
     Open,
     /// With the number of bytes that the batch has.
     Built(usize),
+    /// The same, and the records are given away.
+    Finished(usize),
     Aborted,
+}
+
+/// What is appended, and whether it must.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Data,
+    DataIfRoom,
+    Control,
 }
 
 /// The largest timestamp of what was built, as Kafka's `RecordsInfo` has it.
@@ -57,8 +68,8 @@ pub struct RecordsInfo {
 #[derive(Debug)]
 pub struct RecordBatchBuilder {
     settings: BatchSettings,
-    /// The records, serialised but not compressed.
-    records: Vec<u8>,
+    /// The records, serialised but not compressed; in magic 2 behind room for the header.
+    buffer: Vec<u8>,
     records_count: i32,
     last_offset: Option<i64>,
     base_timestamp: Option<i64>,
@@ -89,7 +100,7 @@ impl RecordBatchBuilder {
     fn unchecked(settings: BatchSettings) -> Self {
         Self {
             settings,
-            records: Vec::new(),
+            buffer: Vec::new(),
             records_count: 0,
             last_offset: None,
             base_timestamp: settings.delete_horizon_ms,
@@ -108,13 +119,13 @@ impl RecordBatchBuilder {
     /// As [`new`](Self::new); the builder is as it was then.
     pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildFault> {
         settings.check()?;
-        let mut records = std::mem::take(&mut self.records);
-        records.clear();
-        if records.capacity() > MAX_POOLED_BUFFER {
-            records = Vec::new();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if buffer.capacity() > MAX_POOLED_BUFFER {
+            buffer = Vec::new();
         }
+        buffer.clear();
         let estimated_compression_ratio = self.estimated_compression_ratio;
-        *self = Self { records, estimated_compression_ratio, ..Self::unchecked(settings) };
+        *self = Self { buffer, estimated_compression_ratio, ..Self::unchecked(settings) };
         Ok(())
     }
 
@@ -142,7 +153,30 @@ impl RecordBatchBuilder {
         value: Option<&[u8]>,
         headers: Headers<'_>,
     ) -> Result<(), BuildFault> {
-        self.append_any(false, offset, timestamp, key, value, headers)
+        self.append_any(Kind::Data, offset, timestamp, key, value, headers).map(drop)
+    }
+
+    /// Appends a record if it keeps the batch within its write limit and is not too far from the base offset;
+    /// whether it did. The first record of a batch always has room. What [`has_room_for`](Self::has_room_for) and
+    /// [`append`](Self::append) do one after the other, with the size computed once.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    #[inline]
+    pub fn append_if_room(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: Headers<'_>,
+    ) -> Result<bool, BuildFault> {
+        let delta = offset.checked_sub(self.settings.base_offset);
+        let too_far = self.records_count > 0 && delta.is_none_or(|delta| delta > i64::from(i32::MAX));
+        if too_far || self.is_full() {
+            return Ok(false);
+        }
+        self.append_any(Kind::DataIfRoom, offset, timestamp, key, value, headers)
     }
 
     /// Appends a record with its own offset and timestamp, as a control record to a control batch.
@@ -151,7 +185,8 @@ impl RecordBatchBuilder {
     /// As [`append`](Self::append).
     pub fn append_record(&mut self, record: &Record<'_>) -> Result<(), BuildFault> {
         let Record { offset, timestamp, key, value, headers, .. } = *record;
-        self.append_any(self.settings.is_control_batch, offset, timestamp, key, value, headers)
+        let kind = if self.settings.is_control_batch { Kind::Control } else { Kind::Data };
+        self.append_any(kind, offset, timestamp, key, value, headers).map(drop)
     }
 
     /// Appends a control record; its key is made of its type.
@@ -173,7 +208,7 @@ impl RecordBatchBuilder {
         {
             return Err(BuildFault::NoLeaderEpoch);
         }
-        self.append_any(true, offset, timestamp, Some(&kind.key()), Some(value), Headers::EMPTY)
+        self.append_any(Kind::Control, offset, timestamp, Some(&kind.key()), Some(value), Headers::EMPTY).map(drop)
     }
 
     /// Appends the marker that ends the producer's transaction (KIP-98).
@@ -197,22 +232,36 @@ impl RecordBatchBuilder {
         self.append_control_record(offset, timestamp, kind, &end_txn_marker_value(coordinator_epoch))
     }
 
+    /// Appends a record, but for a [`Kind::DataIfRoom`] without room; whether it did.
     #[inline]
     fn append_any(
         &mut self,
-        is_control: bool,
+        kind: Kind,
         offset: i64,
         timestamp: i64,
         key: Option<&[u8]>,
         value: Option<&[u8]>,
         headers: Headers<'_>,
-    ) -> Result<(), BuildFault> {
-        self.check_record(is_control, offset, timestamp, &headers)?;
+    ) -> Result<bool, BuildFault> {
+        self.check_record(kind == Kind::Control, offset, timestamp, &headers)?;
         let timestamp = if self.settings.magic >= 2 {
-            self.put_default(offset, timestamp, key, value, headers)?;
+            let fields = self.fields(offset, timestamp, key, value, headers);
+            let body_size = fields.body_size();
+            let size = default::record_size(body_size);
+            if kind == Kind::DataIfRoom && !self.fits(size) {
+                return Ok(false);
+            }
+            self.check_size(size)?;
+            self.put_default(&fields, body_size as i32);
+            self.base_timestamp.get_or_insert(timestamp);
             timestamp
         } else {
-            self.put_legacy(offset, timestamp, key, value)?
+            let size = legacy::entry_size(self.settings.magic, key, value);
+            if kind == Kind::DataIfRoom && !self.fits(size) {
+                return Ok(false);
+            }
+            self.check_size(size)?;
+            self.put_legacy(offset, timestamp, key, value)
         };
         self.records_count = self.records_count.saturating_add(1);
         self.last_offset = Some(offset);
@@ -220,7 +269,13 @@ impl RecordBatchBuilder {
             self.max_timestamp = timestamp;
             self.offset_of_max_timestamp = offset;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Whether a record of this size keeps the batch within its write limit. The first always does.
+    #[inline]
+    fn fits(&self, size: u64) -> bool {
+        self.records_count == 0 || self.write_limit() >= (self.estimated_bytes_written() as u64).saturating_add(size)
     }
 
     #[inline]
@@ -234,7 +289,7 @@ impl RecordBatchBuilder {
         let BatchSettings { magic, base_offset, is_control_batch, .. } = self.settings;
         match self.state {
             State::Open => {}
-            State::Built(_) => return Err(BuildFault::Closed),
+            State::Built(_) | State::Finished(_) => return Err(BuildFault::Closed),
             State::Aborted => return Err(BuildFault::Aborted),
         }
         if is_control != is_control_batch {
@@ -256,23 +311,41 @@ impl RecordBatchBuilder {
         Ok(())
     }
 
-    /// How many bytes a record may still have. What is compressed is bounded as what it decompresses to.
-    fn room(&self) -> u64 {
-        let taken = self.settings.batch_header_size_in_bytes().saturating_add(self.records.len());
-        MAX_BATCH_SIZE.saturating_sub(taken as u64)
+    /// Bytes of the buffer in front of the records.
+    #[inline]
+    fn header_room(&self) -> usize {
+        if self.settings.magic >= 2 { RECORD_BATCH_OVERHEAD } else { 0 }
     }
 
+    /// The records so far, serialised.
+    fn records(&self) -> &[u8] {
+        self.buffer.get(self.header_room()..).unwrap_or_default()
+    }
+
+    /// Bytes of the records so far.
+    #[inline]
+    fn records_size(&self) -> usize {
+        self.buffer.len().saturating_sub(self.header_room())
+    }
+
+    /// How many bytes a record may still have. What is compressed is bounded as what it decompresses to.
+    #[inline]
+    fn room(&self) -> u64 {
+        MAX_BATCH_SIZE.saturating_sub(self.uncompressed_bytes_written() as u64)
+    }
+
+    #[inline]
     fn check_size(&self, size: u64) -> Result<(), BuildFault> {
-        let limit = self.room();
-        if size <= limit {
-            Ok(())
-        } else if self.records_count == 0 {
-            Err(BuildFault::RecordTooLarge { size, limit })
-        } else {
-            let header = self.settings.batch_header_size_in_bytes() as u64;
-            let size = size.saturating_add(self.records.len() as u64).saturating_add(header);
-            Err(BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE })
+        if size <= self.room() { Ok(()) } else { Err(self.too_large(size)) }
+    }
+
+    #[cold]
+    fn too_large(&self, size: u64) -> BuildFault {
+        if self.records_count == 0 {
+            return BuildFault::RecordTooLarge { size, limit: self.room() };
         }
+        let size = size.saturating_add(self.uncompressed_bytes_written() as u64);
+        BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE }
     }
 
     /// The fields of a record of magic 2 at this place.
@@ -295,32 +368,16 @@ impl RecordBatchBuilder {
     }
 
     #[inline]
-    fn put_default(
-        &mut self,
-        offset: i64,
-        timestamp: i64,
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
-        headers: Headers<'_>,
-    ) -> Result<(), BuildFault> {
-        let fields = self.fields(offset, timestamp, key, value, headers);
-        let body_size = fields.body_size();
-        self.check_size(default::record_size(body_size))?;
-        default::put_record(&mut self.records, &fields, body_size as i32);
-        self.base_timestamp.get_or_insert(timestamp);
-        Ok(())
+    fn put_default(&mut self, fields: &default::Fields<'_>, body_size: i32) {
+        if self.buffer.is_empty() {
+            self.buffer.resize(RECORD_BATCH_OVERHEAD, 0);
+        }
+        default::put_record(&mut self.buffer, fields, body_size);
     }
 
     /// Writes a message; the timestamp that it got.
-    fn put_legacy(
-        &mut self,
-        offset: i64,
-        timestamp: i64,
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
-    ) -> Result<i64, BuildFault> {
+    fn put_legacy(&mut self, offset: i64, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> i64 {
         let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
-        self.check_size(legacy::entry_size(magic, key, value))?;
         let relative = magic > 0 && self.settings.is_compressed();
         let timestamp = if timestamp_type == TimestampType::LogAppendTime { log_append_time } else { timestamp };
         let head = legacy::Head {
@@ -330,8 +387,8 @@ impl RecordBatchBuilder {
             timestamp_type,
             timestamp,
         };
-        legacy::put_message(&mut self.records, &head, key, value);
-        Ok(timestamp)
+        legacy::put_message(&mut self.buffer, &head, key, value);
+        timestamp
     }
 
     /// Sets what a producer learns late. A built batch can be built again with it.
@@ -364,7 +421,7 @@ impl RecordBatchBuilder {
 
     /// Gives the records up; nothing can be appended or built until [`reset`](Self::reset).
     pub fn abort(&mut self) {
-        self.records.clear();
+        self.buffer.clear();
         self.records_count = 0;
         self.state = State::Aborted;
     }
@@ -376,55 +433,93 @@ impl RecordBatchBuilder {
     /// A producer state that cannot be, a batch above 2^31 - 1 bytes, a codec without memory. `out` is then as
     /// it was.
     pub fn build(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
-        if self.state == State::Aborted {
-            return Err(BuildFault::Aborted);
-        }
-        self.settings.check_producer()?;
+        self.check_build()?;
         let start = out.len();
         if self.records_count > 0 {
-            self.put_batch(compressor, out).inspect_err(|_| out.truncate(start))?;
+            let put = if self.settings.is_compressed() {
+                self.put_compressed(compressor, out)
+            } else {
+                self.seal().map(|()| out.extend_from_slice(&self.buffer))
+            };
+            put.inspect_err(|_| out.truncate(start))?;
         }
         let size = out.len().saturating_sub(start);
         self.state = State::Built(size);
         Ok(size)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a float in Kafka too")]
-    fn put_batch(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<(), BuildFault> {
-        let settings = &self.settings;
-        let BatchSettings { magic, compression, timestamp_type, base_offset, .. } = *settings;
+    /// As [`build`](Self::build), for good: where the batch is not compressed and `out` empty, `out` becomes the
+    /// memory that the records are in, and its own goes to the builder. Nothing is copied then.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn finish(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
+        let size = if out.is_empty() && self.records_count > 0 && !self.settings.is_compressed() {
+            self.check_build()?;
+            self.seal()?;
+            std::mem::swap(&mut self.buffer, out);
+            out.len()
+        } else {
+            self.build(compressor, out)?
+        };
+        self.state = State::Finished(size);
+        Ok(size)
+    }
+
+    fn check_build(&self) -> Result<(), BuildFault> {
+        match self.state {
+            State::Open | State::Built(_) => self.settings.check_producer(),
+            State::Finished(_) => Err(BuildFault::Closed),
+            State::Aborted => Err(BuildFault::Aborted),
+        }
+    }
+
+    /// Completes a batch that is not compressed where it is.
+    fn seal(&mut self) -> Result<(), BuildFault> {
+        check_batch_size(self.buffer.len())?;
+        if self.settings.magic >= 2 {
+            let fields = self.header_fields();
+            default::write_header(&mut self.buffer, &self.settings, &fields);
+        }
+        Ok(())
+    }
+
+    fn put_compressed(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<(), BuildFault> {
+        let BatchSettings { magic, compression, timestamp_type, .. } = self.settings;
         let start = out.len();
-        let last_offset = self.last_offset.unwrap_or(base_offset);
-        let max_timestamp = self.info().max_timestamp;
-        let header_size = settings.batch_header_size_in_bytes();
+        let header_size = self.settings.batch_header_size_in_bytes();
         if magic >= 2 {
             out.resize(start.saturating_add(header_size), 0);
-        } else if settings.is_compressed() {
-            let compression_type = compression.compression_type();
-            let head =
-                legacy::Head { offset: last_offset, magic, compression_type, timestamp_type, timestamp: max_timestamp };
+        } else {
+            let head = legacy::Head {
+                offset: self.last_offset.unwrap_or(self.settings.base_offset),
+                magic,
+                compression_type: compression.compression_type(),
+                timestamp_type,
+                timestamp: self.info().max_timestamp,
+            };
             legacy::put_wrapper(out, &head);
         }
-        compressor.compress(compression, magic, &self.records, out)?;
+        compressor.compress(compression, magic, self.records(), out)?;
         let batch = out.get_mut(start..).unwrap_or_default();
-        let size = batch.len() as u64;
-        if size > MAX_BATCH_SIZE {
-            return Err(BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE });
-        }
+        check_batch_size(batch.len())?;
         if magic >= 2 {
-            let fields = default::HeaderFields {
-                last_offset_delta: last_offset.wrapping_sub(base_offset) as i32,
-                base_timestamp: self.base_timestamp.unwrap_or(NO_TIMESTAMP),
-                max_timestamp,
-                records_count: self.records_count,
-            };
-            default::write_header(batch, settings, &fields);
-        } else if settings.is_compressed() {
+            default::write_header(batch, &self.settings, &self.header_fields());
+        } else {
             legacy::finish_wrapper(batch, magic);
         }
-        let written = batch.len().saturating_sub(header_size);
-        self.compression_ratio = written as f32 / self.records.len() as f32;
+        self.compression_ratio = ratio(batch.len().saturating_sub(header_size), self.records_size());
         Ok(())
+    }
+
+    fn header_fields(&self) -> default::HeaderFields {
+        let base_offset = self.settings.base_offset;
+        default::HeaderFields {
+            last_offset_delta: self.last_offset.unwrap_or(base_offset).wrapping_sub(base_offset) as i32,
+            base_timestamp: self.base_timestamp.unwrap_or(NO_TIMESTAMP),
+            max_timestamp: self.info().max_timestamp,
+            records_count: self.records_count,
+        }
     }
 
     /// The largest timestamp and where it is, as Kafka tells it: of all that is one batch, the last offset.
@@ -448,8 +543,9 @@ impl RecordBatchBuilder {
     }
 
     /// Header and records as they are before compression, in bytes.
+    #[inline]
     pub fn uncompressed_bytes_written(&self) -> usize {
-        self.settings.batch_header_size_in_bytes().saturating_add(self.records.len())
+        self.settings.batch_header_size_in_bytes().saturating_add(self.records_size())
     }
 
     /// Compressed bytes to uncompressed ones, without the header; 1 before the batch is built.
@@ -465,27 +561,30 @@ impl RecordBatchBuilder {
     /// The size of the batch: exact if it is built or not compressed, else by the estimated ratio and 5%.
     pub fn estimated_size_in_bytes(&self) -> usize {
         match self.state {
-            State::Built(size) => size,
-            _ => self.estimated_bytes_written(),
+            State::Built(size) | State::Finished(size) => size,
+            State::Open | State::Aborted => self.estimated_bytes_written(),
         }
     }
 
+    #[inline]
     #[expect(clippy::cast_precision_loss, reason = "Kafka estimates in floats")]
     fn estimated_bytes_written(&self) -> usize {
         if !self.settings.is_compressed() {
             return self.uncompressed_bytes_written();
         }
-        let records = self.records.len() as f32 * self.estimated_compression_ratio * COMPRESSION_RATE_ESTIMATION_FACTOR;
+        let records =
+            self.records_size() as f32 * self.estimated_compression_ratio * COMPRESSION_RATE_ESTIMATION_FACTOR;
         self.settings.batch_header_size_in_bytes().saturating_add(records as usize)
     }
 
+    #[inline]
     fn write_limit(&self) -> u64 {
         u64::try_from(self.settings.write_limit).unwrap_or_default()
     }
 
     /// Whether the batch is built.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Built(_))
+        matches!(self.state, State::Built(_) | State::Finished(_))
     }
 
     /// Whether nothing more should be appended: the write limit is reached, or the batch is built.
@@ -502,16 +601,13 @@ impl RecordBatchBuilder {
         if self.is_full() {
             return false;
         }
-        if self.records_count == 0 {
-            return true;
-        }
         let size = if self.settings.magic < 2 {
             legacy::entry_size(self.settings.magic, key, value)
         } else {
             let fields = self.fields(self.next_offset(), timestamp, key, value, headers);
             default::record_size(fields.body_size())
         };
-        self.has_room_for_bytes(size)
+        self.fits(size)
     }
 
     /// Whether as many bytes more would keep the batch within its write limit.
@@ -524,6 +620,16 @@ impl RecordBatchBuilder {
     pub fn max_allowed_bytes(&self) -> u64 {
         self.write_limit().saturating_sub(self.settings.batch_header_size_in_bytes() as u64)
     }
+}
+
+fn check_batch_size(size: usize) -> Result<(), BuildFault> {
+    let size = size as u64;
+    if size <= MAX_BATCH_SIZE { Ok(()) } else { Err(BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE }) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a float in Kafka too")]
+fn ratio(compressed: usize, uncompressed: usize) -> f32 {
+    compressed as f32 / uncompressed as f32
 }
 
 /// Kafka's upper bound on the size of a batch of one record, without what a codec may add.

@@ -110,11 +110,13 @@ impl BatchSettings {
     }
 
     /// Whether the records are compressed.
+    #[inline]
     pub(super) fn is_compressed(&self) -> bool {
         self.compression.compression_type() != CompressionType::None
     }
 
     /// Bytes in front of the records: the header of magic 2, the wrapper of magic 0 and 1 if compressed.
+    #[inline]
     pub fn batch_header_size_in_bytes(&self) -> usize {
         match (self.magic, self.is_compressed()) {
             (2.., _) => RECORD_BATCH_OVERHEAD,
@@ -125,6 +127,7 @@ impl BatchSettings {
 }
 
 /// Kafka takes no timestamp below 0 but -1.
+#[inline]
 pub(super) fn check_timestamp(timestamp: i64) -> Result<(), BuildFault> {
     if timestamp < NO_TIMESTAMP { Err(BuildFault::NegativeTimestamp { timestamp }) } else { Ok(()) }
 }
