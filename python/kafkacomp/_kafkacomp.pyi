@@ -7,6 +7,7 @@ from typing import Any, Final, Self, final
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
+from kafkacomp._profile import TopicSettings
 from kafkacomp._report import ScanReport
 from kafkacomp._types import ArrowRows, CompressionType, TimestampType
 from kafkacomp._validator import ValidatorConfig
@@ -86,6 +87,9 @@ def repair_partition(job: tuple[object, ...], kept: str | None) -> tuple[Repaire
 def analyze_and_validate_records(
     records: Buffer, origin: int, require_offsets_monotonic: bool, leader_epoch: int, limits: tuple[int | None, int]
 ) -> tuple[int, int, int, int | None, int, int, int]: ...
+def profile_append(broker: str, topic: TopicSettings, records: Buffer) -> bytes: ...
+def profile_names() -> list[str]: ...
+def profile_name(version: str) -> str | None: ...
 
 @disjoint_base
 class Compressor:

@@ -28,10 +28,10 @@ __all__ = [
     "trim_invalid_bytes",
 ]
 
-_MAX_INT = 2**31 - 1
-_MAX_LONG = 2**63 - 1
+MAX_INT = 2**31 - 1
+MAX_LONG = 2**63 - 1
 #: Kafka's default of ``max.message.bytes``: 1 MiB and the overhead of a batch's offset and size.
-_MAX_MESSAGE_BYTES = (1 << 20) + 12
+MAX_MESSAGE_BYTES = (1 << 20) + 12
 _MAGICS = (0, 1, 2)
 
 
@@ -126,9 +126,9 @@ class ValidatorConfig:
     #: ``message.timestamp.type``: CREATE_TIME or LOG_APPEND_TIME.
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
     #: ``message.timestamp.before.max.ms``.
-    timestamp_before_max_ms: int = _MAX_LONG
+    timestamp_before_max_ms: int = MAX_LONG
     #: ``message.timestamp.after.max.ms``.
-    timestamp_after_max_ms: int = _MAX_LONG
+    timestamp_after_max_ms: int = MAX_LONG
     #: The epoch that batches of magic 2 get.
     partition_leader_epoch: int = 0
     #: Who appends.
@@ -149,18 +149,20 @@ class ValidatorConfig:
             raise ValueError("timestamp_type must be CREATE_TIME or LOG_APPEND_TIME")
         if self.to_magic not in _MAGICS:
             raise ValueError(f"to_magic must be 0, 1 or 2, not {self.to_magic!r}")
-        _check("timestamp_before_max_ms", self.timestamp_before_max_ms, 0, _MAX_LONG)
-        _check("timestamp_after_max_ms", self.timestamp_after_max_ms, 0, _MAX_LONG)
-        _check("partition_leader_epoch", self.partition_leader_epoch, -_MAX_INT - 1, _MAX_INT)
+        check_range("timestamp_before_max_ms", self.timestamp_before_max_ms, 0, MAX_LONG)
+        check_range("timestamp_after_max_ms", self.timestamp_after_max_ms, 0, MAX_LONG)
+        check_range("partition_leader_epoch", self.partition_leader_epoch, -MAX_INT - 1, MAX_INT)
         if self.level is not None:
-            _check("level", self.level, -_MAX_INT - 1, _MAX_INT)
+            check_range("level", self.level, -MAX_INT - 1, MAX_INT)
         checked_max_output_size(self.max_output_size)
         _kafkacomp.Validator(self)  # which knows the codecs' levels and the versions
 
 
-def _check(name: str, value: int, least: int, most: int) -> None:
+def check_range(name: str, value: int, least: int, most: int) -> int:
+    """The value itself; ValueError if it is out of range."""
     if not least <= value <= most:
         raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
+    return value
 
 
 class RecordValidationStats(NamedTuple):
@@ -231,8 +233,8 @@ class LogValidator:
             ValueError: ``offset`` or ``now`` is no 64 bit number.
         """
         now = time.time_ns() // 1_000_000 if now is None else now
-        _check("offset", offset, -_MAX_LONG - 1, _MAX_LONG)
-        _check("now", now, -_MAX_LONG - 1, _MAX_LONG)
+        check_range("offset", offset, -MAX_LONG - 1, MAX_LONG)
+        check_range("now", now, -MAX_LONG - 1, MAX_LONG)
         stored, (max_timestamp, append_time, following, anew, *stats) = self._validator.validate(records, offset, now)
         counts = RecordValidationStats(*stats)
         return ValidationResult(stored, max_timestamp, append_time, following, anew, counts)
@@ -274,7 +276,7 @@ def analyze_and_validate_records(
     ignore_record_size: bool = False,
     require_offsets_monotonic: bool = True,
     leader_epoch: int = 0,
-    max_message_size: int = _MAX_MESSAGE_BYTES,
+    max_message_size: int = MAX_MESSAGE_BYTES,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> LogAppendInfo:
     """Look over a record set as a broker does before anything else (``UnifiedLog.analyzeAndValidateRecords``).
@@ -300,8 +302,8 @@ def analyze_and_validate_records(
         UnknownServerError: an unknown codec.
         ValueError: an argument is out of range.
     """
-    _check("leader_epoch", leader_epoch, -_MAX_INT - 1, _MAX_INT)
-    _check("max_message_size", max_message_size, 0, _MAX_INT)
+    check_range("leader_epoch", leader_epoch, -MAX_INT - 1, MAX_INT)
+    check_range("max_message_size", max_message_size, 0, MAX_INT)
     limits = (None if ignore_record_size else max_message_size, checked_max_output_size(max_output_size))
     found = _kafkacomp.analyze_and_validate_records(
         records, AppendOrigin(origin), require_offsets_monotonic, leader_epoch, limits

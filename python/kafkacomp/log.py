@@ -1,7 +1,8 @@
 """What a broker does with records, the files beside log segments, control records, checking and rewriting logs.
 
 :func:`recompress`, :func:`convert` and :func:`repair` write whole logs anew. :class:`LogValidator` and
-:func:`analyze_and_validate_records` answer what a broker would do with a record set.
+:func:`analyze_and_validate_records` answer what a broker would do with a record set, :class:`BrokerProfile` what brokers
+from 0.8.2 on would.
 
 ====================================================== =============================================
 file                                                   function
@@ -31,6 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._profile import BrokerProfile
 from kafkacomp._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp._validator import (
     AppendOrigin,
@@ -58,6 +60,7 @@ __all__ = [
     "AbortedTxn",
     "AppendOrigin",
     "BrokerCompressionType",
+    "BrokerProfile",
     "CodecCounts",
     "ControlRecord",
     "Finding",

@@ -17,7 +17,7 @@ from rich.table import Table
 import kafkacomp
 from kafkacomp import arrow
 from kafkacomp._cli import export as exporting
-from kafkacomp._cli import rewrite
+from kafkacomp._cli import rewrite, validate
 from kafkacomp._cli.common import CORRUPT, FINE, INTERRUPTED, MAX_OUTPUT_SIZE, WRONG_USE, complain, progress_bar
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.files import BATCHES, find
@@ -227,5 +227,5 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     return CORRUPT if report.skipped else FINE
 
 
-for _command in (rewrite.recompress, rewrite.convert, rewrite.repair):
+for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate):
     cli.add_command(_command)

@@ -63,5 +63,8 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(rewrite::recompress_partition, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::convert_partition, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::repair_partition, m)?)?;
+    m.add_function(wrap_pyfunction!(validator::profile_append, m)?)?;
+    m.add_function(wrap_pyfunction!(validator::profile_names, m)?)?;
+    m.add_function(wrap_pyfunction!(validator::profile_name, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use kafkacomp_core::compress::{Compression, CompressionType};
+use kafkacomp_core::log::profile::{self, Append, Broker};
 use kafkacomp_core::log::validator::{
-    self, AnalyzeOptions, AppendOrigin, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
+    self, AnalyzeOptions, AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
 };
 use kafkacomp_core::record::TimestampType;
 use pyo3::exceptions::PyValueError;
@@ -155,6 +156,79 @@ pub fn analyze_and_validate_records(
         info.source_compression.id(),
         info.valid_bytes,
     ))
+}
+
+/// The settings of `kafkacomp.log.BrokerProfile.append`, which has checked them: an object with these attributes.
+#[derive(FromPyObject)]
+pub struct TopicSettings {
+    compression_type: String,
+    compacted: bool,
+    message_format: Option<i8>,
+    timestamp_type: i8,
+    timestamp_before_max_ms: i64,
+    timestamp_after_max_ms: i64,
+    max_message_size: i32,
+    offset: i64,
+    now: i64,
+    partition_leader_epoch: i32,
+    produce_version: Option<i16>,
+    max_output_size: usize,
+}
+
+impl TopicSettings {
+    fn append(self) -> PyResult<Append> {
+        let compression_type = BrokerCompressionType::for_config(&self.compression_type).ok_or_else(|| {
+            PyValueError::new_err(format!("compression.type has no value {:?}", self.compression_type))
+        })?;
+        let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
+        Ok(Append {
+            compression_type,
+            compacted: self.compacted,
+            message_format: self.message_format,
+            timestamp_type: if append_time { TimestampType::LogAppendTime } else { TimestampType::CreateTime },
+            timestamp_before_max_ms: self.timestamp_before_max_ms,
+            timestamp_after_max_ms: self.timestamp_after_max_ms,
+            max_message_size: self.max_message_size,
+            offset: self.offset,
+            now: self.now,
+            partition_leader_epoch: self.partition_leader_epoch,
+            produce_version: self.produce_version,
+            max_output_size: self.max_output_size,
+        })
+    }
+}
+
+/// What the broker of this version stores; an exception has its code as `error_code`, None where it closes the
+/// connection.
+#[pyfunction]
+pub fn profile_append<'py>(
+    broker: &str,
+    topic: TopicSettings,
+    records: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = records.py();
+    let records = bytes_like(records)?;
+    let broker =
+        Broker::for_name(broker).ok_or_else(|| PyValueError::new_err(format!("unknown broker version: {broker:?}")))?;
+    let settings = topic.append()?;
+    let stored = py.detach(|| profile::append(broker, &settings, &records)).map_err(|refusal| {
+        let exception = to_py(py, &refusal.error, None);
+        drop(exception.value(py).setattr("error_code", refusal.error_code));
+        exception
+    })?;
+    Ok(PyBytes::new(py, &stored))
+}
+
+/// The versions of brokers that there are profiles of.
+#[pyfunction]
+pub fn profile_names() -> Vec<&'static str> {
+    Broker::ALL.iter().map(|broker| broker.name()).collect()
+}
+
+/// The version that stands for this one, `None` if there is none.
+#[pyfunction]
+pub fn profile_name(version: &str) -> Option<&'static str> {
+    Broker::for_name(version).map(Broker::name)
 }
 
 /// Refused records as a tuple of `RecordError`.

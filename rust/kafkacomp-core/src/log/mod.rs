@@ -10,7 +10,7 @@
 //! | `leader-epoch-checkpoint`, `*-checkpoint` | [`checkpoint`] | text: epochs and offsets |
 //! | `partition.metadata` | [`partition_metadata`] | text: the topic's id |
 //!
-//! What a broker does with a record set that is appended: [`validator`].
+//! What a broker does with a record set that is appended: [`validator`], and in older versions: [`profile`].
 //!
 //! Side files are read from bytes that the caller has; [`write`] makes a whole partition's folder.
 
@@ -21,6 +21,7 @@ pub mod mend;
 pub mod offset_index;
 pub mod partition_metadata;
 pub mod producer_snapshot;
+pub mod profile;
 pub mod recover;
 pub mod repair;
 pub mod rewrite;

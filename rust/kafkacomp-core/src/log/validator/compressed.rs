@@ -21,6 +21,9 @@ use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::BatchSettings;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 
+/// The most elements that a virtual machine's arrays have: `Integer.MAX_VALUE` less a header.
+const MAX_JAVA_ARRAY: i32 = i32::MAX - 2;
+
 /// What one pass over the records found.
 struct Pass {
     /// Whether the records may stay as they are.
@@ -47,14 +50,17 @@ pub(super) fn validate_and_assign_offsets(
     {
         return Err(Error::Refused { position: 0, fault: ValidationFault::ZstdTooNew { version } });
     }
-    let first = first_batch(records, config.source_compression_type)?;
+    let first = first_batch(records, config.source_compression_type, config.era)?;
     if stays(config, &first) {
         let pass = validate(run, &mut tools.reader, records, &first, None)?;
         if pass.in_place {
             let end = first.size_in_bytes();
             return change_header(run, records, end, offset, &pass);
         }
-        // An inner offset was not the expected one, or skipped keys and values are needed after all.
+        // An inner offset was not the expected one, and the keys and values are needed after all.
+        if config.fails_on_skipped && first.magic() >= 2 && config.era.wants_one_batch() {
+            return Err(Error::Refused { position: 0, fault: ValidationFault::SkippedRecords });
+        }
     }
     let Tools { reader, compressor, writer } = tools;
     let mut rebuild = Rebuild::new(*run, writer, config.target_compression, &first, offset);
@@ -65,8 +71,15 @@ pub(super) fn validate_and_assign_offsets(
 /// Whether nothing known before the records are read stands against keeping them.
 fn stays(config: &ValidatorConfig, first: &RecordBatch<'_>) -> bool {
     let same_codec = config.source_compression_type == config.target_compression.compression_type();
-    let uncompressed_control = config.source_compression_type == CompressionType::None && first.is_control_batch();
-    (same_codec && first.magic() == config.to_magic && config.to_magic != 0) || uncompressed_control
+    if !config.era.wants_one_batch() {
+        // There the records' own magic decides, when they are read.
+        return same_codec && config.to_magic > 0 || uncompressed_control(config, first);
+    }
+    (same_codec && first.magic() == config.to_magic && config.to_magic != 0) || uncompressed_control(config, first)
+}
+
+fn uncompressed_control(config: &ValidatorConfig, first: &RecordBatch<'_>) -> bool {
+    config.source_compression_type == CompressionType::None && first.is_control_batch()
 }
 
 /// Checks all batches, and appends their records to `rebuild` where that is wanted.
@@ -78,7 +91,12 @@ fn validate(
     mut rebuild: Option<&mut Rebuild<'_>>,
 ) -> Result<Pass> {
     let config = run.config;
-    let reading = if rebuild.is_none() && first.magic() >= 2 { Reading::Partial } else { Reading::Streaming };
+    let skips = rebuild.is_none() && first.magic() >= 2 && config.era.skips_blindly();
+    let reading = match (skips, config.era.wants_one_batch()) {
+        (true, _) => Reading::Partial,
+        (false, true) => Reading::Streaming,
+        (false, false) => Reading::Iterator,
+    };
     let mut pass = Pass { in_place: true, max_timestamp: NO_TIMESTAMP, validated: 0, uncompressed: 0 };
     let mut expected_offset = 0_i64;
     for batch in batches(records) {
@@ -88,6 +106,9 @@ fn validate(
         let settings = BatchSettings { magic: config.to_magic, compression, ..BatchSettings::default() };
         let header = settings.batch_header_size_in_bytes();
         pass.uncompressed = pass.uncompressed.wrapping_add(header as i32);
+        if reading == Reading::Iterator {
+            check_array(&batch)?;
+        }
         let relative_offsets = batch.magic() > 0 && config.to_magic > 0;
         let mut rules = RecordRules::new(config, &batch, run.now);
         each_record(reader, &batch, reading, |record| {
@@ -100,6 +121,7 @@ fn validate(
                 pass.max_timestamp = pass.max_timestamp.max(record.timestamp);
                 pass.in_place &= record.offset == expected;
             }
+            pass.in_place &= config.era.wants_one_batch() || batch.magic() == config.to_magic;
             pass.validated = pass.validated.wrapping_add(1);
             pass.uncompressed = pass.uncompressed.wrapping_add(record.size_in_bytes);
             if let Some(rebuild) = &mut rebuild
@@ -112,6 +134,18 @@ fn validate(
         rules.finish()?;
     }
     Ok(pass)
+}
+
+/// Before 2.8 Kafka takes an array for as many records as a compressed batch declares, and fails if the virtual
+/// machine has none as large.
+fn check_array(batch: &RecordBatch<'_>) -> Result<()> {
+    let compressed = batch.compression_type()? != CompressionType::None;
+    match batch.records_count() {
+        Some(count) if compressed && count >= MAX_JAVA_ARRAY => {
+            Err(Error::Refused { position: batch.position(), fault: ValidationFault::JavaMemory })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Numbers and stamps the one batch that ends at byte `end`.

@@ -110,6 +110,43 @@ impl fmt::Display for InterBrokerProtocolVersion {
     }
 }
 
+/// Whose rules: they grew stricter from version to version. What differs otherwise is the error code, see
+/// [`profile`](crate::log::profile).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Era {
+    /// 0.11: any number of batches, no look at the offset range.
+    V0_11,
+    /// 1.1: offset range and number of records must agree.
+    V1_1,
+    /// 2.8: one batch where there may be but one, all batches of one magic, refused records collected.
+    V2_8,
+    /// 3.9 and later.
+    #[default]
+    Latest,
+}
+
+impl Era {
+    /// Whether compressed records and magic 2 must come in one batch, and all batches have one magic.
+    pub(super) fn wants_one_batch(self) -> bool {
+        self >= Self::V2_8
+    }
+
+    /// Whether all refused records of a batch are told; else the first one ends it.
+    pub(super) fn collects_errors(self) -> bool {
+        self >= Self::V2_8
+    }
+
+    /// Whether keys and values are skipped without a look at a record's length; 2.8 skips them with one.
+    pub(super) fn skips_blindly(self) -> bool {
+        self == Self::Latest
+    }
+
+    /// Whether a batch with the append time's bit passes on a create-time topic if its times are in range.
+    pub(super) fn forgives_append_time(self) -> bool {
+        self == Self::Latest
+    }
+}
+
 /// What [`LogValidator`](super::LogValidator) is told, one field for each of Kafka's arguments.
 #[derive(Debug, Clone)]
 pub struct ValidatorConfig {
@@ -135,6 +172,10 @@ pub struct ValidatorConfig {
     pub inter_broker_protocol_version: Option<InterBrokerProtocolVersion>,
     /// The most bytes that one batch may decompress to.
     pub max_output_size: usize,
+    /// Whose rules.
+    pub era: Era,
+    /// Whether to fail, as Kafka does, where records must be written anew whose keys and values were skipped.
+    pub fails_on_skipped: bool,
 }
 
 impl ValidatorConfig {
@@ -152,6 +193,8 @@ impl ValidatorConfig {
             origin: AppendOrigin::Client,
             inter_broker_protocol_version: None,
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+            era: Era::Latest,
+            fails_on_skipped: false,
         }
     }
 }

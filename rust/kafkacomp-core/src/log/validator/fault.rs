@@ -118,9 +118,33 @@ pub enum ValidationFault {
         /// This batch's.
         found: i64,
     },
+    /// A batch of format 0 or 1 in a request that takes format 2 only.
+    #[error("a produce request of version 3 or later takes no magic {magic}")]
+    ProduceMagic {
+        /// The batch's magic.
+        magic: i8,
+    },
+    /// zstd in a request that is older than zstd.
+    #[error("a produce request before version 7 takes no zstd")]
+    ZstdRequest,
+    /// A message without a key on a compacted topic of an old broker.
+    #[error("a compacted topic takes no message without a key")]
+    MissingKey,
+    /// A message whose time an old broker's topic does not take.
+    #[error("timestamp {timestamp} is out of range, or of the wrong type")]
+    Timestamp {
+        /// The message's timestamp, ms.
+        timestamp: i64,
+    },
     /// No record to write, where the append time asks for one. Kafka has no error code for it.
     #[error("there are no records to be written anew")]
     NoRecords,
+    /// Records must be written anew whose keys and values were skipped. Kafka has no error code for it.
+    #[error("an inner offset is not as expected, and the records were skipped over")]
+    SkippedRecords,
+    /// More than a broker's memory holds. Kafka has no error code for it.
+    #[error("a size that no broker has the memory for")]
+    JavaMemory,
 }
 
 impl ValidationFault {
@@ -137,13 +161,16 @@ impl ValidationFault {
             | Self::OffsetsAndCount { .. }
             | Self::ControlFromClient
             | Self::Sequence { .. }
+            | Self::ProduceMagic { .. }
+            | Self::MissingKey
             | Self::LeaderEpoch { .. }
             | Self::BaseOffset { .. } => ErrorKind::InvalidRecord,
             Self::Transactional { .. } | Self::Idempotent { .. } => ErrorKind::UnsupportedForMessageFormat,
-            Self::ZstdTooNew { .. } => ErrorKind::UnsupportedCompressionType,
+            Self::Timestamp { .. } => ErrorKind::InvalidTimestamp,
+            Self::ZstdTooNew { .. } | Self::ZstdRequest => ErrorKind::UnsupportedCompressionType,
             Self::BatchTooLarge { .. } => ErrorKind::RecordTooLarge,
             Self::OffsetsOutOfOrder { .. } => ErrorKind::OffsetsOutOfOrder,
-            Self::NoRecords => ErrorKind::UnknownServer,
+            Self::NoRecords | Self::SkippedRecords | Self::JavaMemory => ErrorKind::UnknownServer,
         }
     }
 
@@ -248,6 +275,11 @@ impl RecordErrors {
         } else {
             self.more = self.more.saturating_add(1);
         }
+    }
+
+    /// The first alone, for eras that stop there.
+    pub(super) fn of(error: RecordError) -> Self {
+        Self { errors: vec![error], more: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -2,6 +2,7 @@
 //! size or magic that no batch can have is an error at once, zeros included.
 //! Source: `ByteBufferLogInputStream`.
 
+use super::config::Era;
 use super::fault::ValidationFault;
 use crate::CompressionType;
 use crate::error::{Error, Result};
@@ -28,12 +29,14 @@ pub(super) fn batches(records: &[u8]) -> impl Iterator<Item = Result<RecordBatch
     })
 }
 
-/// The first batch, which must be the only one if it is of magic 2 or the set is said to be compressed.
-pub(super) fn first_batch(records: &[u8], source: CompressionType) -> Result<RecordBatch<'_>> {
+/// The first batch, which must be the only one (but for early eras) if it is of magic 2 or the set is
+/// said to be compressed.
+pub(super) fn first_batch(records: &[u8], source: CompressionType, era: Era) -> Result<RecordBatch<'_>> {
     let fail = |position, fault| Err(Error::Refused { position, fault });
     let Some(first) = batch_at(records, 0)? else { return fail(0, ValidationFault::NoBatches) };
     let end = first.size_in_bytes();
-    if (first.magic() >= 2 || source != CompressionType::None) && batch_at(records, end)?.is_some() {
+    let alone = era.wants_one_batch() && (first.magic() >= 2 || source != CompressionType::None);
+    if alone && batch_at(records, end)?.is_some() {
         return fail(end as u64, ValidationFault::MoreThanOneBatch);
     }
     Ok(first)

@@ -19,7 +19,7 @@ pub(super) fn assign_offsets(
     mut offset: i64,
 ) -> Result<ValidationResult> {
     let config = run.config;
-    let first_magic = first_batch(records, CompressionType::None)?.magic();
+    let first_magic = first_batch(records, CompressionType::None, config.era)?.magic();
     let append_time = config.timestamp_type == TimestampType::LogAppendTime;
     let mut max_timestamp = NO_TIMESTAMP;
     let mut position = 0usize;

@@ -25,7 +25,7 @@ pub mod result;
 mod rules;
 
 pub use analyze::{AnalyzeOptions, LogAppendInfo, analyze_and_validate_records, trim_invalid_bytes};
-pub use config::{AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, ValidatorConfig};
+pub use config::{AppendOrigin, BrokerCompressionType, Era, InterBrokerProtocolVersion, ValidatorConfig};
 pub use fault::{RecordError, RecordRefusal, ValidationFault};
 pub use result::{RecordValidationStats, ValidationResult};
 

@@ -159,7 +159,7 @@ pub(super) fn convert(
         let batch = batch?;
         each_record(reader, &batch, Reading::Iterator, |record| record.fields().map(drop).map_err(at(&batch)))?;
     }
-    let first = first_batch(records, CompressionType::None)?;
+    let first = first_batch(records, CompressionType::None, run.config.era)?;
     let mut rebuild = Rebuild::new(run, writer, Compression::of(CompressionType::None), &first, offset);
     rebuild.check()?;
     for batch in batches(records) {

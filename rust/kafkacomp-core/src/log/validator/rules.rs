@@ -5,7 +5,7 @@
 //! theirs checked here.
 //! Source: `LogValidator.validateBatch`, `validateRecord`.
 
-use super::config::{AppendOrigin, ValidatorConfig};
+use super::config::{AppendOrigin, Era, ValidatorConfig};
 use super::fault::{RecordError, RecordErrors, RecordRefusal, ValidationFault};
 use super::items::{Content, Item, at};
 use crate::CompressionType;
@@ -21,11 +21,11 @@ pub(super) fn validate_batch(config: &ValidatorConfig, first_magic: i8, batch: &
 
 fn batch_fault(config: &ValidatorConfig, first_magic: i8, batch: &RecordBatch<'_>) -> Option<ValidationFault> {
     let to_magic = config.to_magic;
-    if batch.magic() != first_magic {
+    if config.era.wants_one_batch() && batch.magic() != first_magic {
         return Some(ValidationFault::BatchMagic { first: first_magic, found: batch.magic() });
     }
     if config.origin == AppendOrigin::Client
-        && let Some(fault) = client_fault(batch)
+        && let Some(fault) = if config.era == Era::V0_11 { client_fault_0_11(batch) } else { client_fault(batch) }
     {
         return Some(fault);
     }
@@ -57,6 +57,21 @@ fn client_fault(batch: &RecordBatch<'_>) -> Option<ValidationFault> {
     if batch.is_control_batch() {
         return Some(ValidationFault::ControlFromClient);
     }
+    sequence_fault(batch)
+}
+
+/// The same in 0.11: another order, and no look at the offsets.
+fn client_fault_0_11(batch: &RecordBatch<'_>) -> Option<ValidationFault> {
+    if let Some(fault) = sequence_fault(batch) {
+        return Some(fault);
+    }
+    if batch.is_control_batch() {
+        return Some(ValidationFault::ControlFromClient);
+    }
+    (batch.records_count() == Some(0)).then_some(ValidationFault::RecordsCount { count: 0 })
+}
+
+fn sequence_fault(batch: &RecordBatch<'_>) -> Option<ValidationFault> {
     let (producer_id, sequence) = (batch.producer_id(), batch.base_sequence());
     (has_producer_id(batch) && sequence < 0).then_some(ValidationFault::Sequence { sequence, producer_id })
 }
@@ -99,7 +114,11 @@ impl<'c, 'b> RecordRules<'c, 'b> {
         match self.refusal(item)? {
             None => Ok(true),
             Some(refusal) => {
-                self.errors.push(RecordError { batch_index, offset: item.offset, refusal });
+                let error = RecordError { batch_index, offset: item.offset, refusal };
+                if !self.config.era.collects_errors() {
+                    return Self::refused(self.batch, RecordErrors::of(error)).map(|()| false);
+                }
+                self.errors.push(error);
                 Ok(false)
             }
         }
@@ -134,16 +153,18 @@ impl<'c, 'b> RecordRules<'c, 'b> {
             // Kafka's subtraction wraps, and so must this one.
             let age = self.now.wrapping_sub(item.timestamp);
             let (before, after) = (self.config.timestamp_before_max_ms, self.config.timestamp_after_max_ms);
-            Ok((age > before || age.wrapping_neg() > after).then(|| RecordRefusal::TimestampRange {
-                timestamp: item.timestamp,
-                least: self.now.wrapping_sub(before),
-                most: self.now.wrapping_add(after),
-            }))
-        } else if self.append_time {
-            self.named(item, RecordRefusal::LogAppendTime)
-        } else {
-            Ok(None)
+            if age > before || age.wrapping_neg() > after {
+                return Ok(Some(RecordRefusal::TimestampRange {
+                    timestamp: item.timestamp,
+                    least: self.now.wrapping_sub(before),
+                    most: self.now.wrapping_add(after),
+                }));
+            }
+            if self.config.era.forgives_append_time() {
+                return Ok(None);
+            }
         }
+        if self.append_time { self.named(item, RecordRefusal::LogAppendTime) } else { Ok(None) }
     }
 
     /// A refusal whose message names the record with the sizes of its key and value: where these cannot be
@@ -159,7 +180,11 @@ impl<'c, 'b> RecordRules<'c, 'b> {
     /// # Errors
     /// The refused records, if there are any.
     pub(super) fn finish(self) -> Result<()> {
-        let position = self.batch.position();
-        self.errors.into_fault().map_or(Ok(()), |fault| Err(Error::Refused { position, fault }))
+        Self::refused(self.batch, self.errors)
+    }
+
+    fn refused(batch: &RecordBatch<'_>, errors: RecordErrors) -> Result<()> {
+        let position = batch.position();
+        errors.into_fault().map_or(Ok(()), |fault| Err(Error::Refused { position, fault }))
     }
 }

@@ -1,0 +1,165 @@
+"""``kafkacomp validate``: what a broker would do with these record sets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from kafkacomp import log, record
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE
+from kafkacomp._types import TimestampType
+from kafkacomp.exceptions import KafkaCompError, RecordError
+
+__all__ = ["validate"]
+
+_TIMESTAMP_TYPES = {"CreateTime": TimestampType.CREATE_TIME, "LogAppendTime": TimestampType.LOG_APPEND_TIME}
+
+#: Refused records that are shown to people; JSON has them all.
+SHOWN = 10
+
+
+class Verdict(NamedTuple):
+    """What becomes of one file."""
+
+    file: Path
+    #: What is stored; None if the file is refused.
+    stored: bytes | None
+    #: Kafka's error code, 0 if the file is accepted, None where the connection is closed.
+    error_code: int | None
+    error: str | None
+    message: str | None
+    record_errors: tuple[RecordError, ...]
+    batches: list[dict[str, Any]]
+    #: What of the input is kept: "as sent", "header changed" or "written anew"; None if the file is refused.
+    how: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "file": str(self.file),
+            "accepted": self.stored is not None,
+            "errorCode": self.error_code,
+            "error": self.error,
+            "message": self.message,
+            "recordErrors": [{"batchIndex": index, "message": message} for index, message in self.record_errors],
+            "stored": None if self.stored is None else self.how,
+            "storedBytes": None if self.stored is None else len(self.stored),
+            "batches": self.batches,
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        if self.stored is None:
+            code = "the connection is closed" if self.error_code is None else f"error code {self.error_code}"
+            shown = [f"  record {index}: {message}" for index, message in self.record_errors[:SHOWN]]
+            more = len(self.record_errors) - len(shown)
+            return [
+                f"{self.file}: refused, {code} ({self.error}): {self.message}",
+                *shown,
+                *([f"  and {more} more records"] if more else []),
+            ]
+        return [
+            f"{self.file}: accepted, {self.how}: {len(self.stored):,} bytes",
+            *(
+                f"  magic {b['magic']} {b['compressionType']} offsets {b['baseOffset']} to {b['lastOffset']}, "
+                f"{b['sizeInBytes']:,} bytes"
+                for b in self.batches[:SHOWN]
+            ),
+            *([f"  and {len(self.batches) - SHOWN} more batches"] if len(self.batches) > SHOWN else []),
+        ]
+
+
+def verdict_on(file: Path, profile: log.BrokerProfile, settings: dict[str, Any]) -> Verdict:
+    """Ask ``profile`` what it makes of a file."""
+    sent = file.read_bytes()
+    try:
+        stored = profile.append(sent, **settings)
+    except KafkaCompError as error:
+        refused = getattr(error, "record_errors", ())
+        return Verdict(file, None, error.error_code, type(error).__name__, str(error), refused, [], None)
+    return Verdict(file, stored, 0, None, None, (), _batches(stored), _how(sent, stored))
+
+
+def _how(sent: bytes, stored: bytes) -> str:
+    if stored == sent:
+        return "as sent"
+    if not stored:
+        return "nothing stored"
+    kept = len(stored) <= len(sent) and all(
+        stored[b.position + b.size_in_bytes - 1] == sent[b.position + b.size_in_bytes - 1]
+        and _payload(stored, b) == _payload(sent, b)
+        for b in record.read_batches(stored)
+    )
+    return "headers changed" if kept else "written anew"
+
+
+def _payload(data: bytes, batch: record.RecordBatch) -> bytes:
+    """A batch without the fields that a broker sets where it lies: offset, epoch, checksum, attributes, times."""
+    piece = data[batch.position : batch.position + batch.size_in_bytes]
+    return piece[8:12] + (piece[43:] if batch.magic == 2 else piece[18 if batch.magic == 0 else 26 :])  # noqa: PLR2004
+
+
+def _batches(stored: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    try:
+        found.extend(
+            {
+                "magic": batch.magic,
+                "compressionType": str(batch.compression_type),
+                "baseOffset": batch.base_offset,
+                "lastOffset": batch.last_offset,
+                "maxTimestamp": batch.max_timestamp,
+                "sizeInBytes": batch.size_in_bytes,
+            }
+            for batch in record.read_batches(stored)
+        )
+    except KafkaCompError as error:
+        # An old broker stores what no reader reads.
+        found.append({"unreadable": str(error)})
+    return found
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--profile", default="4.x", show_default=True, help="The broker's version, from 0.8.2 on; 4.x is 4.3.")
+@click.option("--compression-type", type=click.Choice([kind.value for kind in log.BrokerCompressionType]),
+              default="producer", show_default=True, help="compression.type of the topic.")  # fmt: skip
+@click.option("--cleanup-policy", type=click.Choice(("delete", "compact", "compact,delete")), default="delete",
+              show_default=True, help="A compacted topic takes no record without a key.")  # fmt: skip
+@click.option("--message-format-version", metavar="VERSION", help="message.format.version, of 0.10.0 to 2.8.")
+@click.option("--timestamp-type", type=click.Choice(("CreateTime", "LogAppendTime")), default="CreateTime",
+              show_default=True, help="message.timestamp.type of the topic.")  # fmt: skip
+@click.option("--timestamp-before-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
+              help="message.timestamp.before.max.ms; of old brokers message.timestamp.difference.max.ms.")  # fmt: skip
+@click.option("--timestamp-after-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
+              help="message.timestamp.after.max.ms.")  # fmt: skip
+@click.option("--max-message-bytes", "max_message_size", type=click.IntRange(0, 2**31 - 1), default=(1 << 20) + 12,
+              show_default=True, help="max.message.bytes of the topic.")  # fmt: skip
+@click.option("--offset", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The next offset.")
+@click.option("--now", type=click.IntRange(0, 2**63 - 1), help="The broker's clock, ms; default: this machine's.")
+@click.option("--produce-version", type=click.IntRange(0, 100), help="The version of the produce request.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+@MAX_OUTPUT_SIZE
+def validate(
+    files: tuple[Path, ...], profile: str, cleanup_policy: str, timestamp_type: str, as_json: bool,
+    **settings: Any,  # noqa: ANN401 - handed on to the profile
+) -> int:  # fmt: skip
+    """Tell what a broker would do with record sets: accept and store them, and how, or refuse them, and why.
+
+    FILES hold what a producer sends, one record set each. Exit status 1: a file is refused.
+    """
+    broker = log.BrokerProfile(profile)
+    settings["compacted"] = "compact" in cleanup_policy
+    settings["timestamp_type"] = _TIMESTAMP_TYPES[timestamp_type]
+    accepted = True
+    for file in files:
+        verdict = verdict_on(file, broker, settings)
+        accepted &= verdict.stored is not None
+        if as_json:
+            click.echo(json.dumps({"profile": broker.name, **verdict.as_dict()}, ensure_ascii=False))
+        else:
+            click.echo("\n".join(verdict.lines()))
+    return FINE if accepted else CORRUPT

@@ -1,0 +1,141 @@
+"""What brokers of each era do with a record set; the public names are in :mod:`kafkacomp.log`."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kafkacomp import _kafkacomp
+from kafkacomp._codec import checked_max_output_size
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._types import TimestampType
+from kafkacomp._validator import MAX_INT, MAX_LONG, MAX_MESSAGE_BYTES, BrokerCompressionType, check_range
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["BrokerProfile", "TopicSettings"]
+
+_MESSAGE_FORMAT = re.compile(r"(\d+)\.(\d+)(\.\d+)*(-IV\d+)?")
+_FIRST_WITH_MAGIC_1 = (0, 10)
+_FIRST_WITH_MAGIC_2 = (0, 11)
+
+
+class TopicSettings(NamedTuple):
+    """The arguments of :meth:`BrokerProfile.append`, checked."""
+
+    compression_type: str
+    compacted: bool
+    message_format: int | None
+    timestamp_type: TimestampType
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+    max_message_size: int
+    offset: int
+    now: int
+    partition_leader_epoch: int
+    produce_version: int | None
+    max_output_size: int
+
+
+class BrokerProfile:
+    """A broker of a certain version, as far as it decides about a record set and its topic's settings alone.
+
+    The answers were seen with brokers 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1; those of
+    4.3 come from the LogValidator of 4.3.1. Out of reach is what hangs on more: transactional ids, the sequences of a
+    producer, a null record set.
+    """
+
+    #: The versions that there are profiles of, each standing for those up to the next.
+    NAMES: Final = tuple(_kafkacomp.profile_names())
+
+    def __init__(self, version: str) -> None:
+        """The profile of a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.3; ValueError for any other."""
+        name = _kafkacomp.profile_name(version)
+        if name is None:
+            raise ValueError(f"no profile of a broker {version!r} ({', '.join(self.NAMES)}, 4.x)")
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The version that stands for the era."""
+        return self._name
+
+    def append(
+        self,
+        records: Buffer,
+        *,
+        compression_type: str | BrokerCompressionType = "producer",
+        compacted: bool = False,
+        message_format_version: str | None = None,
+        timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+        timestamp_before_max_ms: int = MAX_LONG,
+        timestamp_after_max_ms: int = MAX_LONG,
+        max_message_size: int = MAX_MESSAGE_BYTES,
+        offset: int = 0,
+        now: int | None = None,
+        partition_leader_epoch: int = 0,
+        produce_version: int | None = None,
+        max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    ) -> bytes:
+        """What the broker stores when a producer sends ``records``; it may be nothing.
+
+        A setting that this broker does not know is without effect, as it is there.
+
+        Args:
+            records: A produce request's record set, bytes-like. It is not changed.
+            compression_type: ``compression.type``; 0.8.2 does not know it.
+            compacted: Whether ``cleanup.policy`` has compact.
+            message_format_version: ``message.format.version``, from 0.10.0 to 2.8; ``None`` is the broker's own.
+            timestamp_type: ``message.timestamp.type``, from 0.10.0 on.
+            timestamp_before_max_ms: ``message.timestamp.before.max.ms``; ``...difference.max.ms`` of older brokers.
+            timestamp_after_max_ms: ``message.timestamp.after.max.ms``, from 3.6 on.
+            max_message_size: ``max.message.bytes``.
+            offset: The first record's offset.
+            now: The time of the append, ms since the epoch; default: the clock's.
+            partition_leader_epoch: The epoch that batches of magic 2 get.
+            produce_version: The version of the produce request; ``None`` leaves out what hangs on it.
+            max_output_size: The most bytes that one batch may decompress to.
+
+        Raises:
+            KafkaCompError: what the broker finds; its ``error_code`` is the broker's answer, ``None`` where that closes
+                the connection instead.
+            ValueError: an argument that no configuration has.
+        """
+        timestamp_type = TimestampType(timestamp_type)
+        if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
+            raise ValueError("timestamp_type must be CREATE_TIME or LOG_APPEND_TIME")
+        named = isinstance(compression_type, BrokerCompressionType)
+        settings = TopicSettings(
+            compression_type.value if named else compression_type,  # type: ignore[union-attr, arg-type]
+            compacted,
+            None if message_format_version is None else _magic(message_format_version),
+            timestamp_type,
+            check_range("timestamp_before_max_ms", timestamp_before_max_ms, 0, MAX_LONG),
+            check_range("timestamp_after_max_ms", timestamp_after_max_ms, 0, MAX_LONG),
+            check_range("max_message_size", max_message_size, 0, MAX_INT),
+            check_range("offset", offset, 0, MAX_LONG),
+            time.time_ns() // 1_000_000 if now is None else check_range("now", now, 0, MAX_LONG),
+            check_range("partition_leader_epoch", partition_leader_epoch, -1, MAX_INT),
+            None if produce_version is None else check_range("produce_version", produce_version, 0, 100),
+            checked_max_output_size(max_output_size),
+        )
+        return _kafkacomp.profile_append(self._name, settings, records)
+
+    def __repr__(self) -> str:
+        """As it is made."""
+        return f"BrokerProfile({self._name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name."""
+        return type(self), (self._name,)
+
+
+def _magic(version: str) -> int:
+    """The magic of a ``message.format.version``."""
+    matched = _MESSAGE_FORMAT.fullmatch(version)
+    if matched is None:
+        raise ValueError(f"message_format_version is no version: {version!r}")
+    numbers = int(matched[1]), int(matched[2])
+    return 2 if numbers >= _FIRST_WITH_MAGIC_2 else 1 if numbers >= _FIRST_WITH_MAGIC_1 else 0

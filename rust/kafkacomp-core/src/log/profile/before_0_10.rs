@@ -1,0 +1,86 @@
+//! 0.8.2 and 0.9: format 0 only, and no look at the magic. Whatever is compressed, or is to be, is unpacked and
+//! packed anew; plain messages get their offsets where they lie.
+//! Source: `ByteBufferMessageSet.assignOffsets` (0.8.2), `validateMessagesAndAssignOffsets` (0.9).
+
+use std::borrow::Cow;
+
+use super::codec::Unpacker;
+use super::message::{Entry, Message, analyze, entries, inner_entries, put, put_set};
+use super::{Append, Broker};
+use crate::CompressionType;
+use crate::error::{Error, RecordFault, Result};
+use crate::limits::MAX_MESSAGE_SET_NESTING;
+use crate::log::validator::ValidationFault;
+use crate::record::TimestampType;
+use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
+use crate::record::legacy::{KEY_SIZE_OFFSET_V0, SIZE_OF_LENGTH};
+
+pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<Vec<u8>> {
+    let entries = entries(records)?;
+    let source = analyze(topic, &entries)?;
+    let target = if broker == Broker::V0_8_2 { source } else { topic.compression_type.target_compression_type(source) };
+    let compacted = topic.compacted && broker > Broker::V0_8_2;
+    let mut out = Vec::new();
+    if source == CompressionType::None && target == CompressionType::None {
+        let size =
+            entries.last().map_or(0, |(position, _, message)| *position as usize + LOG_OVERHEAD + message.data.len());
+        for ((position, _, message), offset) in entries.iter().zip(topic.offset..) {
+            // An empty key counts as none here, and the last message of a set may be too short to be looked at.
+            let behind_key_size = *position as usize + LOG_OVERHEAD + KEY_SIZE_OFFSET_V0 + SIZE_OF_LENGTH;
+            if compacted && behind_key_size < size && message.key_size(false).is_some_and(|size| size <= 0) {
+                return missing_key(*position);
+            }
+            put(&mut out, offset, &message.data);
+        }
+        return Ok(out);
+    }
+    let mut messages: Vec<Cow<'_, [u8]>> = Vec::new();
+    let mut unpacker = Unpacker::new(broker, topic.max_output_size);
+    for entry in &entries {
+        unpack(broker, &mut unpacker, entry, 0, &mut messages)?;
+    }
+    if compacted {
+        for message in &messages {
+            if !Message::new(&**message).has_key(false, 0)? {
+                return missing_key(0);
+            }
+        }
+    }
+    put_set(&mut out, target, topic.offset, (0, NO_TIMESTAMP, TimestampType::CreateTime), &messages)?;
+    Ok(out)
+}
+
+pub(super) fn missing_key<T>(position: u64) -> Result<T> {
+    Err(Error::Refused { position, fault: ValidationFault::MissingKey })
+}
+
+/// The messages of an entry; 0.8.2 unpacks what is compressed inside as well.
+fn unpack<'a>(
+    broker: Broker,
+    unpacker: &mut Unpacker,
+    (position, _, message): &Entry<'a>,
+    depth: usize,
+    messages: &mut Vec<Cow<'a, [u8]>>,
+) -> Result<()> {
+    let position = *position;
+    let kind = message.compression_type(position)?;
+    if kind == CompressionType::None || (depth > 0 && broker != Broker::V0_8_2) {
+        messages.push(message.data.clone());
+        return Ok(());
+    }
+    if depth > MAX_MESSAGE_SET_NESTING {
+        return Err(Error::Refused { position, fault: ValidationFault::JavaMemory });
+    }
+    let fail = |fault| Error::Invalid { position, fault };
+    let payload = message.value(false, position)?.ok_or_else(|| fail(RecordFault::NullWrapper))?;
+    let (content, decoded) = unpacker.unpack(kind, message.magic(), payload);
+    let inner = inner_entries(broker, &content, position);
+    if broker > Broker::V0_8_2 {
+        inner.as_ref().map_err(Clone::clone)?;
+    }
+    decoded.map_err(|source| Error::BatchCodec { position, source })?;
+    for (offset, data) in inner? {
+        unpack(broker, unpacker, &(position, offset, Message::new(data)), depth.saturating_add(1), messages)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Which error code a broker has for what is wrong.
+
+use super::{Append, Broker};
+use crate::compress::{CodecError, CodecFault, CompressionType};
+use crate::error::{Error, ErrorKind, RecordFault};
+use crate::log::validator::ValidationFault;
+
+const UNKNOWN_SERVER_ERROR: i16 = -1;
+const CORRUPT_MESSAGE: i16 = 2;
+const INVALID_RECORD: i16 = 87;
+
+/// The bit of an LZ4 block's size that says: stored, not compressed.
+const STORED: u32 = 0x8000_0000;
+
+/// The code for `error`; `None` where the connection is closed.
+pub(super) fn error_code(broker: Broker, topic: &Append, records: &[u8], error: &Error) -> Option<i16> {
+    let closes = matches!(
+        error,
+        Error::UnknownMagic { .. }
+            | Error::Refused {
+                fault: ValidationFault::NoBatches
+                    | ValidationFault::MoreThanOneBatch
+                    | ValidationFault::ProduceMagic { .. },
+                ..
+            }
+    );
+    if closes && broker < Broker::V2_8 && topic.produce_version.is_some_and(|version| version >= 3) {
+        return None;
+    }
+    Some(match error {
+        Error::Codec(source) | Error::BatchCodec { source, .. } => codec_code(broker, records, source),
+        Error::Invalid { fault, .. } => fault_code(broker, fault),
+        _ => match error.kind() {
+            ErrorKind::InvalidRecord => invalid_record(broker),
+            kind => kind.error_code().unwrap_or(UNKNOWN_SERVER_ERROR),
+        },
+    })
+}
+
+/// 87 is from 2.4 on (KAFKA-8729); before, an invalid record was a corrupt one.
+fn invalid_record(broker: Broker) -> i16 {
+    if broker >= Broker::V2_8 { INVALID_RECORD } else { CORRUPT_MESSAGE }
+}
+
+fn fault_code(broker: Broker, fault: &RecordFault) -> i16 {
+    match fault {
+        RecordFault::InnerSize { .. } => CORRUPT_MESSAGE,
+        RecordFault::MessageField { .. } | RecordFault::SizeVarintTooLong { .. } => UNKNOWN_SERVER_ERROR,
+        RecordFault::NullWrapper | RecordFault::EmptyWrapper if broker <= Broker::V0_10_2 => UNKNOWN_SERVER_ERROR,
+        RecordFault::InnerMagic { .. } if broker == Broker::V0_10_0 => UNKNOWN_SERVER_ERROR,
+        _ => invalid_record(broker),
+    }
+}
+
+/// KIP-57 promised 2 for whatever is wrong with LZ4; 0.10.0 kept it where its stream throws an `IOException`.
+fn codec_code(broker: Broker, records: &[u8], error: &CodecError) -> i16 {
+    if broker == Broker::V0_10_0 && is_io_exception(records, error) { CORRUPT_MESSAGE } else { UNKNOWN_SERVER_ERROR }
+}
+
+fn is_io_exception(records: &[u8], error: &CodecError) -> bool {
+    match error.fault {
+        CodecFault::ReservedBits { .. }
+        | CodecFault::UnsupportedVersion { .. }
+        | CodecFault::BlockMaxSize { .. }
+        | CodecFault::Dictionary { .. }
+        | CodecFault::LinkedBlocks => error.compression_type != CompressionType::Lz4,
+        // A stored block's size is a negative number there, which passes the check and not the array.
+        CodecFault::BlockSize { size, .. } => {
+            let stored = (size as u32 | STORED).to_le_bytes();
+            !records.windows(stored.len()).any(|window| window == stored)
+        }
+        _ => true,
+    }
+}

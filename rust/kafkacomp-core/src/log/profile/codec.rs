@@ -1,0 +1,109 @@
+//! Decompression as the brokers before 0.10.2 did it.
+//!
+//! - LZ4: 0.8.2 and 0.9 know neither content size nor content checksum and demand the broken header checksum
+//!   (KIP-57), whatever the magic; 0.10.0 does not miss a content checksum that is not there.
+//! - Snappy: 0.8.2 and 0.9 look at the version of the first header and read one stream only.
+//! - Gzip: 0.9 and 0.10.0 take a member that is cut for the end of the messages.
+
+use super::Broker;
+use crate::buffer::OutputBuffer;
+use crate::compress::lz4::{self, DecodeOptions, HeaderChecksum};
+use crate::compress::{CodecError, CodecFault, CompressionType, Decompressor, Strictness, snappy};
+
+const CONTENT_CHECKSUM_LENGTH: usize = 4;
+/// The shortest header of a gzip member.
+const GZIP_HEADER_LENGTH: usize = 10;
+
+/// Decodes wrappers one after another, all of whose content together is within the cap: a set may hold many, and
+/// for 0.8.2 a wrapper may hold others.
+#[derive(Debug)]
+pub(super) struct Unpacker {
+    broker: Broker,
+    left: usize,
+}
+
+impl Unpacker {
+    pub(super) fn new(broker: Broker, max_output_size: usize) -> Self {
+        Self { broker, left: max_output_size }
+    }
+
+    /// The content of `payload`, and what is wrong behind it.
+    pub(super) fn unpack(
+        &mut self,
+        compression_type: CompressionType,
+        magic: i8,
+        payload: &[u8],
+    ) -> (Vec<u8>, Result<(), CodecError>) {
+        let mut content = OutputBuffer::new(self.left);
+        let result = decompress(self.broker, compression_type, magic, payload, &mut content);
+        self.left = self.left.saturating_sub(content.len());
+        (content.into_vec(), result)
+    }
+}
+
+/// Decodes `payload`, appending to `out`; an error that only ends the messages is none.
+fn decompress(
+    broker: Broker,
+    compression_type: CompressionType,
+    magic: i8,
+    payload: &[u8],
+    out: &mut OutputBuffer,
+) -> Result<(), CodecError> {
+    let old = broker <= Broker::V0_9_0;
+    match compression_type {
+        CompressionType::Lz4 if broker < Broker::V0_10_2 => decompress_lz4(old, magic, payload, out),
+        CompressionType::Snappy if old => {
+            check_snappy(payload)?;
+            Decompressor::as_broker().decompress(compression_type, magic, payload, out)
+        }
+        CompressionType::Gzip if broker == Broker::V0_9_0 || broker == Broker::V0_10_0 => {
+            match Decompressor::as_broker().decompress(compression_type, magic, payload, out) {
+                Err(CodecError { fault: CodecFault::Truncated, .. }) if payload.len() >= GZIP_HEADER_LENGTH => Ok(()),
+                result => result,
+            }
+        }
+        _ => Decompressor::as_broker().decompress(compression_type, magic, payload, out),
+    }
+}
+
+fn decompress_lz4(old: bool, magic: i8, payload: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
+    let flg = lz4::frame_info(payload).ok().map(|info| info.flg);
+    if let Some(flg) = flg.filter(|flg| old && (flg.content_size() || flg.content_checksum())) {
+        let fault = CodecFault::ReservedBits { found: flg.byte() };
+        return Err(CodecError { compression_type: CompressionType::Lz4, position: 0, fault });
+    }
+    let header_checksum = match (old, magic) {
+        (true, _) => HeaderChecksum::Broken,
+        (false, 0) => HeaderChecksum::Ignore,
+        (false, _) => HeaderChecksum::Standard,
+    };
+    let options = DecodeOptions { header_checksum, strictness: Strictness::Broker };
+    if flg.is_some_and(lz4::Flg::content_checksum) {
+        let mut padded = payload.to_vec();
+        padded.extend([0; CONTENT_CHECKSUM_LENGTH]);
+        return lz4::decompress(&padded, options, out);
+    }
+    lz4::decompress(payload, options, out)
+}
+
+/// One stream of a version that snappy-java of those days reads.
+fn check_snappy(payload: &[u8]) -> Result<(), CodecError> {
+    let fail = |position: usize, fault| {
+        Err(CodecError { compression_type: CompressionType::Snappy, position: position as u64, fault })
+    };
+    let Some(mut rest) = payload.strip_prefix(snappy::MAGIC.as_slice()) else { return Ok(()) };
+    let version = rest.first_chunk().map_or(0, |bytes| i32::from_be_bytes(*bytes));
+    if version < 1 {
+        return fail(snappy::MAGIC.len(), CodecFault::UnsupportedVersion { version: i64::from(version) });
+    }
+    rest = payload.get(snappy::HEADER_LENGTH..).unwrap_or_default();
+    while let Some((size, behind)) = rest.split_first_chunk::<4>() {
+        let size = i32::from_be_bytes(*size);
+        let Ok(length) = usize::try_from(size) else {
+            let position = payload.len().saturating_sub(rest.len());
+            return fail(position, CodecFault::BlockSize { size: i64::from(size), max: i64::from(i32::MAX) });
+        };
+        rest = behind.get(length..).unwrap_or_default();
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! 0.11 and later: the request's rules, the shallow pass, then [`LogValidator`] by the rules of the era.
+//! Source: `ProduceRequest.validateRecords`, `UnifiedLog.append`.
+
+use super::message::check_heap;
+use super::{AnalyzeOptions, Append, Broker, Era, Error, LogValidator, Result, ValidatorConfig};
+use crate::CompressionType;
+use crate::compress::Compression;
+use crate::log::validator::{ValidationFault, analyze_and_validate_records, trim_invalid_bytes};
+use crate::record::batch::{LOG_OVERHEAD, SIZE_OFFSET};
+use crate::record::{RecordBatch, RecordReader, Records};
+
+/// From this version of the request on there must be one batch of magic 2.
+const FIRST_WITH_ONE_BATCH: i16 = 3;
+/// The version that brought zstd (KIP-110).
+const FIRST_WITH_ZSTD: i16 = 7;
+
+pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<Vec<u8>> {
+    check_request(broker, topic, records)?;
+    let options = AnalyzeOptions {
+        max_message_size: topic.max_message_size,
+        require_offsets_monotonic: false,
+        max_output_size: topic.max_output_size,
+        ..AnalyzeOptions::default()
+    };
+    let info = analyze_and_validate_records(records, &options)?;
+    let mut records = trim_invalid_bytes(records, &info).to_vec();
+    if records.is_empty() {
+        return Ok(records);
+    }
+    let source = info.source_compression;
+    let zstd = |kind| kind == CompressionType::Zstd;
+    if zstd(source) && broker < Broker::V2_8 {
+        return Err(Error::UnknownCompressionType { position: 0, id: source.id() });
+    }
+    check_memory(broker, topic, &records)?;
+    let target = topic.compression_type.target_compression_type(source);
+    let config = ValidatorConfig {
+        compacted: topic.compacted,
+        to_magic: broker.to_magic(topic.message_format),
+        timestamp_type: topic.timestamp_type,
+        timestamp_before_max_ms: topic.timestamp_before_max_ms,
+        timestamp_after_max_ms: if broker >= Broker::V3_9 {
+            topic.timestamp_after_max_ms
+        } else {
+            topic.timestamp_before_max_ms
+        },
+        partition_leader_epoch: topic.partition_leader_epoch,
+        max_output_size: topic.max_output_size,
+        era: match broker {
+            Broker::V0_11_0 => Era::V0_11,
+            Broker::V1_1 => Era::V1_1,
+            Broker::V2_8 => Era::V2_8,
+            _ => Era::Latest,
+        },
+        fails_on_skipped: true,
+        ..ValidatorConfig::new(source, Compression::of(target))
+    };
+    let mut rebuilt = Vec::new();
+    let mut validator = LogValidator::new(config);
+    let result = validator.validate_messages_and_assign_offsets(&mut records, topic.offset, topic.now, &mut rebuilt)?;
+    let stored = if result.message_size_maybe_changed { rebuilt } else { records };
+    if result.message_size_maybe_changed {
+        // What was written anew may be larger than what came.
+        let size = stored.len() as u64;
+        if size > u64::try_from(topic.max_message_size).unwrap_or_default() {
+            let fault = ValidationFault::BatchTooLarge { size, limit: topic.max_message_size };
+            return Err(Error::Refused { position: 0, fault });
+        }
+    }
+    Ok(stored)
+}
+
+/// What a request of this version may hold.
+fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> Result<()> {
+    // A broker of 4.x takes no older request (KIP-896).
+    let oldest = if broker >= Broker::V4_3 { Some(FIRST_WITH_ONE_BATCH) } else { None };
+    let Some(version) = topic.produce_version.or(oldest) else { return Ok(()) };
+    if version < FIRST_WITH_ONE_BATCH {
+        return Ok(());
+    }
+    let fail = |position, fault| Err(Error::Refused { position, fault });
+    let batch_at = |at: usize| -> Result<Option<RecordBatch<'_>>> {
+        let rest = records.get(at..).unwrap_or_default();
+        let head = crate::record::BatchHead::read(rest, at as u64)?;
+        let data = head.and_then(|head| rest.get(..head.size_in_bytes()));
+        data.map(|data| RecordBatch::new(data, at as u64)).transpose()
+    };
+    let Some(first) = batch_at(0)? else { return fail(0, ValidationFault::NoBatches) };
+    if first.magic() < 2 {
+        return fail(0, ValidationFault::ProduceMagic { magic: first.magic() });
+    }
+    if broker >= Broker::V2_8
+        && topic.produce_version.is_some_and(|version| version < FIRST_WITH_ZSTD)
+        && first.compression_type()? == CompressionType::Zstd
+    {
+        return fail(0, ValidationFault::ZstdRequest);
+    }
+    if batch_at(first.size_in_bytes())?.is_some() {
+        return fail(first.size_in_bytes() as u64, ValidationFault::MoreThanOneBatch);
+    }
+    Ok(())
+}
+
+/// Kafka takes memory for a message inside a wrapper by the size that it claims.
+fn check_memory(broker: Broker, topic: &Append, records: &[u8]) -> Result<()> {
+    let mut reader = RecordReader::as_broker(topic.max_output_size);
+    for batch in crate::record::Batches::new(records, 0) {
+        let batch = batch?;
+        if batch.magic() >= 2 || batch.compression_type()? == CompressionType::None {
+            continue;
+        }
+        // What else is wrong is found later, in its place.
+        let _: Option<Records<'_>> = reader.records(&batch).ok();
+        let mut rest = reader.payload();
+        while let Some((head, body)) = rest.split_first_chunk::<LOG_OVERHEAD>() {
+            let size =
+                head.get(SIZE_OFFSET..).and_then(|size| size.first_chunk()).map_or(0, |size| i32::from_be_bytes(*size));
+            let Ok(size) = usize::try_from(size) else { break };
+            let Some(behind) = body.get(size..) else {
+                check_heap(broker, size, batch.position())?;
+                break;
+            };
+            rest = behind;
+        }
+    }
+    Ok(())
+}

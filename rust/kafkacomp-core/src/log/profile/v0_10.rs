@@ -1,0 +1,231 @@
+//! 0.10.0 and 0.10.2: formats 0 and 1, in place where nothing stands against it. 0.10.0 copies bytes that it does
+//! not look at, 0.10.2 reads keys and values where it converts.
+//! Source: `ByteBufferMessageSet` (0.10.0), `LogValidator`, `RecordsIterator`, `MemoryRecordsBuilder` (0.10.2).
+
+use std::borrow::Cow;
+
+use super::before_0_10::missing_key;
+use super::codec::Unpacker;
+use super::message::{self, Entry, Message, analyze, entries, inner_entries, put, put_set};
+use super::{Append, Broker};
+use crate::CompressionType;
+use crate::error::{Error, RecordFault, Result};
+use crate::log::validator::ValidationFault;
+use crate::record::TimestampType;
+use crate::record::batch::NO_TIMESTAMP;
+
+pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<Vec<u8>> {
+    let entries = entries(records)?;
+    let source = analyze(topic, &entries)?;
+    let target = topic.compression_type.target_compression_type(source);
+    let to_magic = broker.to_magic(topic.message_format);
+    if entries.is_empty() {
+        return Ok(Vec::new());
+    }
+    if (source, target) != (CompressionType::None, CompressionType::None) {
+        return compressed(broker, topic, &entries, source, target);
+    }
+    if entries.iter().all(|(_, _, message)| message.magic() == to_magic) {
+        in_place(topic, entries)
+    } else {
+        convert(broker, topic, &entries, to_magic)
+    }
+}
+
+fn check_key(topic: &Append, message: &Message<'_>, position: u64) -> Result<()> {
+    if topic.compacted && !message.has_key(true, position)? { missing_key(position) } else { Ok(()) }
+}
+
+/// A timestamp of -1 is no exception here.
+fn check_timestamp(topic: &Append, message: &Message<'_>, position: u64) -> Result<()> {
+    let apart = message.timestamp().wrapping_sub(topic.now).wrapping_abs();
+    let too_far = topic.timestamp_type == TimestampType::CreateTime && apart > topic.timestamp_before_max_ms;
+    if too_far || message.timestamp_type() == TimestampType::LogAppendTime {
+        return Err(Error::Refused { position, fault: ValidationFault::Timestamp { timestamp: message.timestamp() } });
+    }
+    Ok(())
+}
+
+fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for ((position, _, mut message), offset) in entries.into_iter().zip(topic.offset..) {
+        check_key(topic, &message, position)?;
+        if message.magic() > 0 {
+            check_timestamp(topic, &message, position)?;
+            if topic.timestamp_type == TimestampType::LogAppendTime {
+                message.stamp(topic.now, TimestampType::LogAppendTime);
+            }
+        }
+        put(&mut out, offset, &message.data);
+    }
+    Ok(out)
+}
+
+fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) -> Result<Vec<u8>> {
+    let append_time = topic.timestamp_type == TimestampType::LogAppendTime;
+    if broker == Broker::V0_10_2 {
+        // For the size of what is to come.
+        for (position, _, message) in entries {
+            message.value(true, *position)?;
+        }
+    }
+    let mut out = Vec::new();
+    for ((position, _, message), offset) in entries.iter().zip(topic.offset..) {
+        check_key(topic, message, *position)?;
+        check_timestamp(topic, message, *position)?;
+        let same = message.magic() == to_magic;
+        let timestamp = if append_time { topic.now } else { NO_TIMESTAMP };
+        if broker == Broker::V0_10_2 && same {
+            put(&mut out, offset, &message.data);
+        } else if broker == Broker::V0_10_2 {
+            put(&mut out, offset, &rewritten(message, to_magic, timestamp, topic.timestamp_type, *position)?);
+        } else if same && to_magic > 0 {
+            // There is no room for a second timestamp.
+            return Err(Error::Refused { position: *position, fault: ValidationFault::JavaMemory });
+        } else {
+            put(&mut out, offset, &message.converted(to_magic, timestamp, topic.timestamp_type));
+        }
+    }
+    Ok(out)
+}
+
+/// A message of another format from its key and value.
+fn rewritten(
+    message: &Message<'_>,
+    to_magic: i8,
+    timestamp: i64,
+    kind: TimestampType,
+    position: u64,
+) -> Result<Vec<u8>> {
+    let (key, value) = (message.key(true, position)?, message.value(true, position)?);
+    let attributes = if to_magic > 0 && kind == TimestampType::LogAppendTime { 8 } else { 0 };
+    Ok(message::message(to_magic, attributes, timestamp, key, value))
+}
+
+fn compressed(
+    broker: Broker,
+    topic: &Append,
+    entries: &[Entry<'_>],
+    source: CompressionType,
+    target: CompressionType,
+) -> Result<Vec<u8>> {
+    let to_magic = broker.to_magic(topic.message_format);
+    let mut stays = source == target && to_magic > 0;
+    let mut max_timestamp = NO_TIMESTAMP;
+    let mut expected = 0_i64;
+    let mut deep: Vec<Message<'_>> = Vec::new();
+    let mut messages: Vec<Cow<'_, [u8]>> = Vec::new();
+    let mut unpacker = Unpacker::new(broker, topic.max_output_size);
+    for entry in entries {
+        for (offset, message) in unpack(broker, &mut unpacker, entry)? {
+            let position = entry.0;
+            check_key(topic, &message, position)?;
+            if message.magic() > 0 && to_magic > 0 {
+                check_timestamp(topic, &message, position)?;
+                stays &= offset == expected;
+                expected = expected.wrapping_add(1);
+                max_timestamp = max_timestamp.max(message.timestamp());
+            }
+            if source != CompressionType::None && message.compression_type(position)? != CompressionType::None {
+                return Err(Error::Invalid { position, fault: RecordFault::NestedCompression });
+            }
+            stays &= message.magic() == to_magic;
+            messages.push(if message.magic() == to_magic {
+                message.data.clone()
+            } else if broker == Broker::V0_10_0 {
+                Cow::Owned(message.converted(to_magic, NO_TIMESTAMP, kind_of(&message)))
+            } else {
+                Cow::Owned(rewritten(&message, to_magic, message.timestamp(), kind_of(&message), position)?)
+            });
+            deep.push(message);
+        }
+    }
+    if stays {
+        return keep(broker, topic, entries, &deep, max_timestamp);
+    }
+    let append_time = topic.timestamp_type == TimestampType::LogAppendTime;
+    let timestamp = match (to_magic, append_time) {
+        (0, _) => NO_TIMESTAMP,
+        (_, true) => topic.now,
+        _ => max_timestamp,
+    };
+    let mut out = Vec::new();
+    put_set(&mut out, target, topic.offset, (to_magic, timestamp, topic.timestamp_type), &messages)?;
+    Ok(out)
+}
+
+/// The timestamp type of a message that is converted: its wrapper's, else what its attributes say.
+fn kind_of(message: &Message<'_>) -> TimestampType {
+    message.wrapper.map_or_else(|| message.attributes().timestamp_type(), |(_, kind)| kind)
+}
+
+/// The first entry with another offset and time, and what follows it as it came.
+fn keep(
+    broker: Broker,
+    topic: &Append,
+    entries: &[Entry<'_>],
+    deep: &[Message<'_>],
+    max_timestamp: i64,
+) -> Result<Vec<u8>> {
+    for message in deep {
+        message.ensure_valid(0)?;
+    }
+    let append_time = topic.timestamp_type == TimestampType::LogAppendTime;
+    let mut out = Vec::new();
+    let mut offset = topic.offset.wrapping_add(deep.len() as i64).wrapping_sub(1);
+    for (index, (_, own, message)) in entries.iter().enumerate() {
+        let mut message = message.clone();
+        if index == 0 && append_time {
+            message.stamp(topic.now, TimestampType::LogAppendTime);
+        } else if index == 0 && broker == Broker::V0_10_2 && message.timestamp() != max_timestamp {
+            // 0.10.0 computes the checksum anew and forgets the timestamp.
+            message.stamp(max_timestamp, TimestampType::CreateTime);
+        }
+        if index > 0 {
+            offset = *own;
+        }
+        put(&mut out, offset, &message.data);
+    }
+    Ok(out)
+}
+
+/// The messages of an entry with their absolute offsets.
+fn unpack<'a>(
+    broker: Broker,
+    unpacker: &mut Unpacker,
+    (position, offset, message): &Entry<'a>,
+) -> Result<Vec<(i64, Message<'a>)>> {
+    let (position, offset) = (*position, *offset);
+    let fail = |fault| Error::Invalid { position, fault };
+    let kind = message.compression_type(position)?;
+    if kind == CompressionType::None {
+        return Ok(vec![(offset, message.clone())]);
+    }
+    let magic = message.magic();
+    let payload = message.value(true, position)?.ok_or_else(|| fail(RecordFault::NullWrapper))?;
+    let (content, decoded) = unpacker.unpack(kind, magic, payload);
+    let inner = inner_entries(broker, &content, position)?;
+    if let Some((_, other)) = inner.iter().find(|(_, data)| Message::new(data.as_slice()).magic() != magic) {
+        let inner = Message::new(other.as_slice()).magic();
+        return Err(fail(RecordFault::InnerMagic { wrapper: magic, inner }));
+    }
+    decoded.map_err(|source| Error::BatchCodec { position, source })?;
+    let Some(&(last, _)) = inner.last() else {
+        return if broker == Broker::V0_10_0 { Ok(Vec::new()) } else { Err(fail(RecordFault::EmptyWrapper)) };
+    };
+    let base = match (magic, offset.wrapping_sub(last)) {
+        (0, _) => 0,
+        // 0.10.2 takes a wrapper offset below the last inner one for old clients', which count from 0.
+        (_, ..0) if broker == Broker::V0_10_2 => 0,
+        (_, base) => base,
+    };
+    let wrapper = (magic > 0).then(|| (message.own_timestamp(), message.attributes().timestamp_type()));
+    let numbered =
+        inner.into_iter().map(|(own, data)| (base.wrapping_add(own), Message { data: Cow::Owned(data), wrapper }));
+    let messages: Vec<_> = numbered.collect();
+    let nested = |(_, message): &(i64, Message<'_>)| message.attributes().compression_id() != 0;
+    if broker == Broker::V0_10_2 && messages.iter().any(nested) {
+        return Err(fail(RecordFault::NestedCompression));
+    }
+    Ok(messages)
+}
