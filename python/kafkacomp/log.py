@@ -1,7 +1,7 @@
 """What a broker does with records, the files beside log segments, control records, checking and rewriting logs.
 
 :func:`recompress`, :func:`convert` and :func:`repair` write whole logs anew. :class:`LogValidator` and
-:func:`analyze_and_validate_records` answer what a broker would do with a record set, :class:`BrokerProfile` what brokers
+:func:`analyze_and_validate_records` answer what a broker would do with a record set, :class:`BrokerProfile` what those
 from 0.8.2 on would.
 
 ====================================================== =============================================
