@@ -6,9 +6,9 @@ use super::super::{CodecError, CodecFault, CompressionType};
 use super::encode::{HEADER, ZLIB_DEFAULT};
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-/// The level of zlib-rs for each level of zlib from 1 to 9: the lowest whose output is not larger than
-/// zlib's, within 2%.
-const LEVELS: [u32; 9] = [2, 2, 3, 3, 5, 7, 7, 8, 9];
+/// The level of zlib-rs for each level of zlib from 1 to 9: the lowest whose output was never more than 0.5%
+/// larger than zlib's, over seven kinds of data in batches of 16 and 100 KB. Its level 9 is the worse one.
+const LEVELS: [u32; 9] = [2, 3, 4, 4, 7, 7, 7, 8, 8];
 
 /// Where zlib has less room than this (it asks for more than six bytes), it repeats what a flush ends with.
 const FLUSH_ROOM: usize = 64;

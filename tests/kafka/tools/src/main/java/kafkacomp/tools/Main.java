@@ -17,6 +17,7 @@ public final class Main {
             case "produce" -> Produce.run(options);
             case "consume" -> Consume.run(options);
             case "dump" -> Dump.run(options);
+            case "compress" -> Compress.run(options);
             case "decompress" -> Decompress.run(options);
             case "read-records" -> ReadRecords.run(options);
             default -> usage();
@@ -24,7 +25,7 @@ public final class Main {
     }
 
     private static void usage() {
-        System.err.println("usage: Main create-topic|produce|consume|dump|decompress|read-records --name value ...");
+        System.err.println("usage: Main create-topic|produce|consume|dump|compress|decompress|read-records --name value ...");
         System.exit(2);
     }
 }
