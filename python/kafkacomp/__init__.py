@@ -7,6 +7,7 @@ from kafkacomp._codec import compress, decompress
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._open import open  # noqa: A004 - the name of the standard library's
 from kafkacomp._types import CompressionType
+from kafkacomp._write import WriteReport, write
 from kafkacomp.arrow import ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import (
     CompressionError,
@@ -44,6 +45,7 @@ __all__ = [
     "UnknownServerError",
     "UnsupportedCompressionTypeError",
     "UnsupportedForMessageFormatError",
+    "WriteReport",
     "__version__",
     "compress",
     "decompress",
@@ -55,5 +57,6 @@ __all__ = [
     "record",
     "scan",
     "snappy",
+    "write",
     "zstd",
 ]

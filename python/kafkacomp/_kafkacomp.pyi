@@ -144,6 +144,11 @@ def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
 
 def build_batches(rows: ArrowRows, settings: _Settings) -> bytes: ...
+def write_log(
+    rows: ArrowRows, target: str, settings: _Settings, segment_bytes: int, topic_id: str | None
+) -> tuple[int, int, int, int, int, int]:
+    """Write a partition's folder: segments, batches, bytes, start and end offset, records."""
+
 def convert(
     data: Buffer, to_magic: int, first_offset: int, upgrade: bool, batch_bytes: int, max_output_size: int
 ) -> bytes: ...

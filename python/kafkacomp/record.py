@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size
@@ -152,6 +152,26 @@ def _settings(
     )
 
 
+def batch_settings(
+    *, magic: int, compression_type: CompressionType | str | None, level: int | None, base_offset: int, batch_bytes: int
+) -> _Settings:
+    """Settings of batches of plain records with CreateTime; for this package's own modules."""
+    return _settings(
+        magic=magic,
+        compression_type=compression_type,
+        level=level,
+        timestamp_type=TimestampType.CREATE_TIME,
+        log_append_time=NO_TIMESTAMP,
+        is_transactional=False,
+        base_offset=base_offset,
+        producer_id=NO_PRODUCER_ID,
+        producer_epoch=NO_PRODUCER_EPOCH,
+        base_sequence=NO_SEQUENCE,
+        partition_leader_epoch=0,
+        write_limit=_integer("batch_bytes", batch_bytes, _BATCH_BYTES),
+    )
+
+
 class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
     """Builds one batch of magic 2, or what stands for one before: a wrapper of magic 0 or 1, or plain messages.
 
@@ -279,7 +299,14 @@ def build_batches(
         partition_leader_epoch=partition_leader_epoch,
         write_limit=_integer("batch_bytes", batch_bytes, _BATCH_BYTES),
     )
-    return _kafkacomp.build_batches(rows, settings)
+    return _kafkacomp.build_batches(arrow_rows(rows), settings)
+
+
+def arrow_rows(rows: object) -> ArrowRows:
+    """The rows themselves; TypeError if they are not Arrow. For this package's own modules."""
+    if not hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "__arrow_c_array__"):
+        raise TypeError(f"an object with __arrow_c_stream__ or __arrow_c_array__ is needed, not {type(rows).__name__}")
+    return cast("ArrowRows", rows)
 
 
 def estimate_batch_size_upper_bound(

@@ -54,7 +54,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn settings(self) -> PyResult<BatchSettings> {
+    /// The core's settings.
+    ///
+    /// # Errors
+    /// `ValueError` for a level that the codec does not have.
+    pub fn settings(self) -> PyResult<BatchSettings> {
         let compression = Compression::new(kind(self.compression_type)?, self.level);
         Ok(BatchSettings {
             magic: self.magic,

@@ -18,6 +18,7 @@ mod segment;
 mod sidecar;
 mod stream;
 mod validator;
+mod write;
 
 use pyo3::prelude::*;
 
@@ -66,5 +67,6 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(validator::profile_append, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_names, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_name, m)?)?;
+    m.add_function(wrap_pyfunction!(write::write_log, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }
