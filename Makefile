@@ -26,7 +26,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-kafka \
-	lint lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows lint-deny fmt check bench lock clean
+	lint lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -172,10 +172,21 @@ fmt: $(DEV) ## Format Rust and Python, and let ruff fix what it can
 check: lint test ## What CI runs: the lints, then the tests
 
 # ---------------------------------------------------------------------------------------------- the rest
-bench: $(INSTALLED) ## Criterion's benchmarks, Python's, and the comparison with Kafka's Java consumer path
+bench: $(INSTALLED) ## All benchmarks and comparisons; the report with ratios goes to benches/results/report.md
 	$(CARGO) bench --locked --workspace --exclude kafkacomp-python
-	$(BIN)/python -m pytest benches --benchmark-only $(PYTEST_ARGS)
+	$(BIN)/python -m pytest benches --benchmark-only --benchmark-json=build/bench/pytest.json $(PYTEST_ARGS)
 	$(BIN)/python benches/compare_java.py
+	$(BIN)/python benches/compare_build.py
+	$(BIN)/python benches/compare_peers.py
+	$(BIN)/python benches/compare_streams.py
+	$(CARGO) run --release --locked --manifest-path benches/kafka-protocol/Cargo.toml --target-dir target/kafka-protocol -- \
+		5 build/bench/flights-*-1-0/*.log build/bench/flights-*-16k-0/*.log > benches/results/kafka-protocol.jsonl
+	$(BIN)/python benches/write_report.py
+
+# For instance: make regression BASE=v0.1.0 REGRESSION_ARGS=--count
+BASE ?= main
+regression: $(INSTALLED) ## Is the working tree slower than BASE? By paired ratios, or by instructions with --count
+	$(BIN)/python benches/compare_commits.py $(BASE) . $(REGRESSION_ARGS)
 
 # Locks name neither an index nor a path: what is fetched is decided by its hash alone.
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,8 @@ class _Row:
 
 def _functions(by: str, codec: str) -> tuple[Bytes, Bytes]:
     """Compress and decompress; ImportError if the package is missing."""
+    if by == "zlib":
+        return partial(zlib.compress, level=int(codec.partition(":")[2])), zlib.decompress
     if by == "brotli":
         import brotli  # noqa: PLC0415 - an optional peer
 

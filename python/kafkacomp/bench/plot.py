@@ -54,7 +54,7 @@ def draw(results: Sequence[Result], path: Path, heading: Sequence[str]) -> None:
     dots = base.mark_point(size=70, filled=True)
     if several:
         dots = dots.encode(shape=alt.Shape("by:N", title="by"))
-    labels = base.mark_text(align="left", dx=7, fontSize=10).encode(text="label:N")
+    labels = base.mark_text(align="left", dx=7, fontSize=10).encode(text="text:N")
     lines = base.mark_line(opacity=0.4).encode(detail=["by:N", "where:N"], order="level:Q")
     where = list(dict.fromkeys(point["where"] for point in points))
     chart = (
@@ -78,6 +78,8 @@ def _point(result: Result) -> dict[str, Any]:
         "codec": str(result.codec.type),
         "level": 0 if result.codec.level is None else result.codec.level,
         "label": str(result.codec),
+        # The colour says which codec it is.
+        "text": str(result.codec.type if result.codec.level is None else result.codec.level),
         "by": result.peer,
         "where": f"{workload.name}, {size}{many}",
         "stage": result.stage,

@@ -1,0 +1,168 @@
+"""Writes benches/results/report.md: the ratios of all comparisons, each aim beside what was measured.
+
+Reads what the other scripts left in benches/results, the aims in aims.toml, and criterion's estimates if there are any.
+
+Run: python benches/write_report.py
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tomllib
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BENCHES = Path(__file__).resolve().parent
+RESULTS = BENCHES / "results"
+CRITERION = BENCHES.parent / "target" / "criterion"
+
+
+class Line(NamedTuple):
+    """An aim and what was measured."""
+
+    what: str
+    aim: float
+    measured: float
+
+
+def main() -> None:
+    """Writes the report from whatever results there are."""
+    aims = tomllib.loads((BENCHES / "aims.toml").read_text())
+    out = ["# Benchmarks: aims and what was measured", ""]
+    out += ["Made by `make bench` (`benches/write_report.py`). A ratio above its aim meets it.", ""]
+    met = total = 0
+    for name, aim in aims.items():
+        report = _load(aim["report"])
+        if report is None:
+            out += [f"## {name}", "", f"Not measured: `{aim['report']}.json` is not there.", ""]
+            continue
+        lines = list(LINES[name](aim, report))
+        met += sum(line.measured >= line.aim for line in lines)
+        total += len(lines)
+        out += [f"## {name}", "", *_where(aim["report"], report), "", "| | aim | measured | |", "|---|---|---|---|"]
+        for line in lines:
+            verdict = "met" if line.measured >= line.aim else "**short**"
+            out.append(f"| {line.what} | {line.aim:g} | {line.measured:.2f} | {verdict} |")
+        out.append("")
+    out[3:3] = [f"{met} of {total} aims are met.", ""]
+    out += _kafka_protocol()
+    out += _criterion()
+    (RESULTS / "report.md").write_text("\n".join(out).rstrip() + "\n")
+    print(f"{met} of {total} aims are met: {RESULTS / 'report.md'}")
+
+
+def _load(name: str) -> dict[str, Any] | None:
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return None
+    loaded: dict[str, Any] = json.loads(path.read_text())
+    return loaded
+
+
+def _where(name: str, report: dict[str, Any]) -> list[str]:
+    if "machine" in report:
+        facts = report["machine"]
+        return [f"`{name}`: {facts['date']}, commit {facts['commit']}, {facts['cpu']}, rounds {report['rounds']}."]
+    facts = next(iter(report.values()))
+    load = f"load {facts['machine']['load_average']}"
+    machine = f"{facts['machine']['cpu']}, {facts['machine']['cores']} cores, {load}"
+    return [f"`{name}`: {facts['date']}, {machine}; aiokafka {facts['versions'].get('aiokafka', 'is not there')}."]
+
+
+def _java(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    for result in report["results"]:
+        wanted = aim.get(result["batch"], {}).get(result["codec"])
+        if wanted is not None:
+            yield Line(f"{result['codec']}, {result['batch']}, {result['mode']}", wanted, result["ratios"]["poll"])
+
+
+def _two_threads(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    for result in report["results"]:
+        if result["batch"] in aim["batches"]:
+            yield Line(f"{result['codec']}, {result['batch']}, {result['mode']}", aim["ratio"], result["two_threads"])
+
+
+def _aiokafka(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    for batch, measured in report.items():
+        by_codec: dict[tuple[str, int | None], dict[tuple[str, str], dict[str, Any]]] = {}
+        for result in measured["results"]:
+            codec = by_codec.setdefault((result["compression_type"], result["level"]), {})
+            codec[result["stage"], result["by"]] = result
+        for (name, level), results in by_codec.items():
+            theirs = results.get(("iterate", "aiokafka"))
+            if theirs is None:
+                continue
+            for stage, wanted in aim.get(batch, {}).items():
+                ours = results.get((stage, "kafkacomp"))
+                if ours is not None:
+                    label = name if level is None else f"{name} {level}"
+                    yield Line(f"{stage}, {label}, {batch}", wanted, _paired(theirs, ours))
+
+
+def _paired(theirs: dict[str, Any], ours: dict[str, Any]) -> float:
+    rounds = zip(theirs["seconds"]["rounds"], ours["seconds"]["rounds"], strict=True)
+    return statistics.median(their / our for their, our in rounds)
+
+
+def _build(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    for result in report["results"]:
+        wanted = aim.get(result["batch"], {}).get(result["codec"])
+        if wanted is not None:
+            what = f"{result['codec']}, {result['batch']}, size {result['size']:.3f} of Java's"
+            yield Line(what, wanted, result["ratios"]["ours"])
+
+
+def _streams(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    for (codec, way), group in groupby(report["results"], lambda result: (result["codec"], result["way"])):
+        peers = [result for result in group if result["by"] != "kafkacomp"]
+        fair = [result for result in peers if way == "read" or result["size"] <= aim["most_size"]]
+        best = min(fair, key=lambda result: result["ratio"], default=None)
+        if best is not None:
+            yield Line(f"{codec}, {way}, {best['by']}", aim["ratio"], best["ratio"])
+
+
+LINES = {"java": _java, "two_threads": _two_threads, "aiokafka": _aiokafka, "build": _build, "streams": _streams}
+
+
+def _kafka_protocol() -> list[str]:
+    """The Rust crate's lines: no aim, for comparison."""
+    path = RESULTS / "kafka-protocol.jsonl"
+    if not path.exists():
+        return []
+    out = ["## The Rust crate kafka-protocol", "", "Its time by ours (`benches/kafka-protocol/src/main.rs`).", ""]
+    out += ["| segment | read: Arrow | read: records | build | size |", "|---|---|---|---|---|"]
+    for line in path.read_text().splitlines():
+        found = json.loads(line)
+        read, build = found["read_kafka_protocol"], found["build_kafka_protocol"]
+        ratios = (read / found["read_arrow"], read / found["read_records"], build / found["build"])
+        size = found["size"] / found["size_kafka_protocol"]
+        name = Path(found["segment"]).parent.name
+        out.append(f"| {name} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} | {size:.3f} |")
+    return [*out, ""]
+
+
+def _criterion() -> list[str]:
+    """What our framing and checks cost over the bare codec, where criterion has measured it."""
+    medians: dict[tuple[str, str], dict[str, float]] = {}
+    for path in sorted(CRITERION.glob("decode_*/*/*/new/estimates.json")):
+        group, codec, side = path.parts[-5:-2]
+        estimate = json.loads(path.read_text())["median"]["point_estimate"]
+        medians.setdefault((group.removeprefix("decode_"), codec), {})[side] = estimate
+    rows = [
+        f"| {codec} | {size} | {sides['ours'] / sides['bare']:.2f} |"
+        for (size, codec), sides in sorted(medians.items(), key=lambda item: (item[0][1], int(item[0][0])))
+        if {"ours", "bare"} <= sides.keys()
+    ]
+    if not rows:
+        return []
+    head = "Our time by the library's own, into a buffer of the right size (`cargo bench --bench decode`)."
+    return ["## Decoding beside the bare codec", "", head, "", "| codec | bytes | times |", "|---|---|---|", *rows, ""]
+
+
+if __name__ == "__main__":
+    main()
