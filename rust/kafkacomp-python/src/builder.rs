@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use arrow_array::RecordBatchReader;
 use kafkacomp_arrow::build::{Batcher, RecordColumns};
 use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::limits::MAX_POOLED_BUFFER;
 use kafkacomp_core::record::builder::estimate_size_upper_bound;
 use kafkacomp_core::record::{
     self, BatchSettings, BuildFault, ControlRecordType, ConvertOptions, HeadersBuffer, RecordBatchBuilder,
@@ -24,6 +26,30 @@ use crate::input::bytes_like;
 
 thread_local! {
     static COMPRESSOR: RefCell<Compressor> = RefCell::default();
+}
+
+thread_local! {
+    static BATCHES: RefCell<Batches> = RefCell::default();
+}
+
+/// What building from columns needs, kept from call to call.
+#[derive(Default)]
+struct Batches {
+    batcher: Batcher,
+    out: Vec<u8>,
+}
+
+impl Batches {
+    fn build(&mut self, reader: Box<dyn RecordBatchReader + Send>, settings: BatchSettings) -> PyResult<()> {
+        let Self { batcher, out } = self;
+        out.clear();
+        batcher.reset(settings).map_err(arrow_build_to_py)?;
+        for rows in reader {
+            let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            batcher.push(&rows, out).map_err(arrow_build_to_py)?;
+        }
+        batcher.finish(out).map_err(arrow_build_to_py)
+    }
 }
 
 /// Builds with this thread's contexts.
@@ -446,17 +472,16 @@ impl Builder {
 pub fn build_batches(py: Python<'_>, rows: AnyRecordBatch, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
     let reader = rows.into_reader()?;
     let settings = settings.settings()?;
-    let out = py.detach(|| {
-        let mut out = Vec::new();
-        let mut batcher = Batcher::new(settings).map_err(arrow_build_to_py)?;
-        for rows in reader {
-            let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
-            batcher.push(&rows, &mut out).map_err(arrow_build_to_py)?;
-        }
-        batcher.finish(&mut out).map_err(arrow_build_to_py)?;
-        Ok::<_, PyErr>(out)
-    })?;
-    Ok(PyBytes::new(py, &out))
+    let (built, mut kept) = py.detach(|| {
+        let mut kept = BATCHES.take();
+        (kept.build(reader, settings), kept)
+    });
+    let bytes = built.map(|()| PyBytes::new(py, &kept.out));
+    if kept.out.capacity() > MAX_POOLED_BUFFER {
+        kept.out = Vec::new();
+    }
+    BATCHES.set(kept);
+    bytes
 }
 
 /// Kafka's upper bound on the size of a batch of this one record.

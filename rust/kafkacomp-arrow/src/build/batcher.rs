@@ -9,7 +9,7 @@ use kafkacomp_core::record::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
 use super::{BuildError, RecordColumns};
 
 /// Makes batches of at most the settings' write limit (by Kafka's estimate where they are compressed).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Batcher {
     builder: RecordBatchBuilder,
     compressor: Compressor,
@@ -25,13 +25,20 @@ impl Batcher {
     /// # Errors
     /// What the magic does not have.
     pub fn new(settings: BatchSettings) -> Result<Self, BuildError> {
-        Ok(Self {
-            builder: RecordBatchBuilder::new(settings)?,
-            compressor: Compressor::new(),
-            headers: HeadersBuffer::new(),
-            next: settings,
-            rows: 0,
-        })
+        let mut batcher = Self::default();
+        batcher.reset(settings)?;
+        Ok(batcher)
+    }
+
+    /// Begins anew with these settings; memory and codec contexts stay.
+    ///
+    /// # Errors
+    /// What the magic does not have.
+    pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
+        self.builder.reset(settings)?;
+        self.next = settings;
+        self.rows = 0;
+        Ok(())
     }
 
     /// Takes all rows, and appends every batch that is full to `out`.
