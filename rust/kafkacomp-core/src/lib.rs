@@ -4,6 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`compress`] | the five compression types and their framings; knows nothing of records |
+//! | [`io`] | standard readers and writers over the codecs' streams |
 //! | [`record`] | message formats 0, 1 and 2: batches, records, headers, control records |
 //! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
 //! | [`error`] | one error type: numbers and a byte position, text only when asked |
@@ -17,6 +18,7 @@ pub mod checksum;
 pub mod compress;
 pub mod error;
 mod fields;
+pub mod io;
 pub mod limits;
 pub mod log;
 pub mod record;

@@ -11,7 +11,9 @@ use kafkacomp_core::compress::stream::{Decoder, DecoderOptions, Encoder, Frames,
 use kafkacomp_core::compress::{
     CodecError, CodecFaultKind, Compression, Compressor, Decompressor, Strictness, gzip, snappy, zstd,
 };
+use kafkacomp_core::io::{Reader, Writer};
 use proptest::prelude::*;
+use std::io::{self, BufReader, Read, Write};
 
 /// Sizes of pieces, used in turn.
 #[derive(Debug, Clone)]
@@ -334,5 +336,61 @@ fn lz4_options() {
             DecodeOptions { header_checksum: HeaderChecksum::Standard, strictness: Strictness::Specification };
         lz4::decompress(&stream, reading, &mut out).unwrap();
         assert!(out.as_slice() == plain);
+    }
+}
+
+/// A source and a sink that take a few bytes at a time.
+struct Dribble<T>(T, usize);
+
+impl<T: Read> Read for Dribble<T> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let length = out.len().min(self.1);
+        self.0.read(&mut out[..length])
+    }
+}
+
+impl<T: Write> Write for Dribble<T> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.write(&data[..data.len().min(self.1)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[test]
+fn readers_and_writers() {
+    let plain: Vec<u8> = (0_u32..60_000).flat_map(|n| (n / 7).to_le_bytes()).collect();
+    for kind in CompressionType::ALL {
+        let mut writer = Writer::new(Dribble(Vec::new(), 999), encoder(Compression::of(kind), 2).unwrap());
+        for piece in plain.chunks(10_001) {
+            writer.write_all(piece).unwrap();
+        }
+        writer.flush().unwrap();
+        let data = writer.finish().unwrap().0;
+        assert!(one_shot(kind, &data, 1 << 30).unwrap() == plain);
+        let read = |data: &[u8], limit| {
+            let options = DecoderOptions { limit, ..DecoderOptions::default() };
+            let mut content = Vec::new();
+            let source = BufReader::with_capacity(100, Dribble(data, 77));
+            Reader::new(source, Frames::new(kind, options)).read_to_end(&mut content).map(|_| content)
+        };
+        assert!(read(&[data.as_slice(), &data].concat(), u64::MAX).unwrap() == plain.repeat(2));
+        let error = read(&data, 1000).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(error.downcast::<CodecError>().unwrap().fault.kind(), CodecFaultKind::OutputLimit);
+        if kind != CompressionType::None {
+            assert_eq!(read(&data[..data.len() - 1], u64::MAX).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+            // One frame, and the source stands behind it; xerial streams have no end.
+            let both = [data.as_slice(), b"rest"].concat();
+            let mut reader = Reader::new(both.as_slice(), decoder(kind, DecoderOptions::default()));
+            let mut content = Vec::new();
+            let result = reader.read_to_end(&mut content);
+            assert_eq!(result.is_err(), kind == CompressionType::Snappy);
+            if result.is_ok() {
+                assert!(content == plain && reader.into_inner() == b"rest");
+            }
+        }
     }
 }

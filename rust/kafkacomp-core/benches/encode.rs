@@ -1,0 +1,78 @@
+//! Encoding of flight-like JSON, ours beside the bare codec with a kept context and a buffer that is large enough:
+//! what the framing costs, and what it costs to make contexts anew, as Kafka does for each batch.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]
+
+mod payload;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::compress::stream::{Operation, encoder};
+use kafkacomp_core::compress::{Compression, Compressor};
+use payload::json;
+use std::hint::black_box;
+
+/// One record, Kafka's batch.size, and larger ones.
+const SIZES: [usize; 4] = [265, 16 << 10, 100 << 10, 1 << 20];
+const LZ4_BLOCK: usize = 64 << 10;
+const SNAPPY_BLOCK: usize = 32 << 10;
+
+fn encode(c: &mut Criterion) {
+    for size in SIZES {
+        let plain = json(size);
+        let mut out = Vec::with_capacity(2 * size + 1024);
+        let mut room = vec![0; 2 * size + 1024];
+        let mut group = c.benchmark_group(format!("encode/{size}"));
+        group.throughput(Throughput::Bytes(size as u64));
+        for kind in CompressionType::ALL {
+            let compression = Compression::of(kind);
+            let mut kept = Compressor::new();
+            group.bench_function(BenchmarkId::new(kind.name(), "ours"), |b| {
+                b.iter(|| {
+                    out.clear();
+                    kept.compress(compression, 2, black_box(&plain), &mut out).unwrap();
+                });
+            });
+            group.bench_function(BenchmarkId::new(kind.name(), "new context"), |b| {
+                b.iter(|| {
+                    out.clear();
+                    Compressor::new().compress(compression, 2, black_box(&plain), &mut out).unwrap();
+                });
+            });
+            let mut stream = encoder(compression, 2).unwrap();
+            group.bench_function(BenchmarkId::new(kind.name(), "stream"), |b| {
+                b.iter(|| {
+                    let progress = stream.encode(black_box(&plain), &mut room, Operation::FlushFrame).unwrap();
+                    assert!(progress.done);
+                });
+            });
+        }
+        group.bench_function(BenchmarkId::new("lz4", "bare"), |b| {
+            b.iter(|| {
+                for chunk in plain.chunks(LZ4_BLOCK) {
+                    black_box(lzzzz::lz4::compress(black_box(chunk), &mut room, 1).unwrap());
+                }
+            });
+        });
+        let mut snappy = snap::raw::Encoder::new();
+        group.bench_function(BenchmarkId::new("snappy", "bare"), |b| {
+            b.iter(|| {
+                for chunk in plain.chunks(SNAPPY_BLOCK) {
+                    black_box(snappy.compress(black_box(chunk), &mut room).unwrap());
+                }
+            });
+        });
+        let mut gzip = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(6).unwrap());
+        group.bench_function(BenchmarkId::new("gzip", "bare"), |b| {
+            b.iter(|| black_box(gzip.gzip_compress(black_box(&plain), &mut room).unwrap()));
+        });
+        let mut zstd = zstd::zstd_safe::CCtx::create();
+        group.bench_function(BenchmarkId::new("zstd", "bare, size known"), |b| {
+            b.iter(|| black_box(zstd.compress(&mut room[..], black_box(&plain), 3).unwrap()));
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, encode);
+criterion_main!(benches);

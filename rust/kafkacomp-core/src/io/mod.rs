@@ -1,0 +1,42 @@
+//! Standard readers and writers over the [streams](crate::compress::stream) of the codecs.
+//!
+//! ```
+//! use kafkacomp_core::compress::stream::{DecoderOptions, Frames, encoder};
+//! use kafkacomp_core::compress::{Compression, CompressionType};
+//! use kafkacomp_core::io::{Reader, Writer};
+//! use std::io::{Read, Write};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut writer = Writer::new(Vec::new(), encoder(Compression::of(CompressionType::Zstd), 2)?);
+//! writer.write_all(b"as Kafka's stream writes it")?;
+//! let compressed = writer.finish()?;
+//!
+//! let frames = Frames::new(CompressionType::Zstd, DecoderOptions::default());
+//! let mut content = String::new();
+//! Reader::new(compressed.as_slice(), frames).read_to_string(&mut content)?;
+//! assert_eq!(content, "as Kafka's stream writes it");
+//! # Ok(())
+//! # }
+//! ```
+
+mod read;
+mod write;
+
+pub use read::Reader;
+pub use write::Writer;
+
+use crate::compress::{CodecError, CodecFaultKind};
+use std::io;
+
+/// By how much room a stream is given at a time.
+const ROOM: usize = 64 << 10;
+
+/// The codec's error as one of input or output; [`io::Error::downcast`] gives it back.
+fn io_error(error: CodecError) -> io::Error {
+    let kind = match error.fault.kind() {
+        CodecFaultKind::Truncated => io::ErrorKind::UnexpectedEof,
+        CodecFaultKind::OutputLimit | CodecFaultKind::Malformed => io::ErrorKind::InvalidData,
+        CodecFaultKind::Encoding => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error)
+}

@@ -1,0 +1,48 @@
+//! A reader of what a compressed stream holds.
+
+use super::io_error;
+use crate::compress::stream::Decoder;
+use std::io::{self, BufRead, Read};
+
+/// Reads the content of the compressed stream that `R` gives. With a decoder of one frame it ends behind that
+/// frame, and the source stands there; with [`Frames`](crate::compress::stream::Frames) it reads all.
+#[derive(Debug)]
+pub struct Reader<R, D> {
+    source: R,
+    decoder: D,
+    done: bool,
+}
+
+impl<R: BufRead, D: Decoder> Reader<R, D> {
+    /// At the start of the content.
+    pub fn new(source: R, decoder: D) -> Self {
+        Self { source, decoder, done: false }
+    }
+
+    /// The source, behind what was decoded.
+    pub fn into_inner(self) -> R {
+        self.source
+    }
+}
+
+impl<R: BufRead, D: Decoder> Read for Reader<R, D> {
+    /// Fails with `InvalidData` where the stream is broken, with `UnexpectedEof` where it ends too early, and
+    /// with the source's own errors.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while !self.done && !out.is_empty() {
+            let input = self.source.fill_buf()?;
+            let ended = input.is_empty();
+            let progress = self.decoder.decode(input, out).map_err(io_error)?;
+            self.source.consume(progress.consumed);
+            self.done = progress.done;
+            if progress.written > 0 {
+                return Ok(progress.written);
+            }
+            if ended && !self.done {
+                self.decoder.finish().map_err(io_error)?;
+                self.done = true;
+            }
+        }
+        Ok(0)
+    }
+}
