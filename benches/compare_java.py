@@ -154,6 +154,7 @@ def machine() -> dict[str, str]:
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": commit.stdout.strip(),
         "cpu": f"{cpu[1] if cpu else platform.machine()}, {os.cpu_count()} cores",
+        "load": f"{os.getloadavg()[0]:.1f} at the end: other programs disturb figures above one or two",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "kafkacomp": importlib.metadata.version("kafkacomp"),

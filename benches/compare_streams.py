@@ -1,9 +1,9 @@
 """File objects of the four codecs against those of Python's other libraries: flights, in pieces of 64 KB, in turn.
 
 All read what kafkacomp has written (but snappy's peer its own, for it has Google's framing instead of xerial's). All
-write with the same settings: gzip 6, zstd 3, LZ4's fast compressor with 64 KB independent blocks. isal has no such level:
-its `size`, the bytes written by ours, says how much it gives away. All must read the same bytes, and what each writes
-must be read back. A ratio is the peer's median time by ours, round by round: above 1 ours is faster.
+write with the same settings: gzip 6, zstd 3, LZ4's fast compressor with 64 KB independent blocks. isal has no such
+level: its `size`, the bytes written by ours, says how much it gives away. All must read the same bytes, and what each
+writes must be read back. A ratio is the peer's median time by ours, round by round: above 1 ours is faster.
 
 Run: python benches/compare_streams.py [--megabytes 8] [--rounds 7]
 """

@@ -67,7 +67,9 @@ def _load(name: str) -> dict[str, Any] | None:
 def _where(name: str, report: dict[str, Any]) -> list[str]:
     if "machine" in report:
         facts = report["machine"]
-        return [f"`{name}`: {facts['date']}, commit {facts['commit']}, {facts['cpu']}, rounds {report['rounds']}."]
+        load = f"load {facts['load'].split()[0]}" if "load" in facts else "load unknown"
+        where = f"{facts['date']}, commit {facts['commit']}, {facts['cpu']}, {load}"
+        return [f"`{name}`: {where}, rounds {report['rounds']}."]
     facts = next(iter(report.values()))
     load = f"load {facts['machine']['load_average']}"
     machine = f"{facts['machine']['cpu']}, {facts['machine']['cores']} cores, {load}"

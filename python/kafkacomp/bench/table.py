@@ -70,7 +70,9 @@ def _cells(stages: list[str], of_stage: dict[str, Result]) -> Iterator[str]:
         yield _figure(of_stage.get(stage))
     for stage in stages:
         yield f"{of_stage[stage].microseconds_per_batch:.1f}" if stage in of_stage else ""
-    cpus = [each.cpu_seconds_per_gigabyte for each in of_stage.values() if each.stage in {COMPRESS, DECOMPRESS}]
+    # Of both ways or, where only one is measured, of that; never of half of what the others did.
+    ways = [of_stage.get(stage) for stage in stages if stage in {COMPRESS, DECOMPRESS}]
+    cpus = [None if each is None else each.cpu_seconds_per_gigabyte for each in ways]
     known = [cpu for cpu in cpus if cpu is not None]
     yield f"{sum(known):.2f}" if known and len(known) == len(cpus) else ""
 

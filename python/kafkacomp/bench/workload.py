@@ -150,7 +150,7 @@ def _read(path: Path, limit: int) -> bytes:
 def _source(name: str, path: Path | None, data: bytes, records: str) -> Source:
     if path is not None and records != LINES and _is_record_set(path, data):
         try:
-            stored = [[_row(each) for each in batch] for batch in record.read_batches(data)]
+            stored = [_rows(batch) for batch in record.read_batches(data)]
         except KafkaCompError as error:
             error.segment = error.segment or name
             raise
@@ -173,8 +173,9 @@ def _is_record_set(path: Path, data: bytes) -> bool:
     return first is not None and first.is_valid
 
 
-def _row(each: record.Record) -> Row:
-    return (each.timestamp, each.key, each.value, each.headers)
+def _rows(batch: record.RecordBatch) -> list[Row]:
+    batch.ensure_valid()
+    return [(each.timestamp, each.key, each.value, each.headers) for each in batch]
 
 
 def cut(name: str, sources: Iterable[Source], batch_bytes: int | str | None) -> Workload:

@@ -51,7 +51,7 @@ def peers(wanted: str | None, jars: Jars) -> tuple[list[Peer], dict[str, str]]:
     names = list(NAMES) if wanted == ALL else list(dict.fromkeys(name.strip() for name in wanted.split(",")))
     unknown = [name for name in names if name not in NAMES]
     if unknown:
-        raise ValueError(f"unknown peer {unknown[0]!r}; there are {', '.join(NAMES)}")
+        raise ValueError(f"unknown peer {unknown[0]!r}; there are {', '.join(NAMES)} (inputs stand before --compare)")
     found: list[Peer] = []
     missing: dict[str, str] = {}
     for name in names:

@@ -1,0 +1,68 @@
+"""The report of `make bench`: every aim has its line, and a ratio below its aim is called short."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+BENCHES = Path(__file__).resolve().parent.parent / "benches"
+
+
+@pytest.fixture(name="write_report")
+def _write_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setattr(sys, "path", [str(BENCHES), *sys.path])
+    module = importlib.import_module("write_report")
+    monkeypatch.setattr(module, "RESULTS", tmp_path)
+    monkeypatch.setattr(module, "CRITERION", tmp_path / "criterion")
+    return module
+
+
+def test_no_results(write_report: ModuleType, tmp_path: Path) -> None:
+    write_report.main()
+    text = (tmp_path / "report.md").read_text()
+    assert "0 of 0 aims are met" in text
+    assert text.count("Not measured") == 5
+
+
+def test_aims_are_held_against_results(write_report: ModuleType, tmp_path: Path) -> None:
+    machine = {"date": "2026-01-01", "commit": "abc", "cpu": "a cpu", "load": "0.1 at the end"}
+    result = {"codec": "lz4", "batch": "16k", "mode": "memory", "ratios": {"poll": 1.41}, "two_threads": 1.5}
+    _give(tmp_path / "compare-java.json", {"machine": machine, "rounds": 3, "results": [result]})
+    built = {"codec": "zstd", "batch": "1", "size": 1.001, "ratios": {"ours": 9.99}}
+    _give(tmp_path / "compare-build.json", {"machine": machine, "rounds": 3, "results": [built]})
+    streams = [
+        {"codec": "gzip", "way": "write", "by": name, "mb_per_s": 1.0, "ratio": ratio, "size": size}
+        for name, ratio, size in (("kafkacomp", 1.0, 1.0), ("gzip", 1.2, 1.01), ("isal", 0.1, 1.5))
+    ]
+    _give(tmp_path / "compare-streams.json", {"machine": machine, "rounds": 3, "results": streams})
+    stages = [("iterate", "aiokafka", [4.0, 8.0, 90.0]), ("iterate", "kafkacomp", [2.0, 4.0, 30.0])]
+    peers = [
+        {"compression_type": "gzip", "level": 9, "stage": stage, "by": by, "seconds": {"rounds": rounds}}
+        for stage, by, rounds in [*stages, ("arrow", "kafkacomp", [1.0, 2.0, 45.0])]
+    ]
+    facts = {"date": "2026-01-01", "machine": {"cpu": "a cpu", "cores": 2, "load_average": 0.1}, "versions": {}}
+    _give(tmp_path / "compare-peers.json", {"16k": {**facts, "results": peers}})
+    write_report.main()
+    text = (tmp_path / "report.md").read_text()
+    for line in (
+        "4 of 6 aims are met.",
+        "| lz4, 16k, memory | 1.4 | 1.41 | met |",
+        "| lz4, 16k, memory | 1.9 | 1.50 | **short** |",
+        "| arrow, gzip 9, 16k | 4 | 4.00 | met |",
+        "| iterate, gzip 9, 16k | 1 | 2.00 | met |",
+        "| zstd, 1, size 1.001 of Java's | 10 | 9.99 | **short** |",
+        "| gzip, write, gzip | 1 | 1.20 | met |",
+    ):
+        assert line in text
+
+
+def _give(path: Path, report: dict[str, Any]) -> None:
+    path.write_text(json.dumps(report))
