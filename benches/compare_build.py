@@ -1,11 +1,11 @@
 """Records per second into batches of magic 2, by kafkacomp and by Kafka's MemoryRecordsBuilder, in one run, in turn.
 
 The payload is that of all benchmarks, flights as JSON of about 265 bytes; a batch is closed by the same rule on both
-sides (hasRoomFor at 16 KB, or one record a batch), so that both make the same batches: their number, and without a codec
-their checksums, are compared. Codecs run at Kafka's default levels; `size` is our compressed size by Java's. Java appends
-byte arrays to one builder a batch, all in one reused buffer; ours is the core with one kept builder
-(`examples/build_pass.rs`), and `arrow` is `record.build_batches` called from Python for 2,000 rows at a time of an Arrow
-column. A ratio is Java's median time by our median time: above 1 ours is faster; in brackets by processor time.
+sides (hasRoomFor at 16 KB, or one record a batch), so that both make the same batches: their number, and without a
+codec their checksums, are compared. Codecs run at Kafka's default levels; `size` is our compressed size by Java's.
+Java appends byte arrays to one builder a batch, all in one reused buffer; ours is the core with one kept builder
+(`examples/build_pass.rs`), and `arrow` is `record.build_batches` called from Python for 2,000 rows at a time of an
+Arrow column. A ratio is Java's median time by our median time: above 1 ours is faster; in brackets by processor time.
 
 Run: python benches/compare_build.py [--codecs none lz4] [--batches 16k 1] [--rounds 7]
 """

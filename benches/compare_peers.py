@@ -12,6 +12,7 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import make_segments
 
@@ -42,7 +43,17 @@ def main() -> None:
                 raise SystemExit(status)
             reports[batch] = json.loads(out.read_text().replace(str(make_segments.BUILD), "build/bench"))
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "compare-peers.json").write_text(json.dumps(reports, indent=1) + "\n")
+    (RESULTS / "compare-peers.json").write_text(lines(reports))
+
+
+def lines(reports: dict[str, dict[str, Any]]) -> str:
+    """JSON with one result a line: a run has hundreds, and each has a dozen figures."""
+    texts = []
+    for batch, report in reports.items():
+        head = json.dumps(report | {"results": []}, ensure_ascii=False)
+        results = ",\n ".join(json.dumps(result) for result in report["results"])
+        texts.append(f"{json.dumps(batch)}: " + head.replace('"results": []', f'"results": [\n {results}\n]', 1))
+    return "{\n" + ",\n".join(texts) + "\n}\n"
 
 
 if __name__ == "__main__":
