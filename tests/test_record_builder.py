@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -684,3 +685,74 @@ def test_not_arrow() -> None:
     """Anything else is a TypeError or ValueError of the import."""
     with pytest.raises((TypeError, ValueError)):
         record.build_batches([b"x"])  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------- convert: bad input
+
+
+def test_convert_keeps_to_the_cap() -> None:
+    """What a batch claims to hold is decompressed up to the cap and no further."""
+    builder = RecordBatchBuilder(compression_type="gzip")
+    builder.append(bytes(1 << 20))
+    data = builder.build()
+    with pytest.raises(kc.OutputLimitError) as caught:
+        record.convert(data, 1, max_output_size=1 << 16)
+    assert caught.value.limit == 1 << 16
+    assert len(records(record.convert(data, 1))) == 1
+
+
+def test_convert_refuses_wrong_arguments() -> None:
+    """Each argument has its range."""
+    for argument in ({"to_magic": 3}, {"batch_bytes": 0}, {"first_offset": 2**63}, {"max_output_size": 0}):
+        with pytest.raises(ValueError, match=next(iter(argument))):
+            record.convert(b"", **{"to_magic": 1, **argument})  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        record.convert("text", 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("damaged", ["message", "inner message"])
+def test_convert_does_not_hide_damage(damaged: str) -> None:
+    """A wrong checksum is not given a right one."""
+    builder = RecordBatchBuilder(1, "none")
+    for value in (b"first", b"other"):
+        builder.append(value)
+    data = builder.build().replace(b"other", b"0ther")
+    if damaged == "inner message":
+        inner = kc.compress(data, "gzip")
+        message = bytes([1, 1]) + bytes(8) + (2**32 - 1).to_bytes(4, "big") + len(inner).to_bytes(4, "big") + inner
+        data = (1).to_bytes(8, "big") + (len(message) + 4).to_bytes(4, "big")
+        data += zlib.crc32(message).to_bytes(4, "big") + message
+        assert only_batch(data).is_valid
+    with pytest.raises(kc.CorruptRecordError):
+        record.convert(data, 2, upgrade=True)
+    assert record.convert(data, 1) == data
+
+
+def test_convert_offsets_that_go_back() -> None:
+    """Plain messages as old producers send them begin another batch; a wrapper cannot be one batch."""
+    one = RecordBatchBuilder(0, "none", base_offset=0)
+    one.append(b"x")
+    lifted = record.convert(one.build() * 3, 2, upgrade=True)
+    assert [(b.base_offset, b.records_count) for b in record.read_batches(lifted)] == [(0, 1)] * 3
+    inner = kc.compress(one.build() * 3, "snappy")
+    message = bytes([0, 2]) + (2**32 - 1).to_bytes(4, "big") + len(inner).to_bytes(4, "big") + inner
+    data = (2).to_bytes(8, "big") + (len(message) + 4).to_bytes(4, "big")
+    data += zlib.crc32(message).to_bytes(4, "big") + message
+    with pytest.raises(kc.UnknownServerError, match="offset 0 does not follow offset 0"):
+        record.convert(data, 2, upgrade=True)
+
+
+def test_runs_of_plain_messages() -> None:
+    """Batches of at most batch_bytes; another append time ends a batch, a larger message has its own."""
+    data = b""
+    for offset in range(100):
+        kind = TimestampType.LOG_APPEND_TIME if offset >= 50 else TimestampType.CREATE_TIME
+        now = 1000 + offset // 60 if kind else -1
+        builder = RecordBatchBuilder(1, "none", base_offset=offset, timestamp_type=kind, log_append_time=now)
+        builder.append(b"v" * (5000 if offset == 20 else 50), timestamp=offset)
+        data += builder.build()
+    batches = list(record.read_batches(record.convert(data, 2, upgrade=True, batch_bytes=1000)))
+    assert all(b.size_in_bytes <= 1000 or b.records_count == 1 for b in batches)
+    assert [r.offset for b in batches for r in b] == list(range(100))
+    times = [r.timestamp for b in batches for r in b]
+    assert times == [*range(50), *[1000] * 10, *[1001] * 40]

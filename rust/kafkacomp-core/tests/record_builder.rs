@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::{Compression, Compressor};
-use kafkacomp_core::record::{BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType};
+use kafkacomp_core::record::{
+    BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType,
+    convert,
+};
+use kafkacomp_core::{CompressionType, Error};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -130,7 +133,90 @@ fn check(builder: &mut RecordBatchBuilder, compressor: &mut Compressor, settings
     }
 }
 
+/// Offset, timestamp, key and value of every record.
+fn content(data: &[u8]) -> Vec<(i64, i64, Option<Vec<u8>>, Option<Vec<u8>>)> {
+    let mut reader = RecordReader::new(1 << 30);
+    let mut rows = Vec::new();
+    for batch in Batches::new(data, 0) {
+        for record in reader.records(&batch.unwrap()).unwrap() {
+            let record = record.unwrap();
+            rows.push((record.offset, record.timestamp, record.key.map(Vec::from), record.value.map(Vec::from)));
+        }
+    }
+    rows
+}
+
+/// Lifts to every format above and takes down to every one below; what is lost is known.
+fn check_conversions(data: &[u8], settings: &BatchSettings) {
+    let expected = content(data);
+    for to_magic in 0..3 {
+        let upgrade = to_magic > settings.magic;
+        let converted = convert(data, ConvertOptions { to_magic, upgrade, ..ConvertOptions::default() });
+        let zstd = settings.compression.compression_type() == CompressionType::Zstd;
+        if zstd && to_magic < 2 && !expected.is_empty() {
+            assert!(matches!(converted, Err(Error::DownConvertZstd { position: 0 })));
+            continue;
+        }
+        let converted = converted.unwrap();
+        if to_magic == settings.magic {
+            assert_eq!(converted, data);
+        }
+        assert!(Batches::new(&converted, 0).all(|batch| batch.unwrap().magic() == to_magic));
+        let mut expected = expected.clone();
+        if to_magic == 0 {
+            expected.iter_mut().for_each(|row| row.1 = -1);
+        }
+        assert_eq!(content(&converted), expected);
+        for cut in [converted.len() / 3, converted.len().saturating_sub(1)] {
+            let options = ConvertOptions { to_magic: 0, ..ConvertOptions::default() };
+            // A cut tail is left out; nothing before it changes.
+            if let Ok(part) = convert(converted.get(..cut).unwrap(), options) {
+                let rows = content(&part).len();
+                assert!(rows <= expected.len());
+            }
+        }
+    }
+}
+
 proptest! {
+    #[test]
+    fn convert_there_and_back(settings in settings(), rows in rows()) {
+        let mut builder = RecordBatchBuilder::new(settings).unwrap();
+        for row in &rows {
+            let offset = builder.next_offset() + row.gap;
+            let (key, value) = (row.key.as_deref(), row.value.as_deref());
+            builder.append(offset, row.timestamp, key, value, Headers::EMPTY).unwrap();
+        }
+        let mut out = Vec::new();
+        builder.finish(&mut Compressor::new(), &mut out).unwrap();
+        check_conversions(&out, &settings);
+    }
+
+    #[test]
+    fn damage_is_an_error_or_data(
+        settings in settings(),
+        rows in rows(),
+        flips in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        to_magic in 0..3_i8,
+        upgrade in any::<bool>(),
+    ) {
+        let mut builder = RecordBatchBuilder::new(settings).unwrap();
+        for row in &rows {
+            let (key, value) = (row.key.as_deref(), row.value.as_deref());
+            builder.append(builder.next_offset(), row.timestamp, key, value, Headers::EMPTY).unwrap();
+        }
+        let mut data = Vec::new();
+        builder.build(&mut Compressor::new(), &mut data).unwrap();
+        for (index, byte) in flips.iter().filter(|_| !rows.is_empty()) {
+            let at = index.index(data.len());
+            data[at] ^= byte;
+        }
+        let options = ConvertOptions { to_magic, upgrade, max_output_size: 1 << 20, ..ConvertOptions::default() };
+        if let Ok(converted) = convert(&data, options) {
+            assert!(Batches::new(&converted, 0).all(|batch| batch.is_ok()));
+        }
+    }
+
     #[test]
     fn build_and_read(batches in vec((settings(), rows()), 1..4)) {
         let mut builder = RecordBatchBuilder::new(BatchSettings::default()).unwrap();
