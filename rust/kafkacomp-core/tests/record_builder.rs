@@ -133,8 +133,10 @@ fn check(builder: &mut RecordBatchBuilder, compressor: &mut Compressor, settings
     }
 }
 
+type Content = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// Offset, timestamp, key and value of every record.
-fn content(data: &[u8]) -> Vec<(i64, i64, Option<Vec<u8>>, Option<Vec<u8>>)> {
+fn content(data: &[u8]) -> Vec<Content> {
     let mut reader = RecordReader::new(1 << 30);
     let mut rows = Vec::new();
     for batch in Batches::new(data, 0) {
@@ -164,7 +166,9 @@ fn check_conversions(data: &[u8], settings: &BatchSettings) {
         assert!(Batches::new(&converted, 0).all(|batch| batch.unwrap().magic() == to_magic));
         let mut expected = expected.clone();
         if to_magic == 0 {
-            expected.iter_mut().for_each(|row| row.1 = -1);
+            for row in &mut expected {
+                row.1 = -1;
+            }
         }
         assert_eq!(content(&converted), expected);
         for cut in [converted.len() / 3, converted.len().saturating_sub(1)] {
