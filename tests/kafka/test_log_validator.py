@@ -21,7 +21,7 @@ from livekafka import validator
 if TYPE_CHECKING:
     from pathlib import Path
 
-PIECE = 100_000
+PIECE = 50_000
 CLASSES = {
     "CorruptRecordException": kc.CorruptRecordError,
     "InvalidRecordException": kc.InvalidRecordError,

@@ -1,0 +1,148 @@
+"""Produced batches through LogValidator, ours and Kafka's, in one run, in turn.
+
+The batches are flights as JSON of about 265 bytes, 16 KB before compression, written by Kafka's builder and given
+base offset 0, as a producer sends them. One call a batch; buffers and codec contexts are kept, as a broker's request
+thread keeps them; no checksum is checked, as the broker has done that before. In place only the header changes; else
+the records are compressed anew at Kafka's default level, and `size` is our size by Java's. Ours is the core
+(`examples/validate_pass.rs`). A ratio is Java's median time by ours: above 1 ours is faster; in brackets by processor
+time.
+
+Run: python benches/compare_validate.py [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import statistics
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import make_segments
+from compare_build import BUILD, RESULTS, ROOT, TURN, WARM_UP_MS, Program
+from compare_java import machine
+from java_baseline import OPTIONS
+
+from kafkacomp import record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BATCH = "16k"
+BATCHES = 1_000  # as many are enough
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+IN_PLACE = tuple((codec, codec) for codec in CODECS)
+ANEW = (
+    ("none", "gzip"),
+    ("none", "snappy"),
+    ("none", "lz4"),
+    ("none", "zstd"),
+    ("gzip", "zstd"),
+    ("snappy", "lz4"),
+    ("lz4", "zstd"),
+    ("zstd", "lz4"),
+)
+AIM_IN_PLACE, AIM_ANEW = 2, 1.4
+
+
+def main() -> None:
+    """Compares all pairs of codecs and writes benches/results/compare-validate.json and .md."""
+    parser = argparse.ArgumentParser(description="kafkacomp against Kafka's LogValidator")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--name", default="compare-validate", help="of the result files")
+    arguments = parser.parse_args()
+    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-core", "--example", "validate_pass"]
+    subprocess.run(example, cwd=ROOT, check=True)
+    results = []
+    for source, target in IN_PLACE + ANEW:
+        results.append(compare(source, target, arguments.rounds))
+        print(_row(results[-1]), flush=True)
+    report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{arguments.name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    (RESULTS / f"{arguments.name}.md").write_text(markdown(report))
+
+
+def produced(codec: str) -> Path:
+    """The first batches of the segment of a codec, each as a producer sends it."""
+    path = BUILD / f"produced-{codec}-{BATCH}.bin"
+    if not path.exists():
+        segment = make_segments.make(codec, BATCH).path.read_bytes()
+        pieces = []
+        for batch in record.read_batches(segment):
+            pieces.append(bytes(8) + segment[batch.position + 8 : batch.position + batch.size_in_bytes])
+            if len(pieces) == BATCHES:
+                break
+        path.write_bytes(b"".join(pieces))
+    return path
+
+
+def compare(source: str, target: str, rounds: int) -> dict[str, Any]:
+    """The median seconds of a pass of each validator."""
+    path = produced(source)
+    java = Program(
+        *("java", *OPTIONS, "-cp", make_segments.class_path(), "kafkacomp.bench.ValidateBench"),
+        *("--file", str(path), "--source", source, "--target", target, "--warm-up-ms", str(WARM_UP_MS)),
+    )
+    ours = Program(str(ROOT / "target" / "release" / "examples" / "validate_pass"), str(path), source, target)
+    passes: dict[str, list[float]] = {"java": [], "ours": []}
+    cpu: dict[str, list[float]] = {"java": [], "ours": []}
+    with contextlib.ExitStack() as stack:
+        sides = {"java": stack.enter_context(java), "ours": stack.enter_context(ours)}
+        for side in sides.values():
+            side.one_pass()
+        same = ("records", "batches", "bytes") if source == target else ("records", "batches")
+        for name in same:
+            if java.last[name] != ours.last[name]:
+                raise RuntimeError(f"{name}: Java {java.last[name]}, ours {ours.last[name]}")
+        for _ in range(rounds):
+            for name, side in sides.items():
+                start, cpu_start, turn = time.perf_counter(), side.cpu_seconds(), []
+                while time.perf_counter() - start < TURN:
+                    turn.append(side.one_pass())
+                cpu[name].append((side.cpu_seconds() - cpu_start) / len(turn))
+                passes[name] += turn
+    seconds = {name: statistics.median(taken) for name, taken in passes.items()}
+    cpu_seconds = {name: statistics.median(taken) for name, taken in cpu.items()}
+    return {
+        "source": source,
+        "target": target,
+        "records": ours.last["records"],
+        "batches": ours.last["batches"],
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "ratio": seconds["java"] / seconds["ours"],
+        "cpu_ratio": cpu_seconds["java"] / cpu_seconds["ours"],
+        "size": ours.last["bytes"] / java.last["bytes"],
+        "aim": AIM_IN_PLACE if source == target else AIM_ANEW,
+    }
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report for people."""
+    lines = ["# Produced batches: kafkacomp's LogValidator against Kafka's", ""]
+    lines += ["Made by `python benches/compare_validate.py`; its head says what is compared.", ""]
+    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
+    lines += [
+        f"- rounds: {report['rounds']}, both sides in turn",
+        "",
+        "Microseconds a batch, and ratios: by the clock, in brackets by processor time.",
+        "",
+        "| codecs | Java | ours | ours / Java | aim | size |",
+        "|---|---|---|---|---|---|",
+    ]
+    return "\n".join(lines + [_row(result) for result in report["results"]]) + "\n"
+
+
+def _row(result: dict[str, Any]) -> str:
+    kept = result["source"] == result["target"]
+    cells = [f"{result['source']} in place" if kept else f"{result['source']} to {result['target']}"]
+    cells += [f"{result['seconds'][name] / result['batches'] * 1e6:.1f}" for name in ("java", "ours")]
+    cells += [f"{result['ratio']:.2f} ({result['cpu_ratio']:.2f})", str(result["aim"]), f"{result['size']:.3f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
