@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::codec::Unpacker;
-use super::message::{Entry, Message, analyze, entries, inner_entries, put, put_set};
+use super::message::{Entry, Message, analyze, entries, inner_entries, nth, put, put_set};
 use super::{Append, Broker};
 use crate::CompressionType;
 use crate::error::{Error, RecordFault, Result};
@@ -24,13 +24,13 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<V
     if source == CompressionType::None && target == CompressionType::None {
         let size =
             entries.last().map_or(0, |(position, _, message)| *position as usize + LOG_OVERHEAD + message.data.len());
-        for ((position, _, message), offset) in entries.iter().zip(topic.offset..) {
+        for (index, (position, _, message)) in entries.iter().enumerate() {
             // An empty key counts as none here, and the last message of a set may be too short to be looked at.
             let behind_key_size = *position as usize + LOG_OVERHEAD + KEY_SIZE_OFFSET_V0 + SIZE_OF_LENGTH;
             if compacted && behind_key_size < size && message.key_size(false).is_some_and(|size| size <= 0) {
                 return missing_key(*position);
             }
-            put(&mut out, offset, &message.data);
+            put(&mut out, nth(topic.offset, index), &message.data);
         }
         return Ok(out);
     }

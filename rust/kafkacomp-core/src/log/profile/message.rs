@@ -237,6 +237,11 @@ fn offset_and_size(head: &[u8; LOG_OVERHEAD]) -> (i64, i32) {
     (i64::from_be_bytes([o0, o1, o2, o3, o4, o5, o6, o7]), i32::from_be_bytes([s0, s1, s2, s3]))
 }
 
+/// The offset `index` after `first`, which wraps as Java's does.
+pub(super) fn nth(first: i64, index: usize) -> i64 {
+    first.wrapping_add(index as i64)
+}
+
 /// Appends an entry to `out`.
 pub(super) fn put(out: &mut Vec<u8>, offset: i64, message: &[u8]) {
     out.extend(offset.to_be_bytes());
@@ -271,7 +276,7 @@ pub(super) fn put_set(
     messages: &[Cow<'_, [u8]>],
 ) -> Result<()> {
     let (magic, timestamp, kind) = wrapper;
-    let numbered = messages.iter().zip(first..);
+    let numbered = messages.iter().enumerate().map(|(index, message)| (message, nth(first, index)));
     if codec == CompressionType::None {
         numbered.for_each(|(message, offset)| put(out, offset, message));
         return Ok(());
@@ -284,6 +289,6 @@ pub(super) fn put_set(
     let mut payload = Vec::new();
     Compressor::new().compress(Compression::of(codec), magic, &inner, &mut payload)?;
     let attributes = update_attributes(codec.id(), if magic > 0 { kind } else { TimestampType::CreateTime });
-    put(out, first.wrapping_add(last as i64), &self::message(magic, attributes, timestamp, None, Some(&payload)));
+    put(out, nth(first, last), &self::message(magic, attributes, timestamp, None, Some(&payload)));
     Ok(())
 }

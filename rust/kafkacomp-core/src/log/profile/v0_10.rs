@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::before_0_10::missing_key;
 use super::codec::Unpacker;
-use super::message::{self, Entry, Message, analyze, entries, inner_entries, put, put_set};
+use super::message::{self, Entry, Message, analyze, entries, inner_entries, nth, put, put_set};
 use super::{Append, Broker};
 use crate::CompressionType;
 use crate::error::{Error, RecordFault, Result};
@@ -48,7 +48,8 @@ fn check_timestamp(topic: &Append, message: &Message<'_>, position: u64) -> Resu
 
 fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    for ((position, _, mut message), offset) in entries.into_iter().zip(topic.offset..) {
+    for (index, (position, _, mut message)) in entries.into_iter().enumerate() {
+        let offset = nth(topic.offset, index);
         check_key(topic, &message, position)?;
         if message.magic() > 0 {
             check_timestamp(topic, &message, position)?;
@@ -70,7 +71,8 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
         }
     }
     let mut out = Vec::new();
-    for ((position, _, message), offset) in entries.iter().zip(topic.offset..) {
+    for (index, (position, _, message)) in entries.iter().enumerate() {
+        let offset = nth(topic.offset, index);
         check_key(topic, message, *position)?;
         check_timestamp(topic, message, *position)?;
         let same = message.magic() == to_magic;
