@@ -143,6 +143,7 @@ lint-core: $(DEV)
 # The fuzz targets need nightly to run, not to compile.
 lint-fuzz: $(DEV)
 	$(CARGO) fmt --manifest-path rust/fuzz/Cargo.toml --check
+	$(CARGO) fmt --manifest-path benches/kafka-protocol/Cargo.toml --check
 	$(CARGO) clippy --release --locked --manifest-path rust/fuzz/Cargo.toml --target-dir target -- -D warnings
 
 lint-python: $(INSTALLED)

@@ -49,7 +49,7 @@ def main() -> None:
             verdict = "met" if line.measured >= line.aim else "**short**"
             out.append(f"| {line.what} | {line.aim:g} | {line.measured:.2f} | {verdict} |")
         out.append("")
-    out[3:3] = [f"{met} of {total} aims are met.", ""]
+    out[3:3] = ["", f"{met} of {total} aims are met."]
     out += _kafka_protocol()
     out += _criterion()
     (RESULTS / "report.md").write_text("\n".join(out).rstrip() + "\n")

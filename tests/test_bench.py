@@ -21,11 +21,12 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp import CompressionType
-from kafkacomp.bench import main, peers, presets
+from kafkacomp.bench import corpus, main, peers, presets
 from kafkacomp.bench.peers.codecs import Zlib
 from kafkacomp.bench.presets import Preset
 from kafkacomp.bench.spec import Codec, parse_codecs, parse_sizes, parse_threads
 from kafkacomp.bench.timing import Samples, Timing
+from kafkacomp.bench.workload import cut, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -352,3 +353,17 @@ def test_rounds_are_paired() -> None:
         ours.add(Timing(wall, None), 1)
         theirs.add(Timing(wall * factor, None), 1)
     assert theirs.ratio_to(ours) == 2.0
+
+
+def test_ratios_agree_or_not_on_the_whole_corpus(lines: Path) -> None:
+    """Only a corpus of the published size is held against the published ratios, and only in the same format."""
+    preset = Preset("zstd-readme")
+    workload = cut("corpus", load([lines], records="none", limit=1 << 20), "whole")
+    preset.table["corpus_bytes"] = workload.size
+    preset.table["row"][0]["ratio"] = workload.size / len(kc.compress(lines.read_bytes(), "zstd", level=1))
+    made = corpus.compare(preset, workload, rounds=1, least=0.0, advance=lambda _steps, _what: None)
+    agrees = {row["name"]: row["agrees"] for row in made.rows}
+    assert agrees["zstd 1.5.1 -1"] is True
+    assert agrees["zlib 1.2.11 -1"] is False
+    assert agrees["lz4 as Kafka frames it"] is None
+    assert not made.notes
