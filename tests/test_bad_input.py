@@ -88,8 +88,9 @@ def test_file_that_is_no_segment(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     found, error, _ = until_error(path)
     assert found == []
-    assert isinstance(error, kc.CorruptRecordError)
-    assert error.position == 0
+    # It may as well be of Kafka 0.7 as of a later one.
+    assert isinstance(error, kc.CorruptRecordError) or "format=" in str(error)
+    assert getattr(error, "position", 0) == 0
     assert str(path) in str(error)
     assert re.search(r"\bbyte 0\b", str(error))
 

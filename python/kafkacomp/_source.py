@@ -4,6 +4,7 @@ What the names in a broker's folder mean::
 
     <topic>-<partition>/                        a partition; the number follows the last dash
         <20 digits>.log                         a segment, named by its first offset (or one below it)
+        <20 digits>.kafka                   a segment of Kafka 0.7, named by the position of its first byte
         <20 digits>.{index,timeindex,txnindex,snapshot}   beside it
         *.deleted *.swap *.cleaned              a segment's files on their way out or in: not part of the log
     <topic>-<partition>.<uuid>-{delete,future,stray}/      a partition that is not one (any more, yet)
@@ -30,7 +31,7 @@ __all__ = ["Partition", "Segment", "resolve"]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
-SEGMENT = re.compile(r"(\d{20})\.log")
+SEGMENT = re.compile(r"(\d{20})\.(?:log|kafka)")
 PARTITION = re.compile(r"(.+)-(\d{1,10})")
 _MARKED_PARTITION = re.compile(r".+-\d+\.[0-9a-f]+-(delete|future|stray)")
 _TIERED_SEGMENT = re.compile(r"(\d{20})-([A-Za-z0-9_-]{22})\.log")

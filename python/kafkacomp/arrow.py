@@ -27,7 +27,7 @@ DEFAULT_COLUMNS: tuple[str, ...] = COLUMNS[:8]
 
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OnError = Literal["raise", "skip"]
-Format = Literal["auto", "0.8+"]
+Format = Literal["auto", "0.7", "0.8+"]
 TimestampUnit = Literal["s", "ms", "us", "ns"]
 
 
@@ -79,7 +79,10 @@ def scan(
         timestamp_unit: The unit of the timestamp column. A time that it cannot hold becomes the last one that it can.
         verify_crc: Whether checksums are verified.
         max_output_size: The most bytes that the records of one batch may decompress to.
-        format: ``0.8+``, or ``auto``, which is the same until Kafka 0.7's format is read.
+        format: ``0.7``, ``0.8+``, or ``auto``: each segment's content tells, and where it does not, its name
+            (``.kafka`` or ``.log``). In logs of 0.7 an offset is where to fetch next, a position of bytes in the
+            partition; a wrapper's messages have its own position, but for the last. Bounds are positions of top-level
+            entries, and an entry that begins inside them comes whole. Key, headers and timestamp are null.
         progress: Called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
 
     Returns:
@@ -90,7 +93,7 @@ def scan(
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without segments.
-        ValueError, TypeError: a wrong argument.
+        ValueError, TypeError: a wrong argument; a segment whose content and name do not tell its ``format``.
         CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading, with the file and the byte.
     """
     _one_of("isolation_level", isolation_level, get_args(IsolationLevel))
@@ -117,6 +120,7 @@ def scan(
         "timestamp_unit": timestamp_unit,
         "verify_crc": verify_crc,
         "max_output_size": max_output_size,
+        "format": format,
     }
     total = sum(segment.size for each in partitions for segment in each.segments)
     sources = _with_bounds(partitions, start_offset, end_offset)

@@ -10,8 +10,9 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::record::default::DefaultRecords;
 use kafkacomp_core::record::text::decode_utf8;
-use kafkacomp_core::record::{Headers, Record, RecordBatch, RecordBlock, TimestampType};
+use kafkacomp_core::record::{Headers, Record, RecordBlock, TimestampType};
 
+use crate::batch_fields::BatchFields;
 use crate::bytes_column::BytesColumn;
 use crate::pool::BufferPool;
 use crate::runs::RunColumn;
@@ -223,7 +224,7 @@ impl ColumnBuilder {
     }
 
     /// Gives the rows since the last call the columns that `batch` and its place determine.
-    pub fn end_batch(&mut self, batch: &RecordBatch<'_>, place: &Place) {
+    pub fn end_batch(&mut self, batch: &impl BatchFields, place: &Place) {
         let rows = std::mem::take(&mut self.pending);
         if rows > 0 {
             for column in &self.columns {
@@ -340,15 +341,15 @@ impl BatchRuns {
         }
     }
 
-    fn push(&mut self, column: Column, batch: &RecordBatch<'_>, place: &Place, rows: usize) {
+    fn push(&mut self, column: Column, batch: &impl BatchFields, place: &Place, rows: usize) {
         match column {
             Column::Topic => self.topic.push(&place.topic, rows),
             Column::Partition => self.partition.push(&place.partition, rows),
             Column::Segment => self.segment.push(&Some(Arc::clone(&place.segment)), rows),
-            Column::LeaderEpoch => self.leader_epoch.push(&Some(batch.partition_leader_epoch()), rows),
+            Column::LeaderEpoch => self.leader_epoch.push(&Some(batch.leader_epoch()), rows),
             Column::Magic => self.magic.push(&Some(batch.magic()), rows),
             Column::CompressionType => {
-                let name = self.names.get(usize::from(batch.attributes().compression_id())).cloned();
+                let name = self.names.get(usize::from(batch.compression_id())).cloned();
                 self.compression_type.push(&name, rows);
             }
             Column::BaseOffset => self.base_offset.push(&Some(batch.offset_field()), rows),
@@ -356,7 +357,7 @@ impl BatchRuns {
             Column::ProducerId => self.producer_id.push(&Some(batch.producer_id()), rows),
             Column::ProducerEpoch => self.producer_epoch.push(&Some(batch.producer_epoch()), rows),
             Column::IsTransactional => self.is_transactional.push(&Some(batch.is_transactional()), rows),
-            Column::IsControl => self.is_control.push(&Some(batch.is_control_batch()), rows),
+            Column::IsControl => self.is_control.push(&Some(batch.is_control()), rows),
             _ => {}
         }
     }

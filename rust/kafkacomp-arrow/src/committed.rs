@@ -4,10 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use kafkacomp_core::log::recover::next_sound_batch;
 use kafkacomp_core::log::{
-    AbortedRange, ChunkEnd, ChunkReader, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex,
+    AbortedRange, ChunkEnd, ChunkReader, Family, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex,
 };
 use kafkacomp_core::record::{Batches, RecordReader};
 
+use crate::family::family_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
 use crate::plan::chunk_bytes;
 use crate::report::{ScanError, ScanReport};
@@ -51,6 +52,9 @@ impl Pass<'_> {
     fn segment(&mut self, segment: &Segment) -> Result<(), ScanError> {
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
         let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
+        if family_of(segment, source.as_ref(), length, self.options)? == Family::MessageSet {
+            return Ok(()); // There were no transactions.
+        }
         let mut chunks = ChunkReader::new(0, length);
         let mut buffer = Vec::new();
         loop {

@@ -2,11 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+mod batch_fields;
 mod bounds;
 pub mod build;
 mod bytes_column;
 pub mod columns;
 mod committed;
+mod family;
 pub mod files;
 pub mod options;
 mod plan;

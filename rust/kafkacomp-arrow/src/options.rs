@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::ReadAt;
+use kafkacomp_core::log::{Family, ReadAt};
 
 use crate::schema::Column;
 
@@ -60,6 +60,8 @@ pub struct ScanOptions {
     pub verify_crc: bool,
     /// The most bytes that one batch may decompress to.
     pub max_output_size: usize,
+    /// The family of all segments; `None`: by the content of each, and where that does not decide by its name.
+    pub family: Option<Family>,
 }
 
 impl ScanOptions {
@@ -92,6 +94,7 @@ impl Default for ScanOptions {
             timestamp_unit: TimeUnit::Millisecond,
             verify_crc: true,
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+            family: None,
         }
     }
 }

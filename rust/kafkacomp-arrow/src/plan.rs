@@ -8,12 +8,15 @@ use std::{thread, time};
 
 use kafkacomp_core::Error;
 use kafkacomp_core::log::recover::next_sound_batch;
-use kafkacomp_core::log::{ChunkEnd, ChunkReader, ReadAt, TransactionFilter};
+use kafkacomp_core::log::{
+    ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, Family, ReadAt, TransactionFilter, next_sound_entry,
+};
 use kafkacomp_core::record::RecordBatch;
 
 use crate::bounds::start_position;
 use crate::columns::Place;
 use crate::committed::transaction_filter;
+use crate::family::family_of;
 use crate::options::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 
@@ -59,7 +62,7 @@ pub fn chunk_bytes<'c>(source: &'c dyn ReadAt, buffer: &'c [u8], position: u64, 
 }
 
 /// What holds for all batches of a segment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Context {
     /// The columns by place.
     pub place: Place,
@@ -69,13 +72,56 @@ pub struct Context {
     pub last_offset: i64,
     /// What a committed reader sees, when only that is asked for.
     pub transactions: Option<Arc<TransactionFilter>>,
+    /// The family of the segment's format.
+    pub family: Family,
+    /// The number in the segment's name, 0 without one. In Kafka 0.7 it is the position of its first byte in
+    /// the partition.
+    pub base_offset: i64,
+}
+
+/// Cuts a segment of either family into chunks.
+#[derive(Debug)]
+enum Reader {
+    Records(ChunkReader),
+    MessageSet(EntryChunkReader),
+}
+
+impl Reader {
+    fn position(&self) -> u64 {
+        match self {
+            Self::Records(reader) => reader.position(),
+            Self::MessageSet(reader) => reader.position(),
+        }
+    }
+
+    fn end(&self) -> u64 {
+        match self {
+            Self::Records(reader) => reader.end(),
+            Self::MessageSet(reader) => reader.end(),
+        }
+    }
+
+    fn seek(&mut self, position: u64) {
+        match self {
+            Self::Records(reader) => reader.seek(position),
+            Self::MessageSet(reader) => reader.seek(position),
+        }
+    }
+
+    /// Where the first sound batch or entry behind the damaged one at `position` begins.
+    fn next_sound(&self, source: &dyn ReadAt, position: u64) -> Result<u64, ChunkError> {
+        match self {
+            Self::Records(reader) => next_sound_batch(source, position, reader.end()),
+            Self::MessageSet(reader) => next_sound_entry(source, position, reader.end()),
+        }
+    }
 }
 
 /// The segment that is being read.
 #[derive(Debug)]
 struct Open {
     source: SharedSource,
-    reader: ChunkReader,
+    reader: Reader,
     context: Arc<Context>,
     /// Whether offsets rise through the file, so that the end offset ends it.
     ordered: bool,
@@ -208,10 +254,16 @@ impl Planner {
             past_end = ordered && batch.last_offset() >= last_offset;
             Ok(())
         };
-        let (length, ended) = open
-            .reader
-            .read(open.source.0.as_ref(), buffer, self.target(), check)
-            .map_err(|error| ScanError::chunk(&open.context.place.segment, error))?;
+        let (source, target) = (open.source.0.as_ref(), self.target());
+        let read = match &mut open.reader {
+            Reader::Records(reader) => reader.read(source, buffer, target, check),
+            Reader::MessageSet(reader) => {
+                let last = open.context.last_offset.saturating_sub(open.context.base_offset);
+                let stop = u64::try_from(last.saturating_add(1)).unwrap_or_default().min(open.stop);
+                reader.read(source, buffer, target, |position| position < stop)
+            }
+        };
+        let (length, ended) = read.map_err(|error| ScanError::chunk(&open.context.place.segment, error))?;
         let done = if past_end { Ok(true) } else { self.after_chunk(open, ended) };
         Ok((length, done))
     }
@@ -229,7 +281,9 @@ impl Planner {
             }
             ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if self.options.on_error == OnError::Skip => {
                 let position = open.reader.position();
-                let next = next_sound_batch(open.source.0.as_ref(), position, open.reader.end())
+                let next = open
+                    .reader
+                    .next_sound(open.source.0.as_ref(), position)
                     .map_err(|error| ScanError::chunk(name, error))?;
                 self.with_report(|report| {
                     report.skipped.push(SkippedRange {
@@ -254,17 +308,17 @@ impl Planner {
                     IsolationLevel::ReadUncommitted => None,
                     IsolationLevel::ReadCommitted => {
                         let filter = transaction_filter(&partition, &self.options, &self.report);
-                        Some(Arc::new(filter.map_err(|error| (context_of(&partition, None, None), error))?))
+                        Some(Arc::new(filter.map_err(|error| (Arc::new(context_of(&partition, None, None)), error))?))
                     }
                 };
                 self.current = Some((partition, 0, transactions));
                 continue;
             };
             let Some(segment) = partition.segments.get(index) else { continue };
-            let context = context_of(&partition, Some(segment), transactions.clone());
+            let mut context = context_of(&partition, Some(segment), transactions.clone());
             let following = partition.segments.get(index.saturating_add(1)).and_then(|next| next.base_offset);
             let opened =
-                if within(segment, following, &context) { self.open_segment(segment, &context) } else { Ok(None) };
+                if within(segment, following, &context) { self.open_segment(segment, &mut context) } else { Ok(None) };
             self.current = Some((partition, index.saturating_add(1), transactions));
             match opened {
                 Ok(Some(open)) => return Ok(Some(open)),
@@ -274,22 +328,33 @@ impl Planner {
                     let skipped = SkippedRange { segment, position: 0, length: 0, reason: error.message() };
                     self.with_report(|report| report.skipped.push(skipped));
                 }
-                Err(error) => return Err((context, error)),
+                Err(error) => return Err((Arc::new(context), error)),
             }
         }
     }
 
-    fn open_segment(&self, segment: &Segment, context: &Arc<Context>) -> Result<Option<Open>, ScanError> {
+    fn open_segment(&self, segment: &Segment, context: &mut Context) -> Result<Option<Open>, ScanError> {
         let io = |error| ScanError::io(&segment.name, error);
         let source = segment.files.open().map_err(io)?;
         let length = source.length().map_err(io)?;
+        context.family = family_of(segment, source.as_ref(), length, &self.options)?;
         let (start, stop) = segment.range.unwrap_or((0, length));
-        let warn = |text: String| self.with_report(|report| report.warnings.push(text));
-        let hint = start_position(segment, source.as_ref(), length, context.start_offset, &self.options, &warn);
+        let reader = match context.family {
+            Family::MessageSet => {
+                let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
+                Reader::MessageSet(reader)
+            }
+            Family::Records => {
+                let warn = |text: String| self.with_report(|report| report.warnings.push(text));
+                let offset = context.start_offset;
+                let hint = start_position(segment, source.as_ref(), length, offset, &self.options, &warn);
+                Reader::Records(ChunkReader::new(start.max(hint), length))
+            }
+        };
         Ok(Some(Open {
-            reader: ChunkReader::new(start.max(hint), length),
+            reader,
             source: SharedSource(source),
-            context: Arc::clone(context),
+            context: Arc::new(context.clone()),
             ordered: segment.base_offset.is_some(),
             active: segment.active,
             may_be_cut: segment.may_be_cut,
@@ -321,8 +386,8 @@ fn context_of(
     partition: &Partition,
     segment: Option<&Segment>,
     transactions: Option<Arc<TransactionFilter>>,
-) -> Arc<Context> {
-    Arc::new(Context {
+) -> Context {
+    Context {
         place: Place {
             topic: partition.topic.clone(),
             partition: partition.partition,
@@ -331,5 +396,7 @@ fn context_of(
         start_offset: partition.start_offset.unwrap_or(i64::MIN),
         last_offset: partition.end_offset.map_or(i64::MAX, |end| end.saturating_sub(1)),
         transactions,
-    })
+        family: Family::Records,
+        base_offset: segment.and_then(|segment| segment.base_offset).unwrap_or_default(),
+    }
 }

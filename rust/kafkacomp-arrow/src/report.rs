@@ -62,6 +62,11 @@ pub enum ScanError {
         /// Bytes that were there.
         expected: u64,
     },
+    /// Neither its content nor its name tells whether a file is of Kafka 0.7 or of a later one.
+    Undecided {
+        /// The segment.
+        segment: Arc<str>,
+    },
     /// A worker thread could not be started or died.
     Thread(String),
 }
@@ -90,6 +95,10 @@ impl ScanError {
             Self::Shrunk { segment, length, expected } => {
                 format!("{segment}: truncated during the scan at byte {length}, {expected} bytes were there")
             }
+            Self::Undecided { segment } => format!(
+                "{segment}: byte 0: the content does not tell whether this is a log of Kafka 0.7 or of 0.8 and later: \
+                 say format=\"0.7\" or format=\"0.8+\""
+            ),
             Self::Thread(what) => format!("scan thread: {what}"),
         }
     }

@@ -4,9 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::Error;
+use kafkacomp_core::log::Family;
+use kafkacomp_core::log::entry_chunk::later;
 use kafkacomp_core::record::default::DefaultRecords;
-use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
+use kafkacomp_core::record::message_set::Entries;
+use kafkacomp_core::record::{
+    Batches, Entry, MessageSetReader, Record, RecordBatch, RecordBlock, RecordReader, Records,
+};
 
+use crate::batch_fields::{BatchFields, EntryFields};
 use crate::columns::ColumnBuilder;
 use crate::options::{OnError, ScanOptions};
 use crate::plan::{Chunk, Context};
@@ -43,6 +49,7 @@ pub struct Worker {
     options: Arc<ScanOptions>,
     report: Arc<Mutex<ScanReport>>,
     reader: RecordReader,
+    message_sets: MessageSetReader,
     builder: ColumnBuilder,
     block: Box<RecordBlock>,
     seen: Seen,
@@ -60,9 +67,11 @@ impl Worker {
     /// A worker of a scan.
     pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>, pool: &Arc<BufferPool>) -> Self {
         let reader = RecordReader::new(options.max_output_size);
+        let mut message_sets = MessageSetReader::new(options.max_output_size);
+        message_sets.set_verify_crc(options.verify_crc);
         let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit, pool);
         let enough = if options.threads <= 1 { ENOUGH_BYTES } else { usize::MAX };
-        Self { options, report, reader, builder, block: Box::default(), seen: Seen::default(), enough }
+        Self { options, report, reader, message_sets, builder, block: Box::default(), seen: Seen::default(), enough }
     }
 
     /// Builds the columns of all batches of `chunk`, whose bytes are `data`.
@@ -70,11 +79,18 @@ impl Worker {
     /// # Errors
     /// [`Stop`]; rows of batches before the failing one are in the builder or delivered.
     pub fn chunk(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
+        match chunk.context.family {
+            Family::Records => self.batches(chunk, data, sink),
+            Family::MessageSet => self.entries(chunk, data, sink),
+        }
+    }
+
+    fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
         for framed in Batches::new(data, chunk.position) {
             let batch = framed.map_err(|error| failed(&chunk.context, error))?;
             match self.batch(&batch, &chunk.context, sink) {
                 Err(BatchStop::Bad(error)) if self.options.on_error == OnError::Skip => {
-                    self.skip(&batch, &chunk.context, &error);
+                    self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, &error);
                 }
                 Err(BatchStop::Bad(error)) => return Err(failed(&chunk.context, error)),
                 Err(BatchStop::Stop(stop)) => return Err(stop),
@@ -93,12 +109,72 @@ impl Worker {
         flush_builder(&mut self.builder, &mut self.seen, &self.report, sink)
     }
 
-    fn skip(&self, batch: &RecordBatch<'_>, context: &Context, error: &Error) {
+    /// The entries of a chunk of a log of Kafka 0.7.
+    fn entries(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
+        // The planner has found the entries whole and their checksums right.
+        for entry in Entries::unverified(data) {
+            let entry = entry.map_err(|error| failed(&chunk.context, later(error, chunk.position)))?;
+            match self.entry(&entry, chunk, sink) {
+                Err(BatchStop::Bad(error)) if self.options.on_error == OnError::Skip => {
+                    let position = chunk.position.saturating_add(entry.position as u64);
+                    self.skip(position, entry.end.saturating_sub(entry.position), &chunk.context, &error);
+                }
+                Err(BatchStop::Bad(error)) => return Err(failed(&chunk.context, error)),
+                Err(BatchStop::Stop(stop)) => return Err(stop),
+                Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The messages of an entry, all of them if it begins between the bounds.
+    fn entry(&mut self, entry: &Entry<'_>, chunk: &Chunk, sink: Sink<'_>) -> Result<(), BatchStop> {
+        let context = chunk.context.as_ref();
+        let fields = EntryFields::new(entry, chunk.position, context.base_offset);
+        let wanted = (context.start_offset..=context.last_offset).contains(&fields.offset_field());
+        // Its messages have no timestamps, and those of others are left out where a bound is given.
+        if !wanted || self.options.start_timestamp.is_some() || self.options.end_timestamp.is_some() {
+            return Ok(());
+        }
+        self.seen.batches += 1;
+        let start = Some((self.builder.rows(), self.builder.bytes()));
+        let unwrapped = self.message_sets.unwrap(entry);
+        let base = context.base_offset.saturating_add_unsigned(chunk.position);
+        let mut messages = unwrapped.messages();
+        let skip = self.options.on_error == OnError::Skip;
+        let mut rows = Rows {
+            builder: &mut self.builder,
+            seen: &mut self.seen,
+            options: &self.options,
+            report: &self.report,
+            batch: &fields,
+            context,
+            filter: RecordFilter::all(),
+            start,
+        };
+        let mut error = unwrapped.error.clone().map(|error| later(error, chunk.position));
+        let taken = rows.take(
+            |record| match messages.next() {
+                Some((message, next)) => {
+                    record.value = Some(message.payload());
+                    record.offset = base.saturating_add_unsigned(next as u64);
+                    Ok(true)
+                }
+                // Where damage is stepped over, an entry comes whole or not at all.
+                None => error.take_if(|_| skip).map_or(Ok(false), Err),
+            },
+            sink,
+        );
+        taken.and_then(|()| error.map_or(Ok(()), |error| Err(BatchStop::Bad(error))))
+    }
+
+    fn skip(&self, position: u64, length: usize, context: &Context, error: &Error) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.skipped.push(SkippedRange {
             segment: Arc::clone(&context.place.segment),
-            position: batch.position(),
-            length: batch.size_in_bytes() as u64,
+            position,
+            length: length as u64,
             reason: error.to_string(),
         });
     }
@@ -147,19 +223,19 @@ impl Worker {
 }
 
 /// The rows of one Kafka batch on their way into the columns.
-struct Rows<'w> {
+struct Rows<'w, B> {
     builder: &'w mut ColumnBuilder,
     seen: &'w mut Seen,
     options: &'w ScanOptions,
     report: &'w Mutex<ScanReport>,
-    batch: &'w RecordBatch<'w>,
+    batch: &'w B,
     context: &'w Context,
     filter: RecordFilter,
     /// Rows and bytes of the builder before this batch; `None` once some of its rows have left.
     start: Option<(usize, usize)>,
 }
 
-impl Rows<'_> {
+impl<B: BatchFields> Rows<'_, B> {
     /// Takes records a block at a time as long as all are wanted, are of the usual kind and find room; the rest
     /// goes one by one.
     fn take_blocks(&mut self, records: &mut DefaultRecords<'_>, block: &mut RecordBlock) {
@@ -269,6 +345,18 @@ struct RecordFilter {
 }
 
 impl RecordFilter {
+    /// Takes every record.
+    fn all() -> Self {
+        Self {
+            start_offset: i64::MIN,
+            last_offset: i64::MAX,
+            start_timestamp: i64::MIN,
+            last_timestamp: i64::MAX,
+            timestamps: false,
+            always: true,
+        }
+    }
+
     fn new(options: &ScanOptions, context: &Context) -> Self {
         let timestamps = options.start_timestamp.is_some() || options.end_timestamp.is_some();
         Self {

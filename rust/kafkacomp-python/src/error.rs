@@ -133,6 +133,7 @@ pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
             drop(exception.value(py).setattr("segment", segment.to_string()));
             exception
         }
+        ScanError::Undecided { .. } => PyValueError::new_err(error.message()),
         ScanError::Thread(what) => pyo3::exceptions::PyRuntimeError::new_err(what),
     }
 }

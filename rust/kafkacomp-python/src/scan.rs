@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef, TimeUnit};
 use kafkacomp_arrow::{Column, IsolationLevel, OnError, Scan, ScanOptions, ScanReport};
+use kafkacomp_core::log::Family;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -138,6 +139,11 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         },
         verify_crc: get(settings, "verify_crc")?,
         max_output_size: get(settings, "max_output_size")?,
+        family: match get::<String>(settings, "format")?.as_str() {
+            "0.7" => Some(Family::MessageSet),
+            "0.8+" => Some(Family::Records),
+            _ => None,
+        },
     })
 }
 

@@ -12,10 +12,12 @@
 //!
 //! What a broker does with a record set that is appended: [`validator`], and in older versions: [`profile`].
 //!
-//! Side files are read from bytes that the caller has; [`write`] makes a whole partition's folder.
+//! Side files are read from bytes that the caller has; [`mod@write`] makes a whole partition's folder.
 
 pub mod checkpoint;
 pub mod chunk;
+pub mod entry_chunk;
+pub mod family;
 mod fault;
 pub mod mend;
 pub mod offset_index;
@@ -37,6 +39,8 @@ pub mod write;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
 pub use chunk::{ChunkEnd, ChunkError, ChunkReader};
+pub use entry_chunk::{EntryChunkReader, next_sound_entry};
+pub use family::Family;
 pub use fault::LogFileFault;
 pub use mend::{Mender, Verdict};
 pub use offset_index::{OffsetIndex, OffsetPosition};

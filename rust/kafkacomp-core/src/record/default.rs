@@ -199,7 +199,7 @@ impl<'a> DefaultRecords<'a> {
     }
 
     /// Reads at most `most` records into `block`, and stops in front of the first one that is not of the
-    /// usual kind (see [`usual_record`]) and in front of the batch's last one: those are for
+    /// usual kind (short numbers, no headers) and in front of the batch's last one: those are for
     /// [`advance`](Self::advance). So an empty block is no end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
         let left = usize::try_from(self.remaining()).unwrap_or_default().saturating_sub(1);

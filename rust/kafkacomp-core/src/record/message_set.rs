@@ -145,7 +145,11 @@ impl<'a> Message<'a> {
 /// nothing more, fewer bytes than a size takes, or an entry that is cut. A cut one is an error where no entry
 /// is before it.
 #[inline]
-fn take_entry(set: &[u8], at: usize) -> std::result::Result<Option<(Message<'_>, usize)>, MessageSetFault> {
+fn take_entry(
+    set: &[u8],
+    at: usize,
+    verify_crc: bool,
+) -> std::result::Result<Option<(Message<'_>, usize)>, MessageSetFault> {
     let rest = set.get(at..).unwrap_or_default();
     let Some(body) = rest.get(SIZE_LENGTH..) else { return Ok(None) };
     let size = be_i32(rest, 0);
@@ -155,7 +159,9 @@ fn take_entry(set: &[u8], at: usize) -> std::result::Result<Option<(Message<'_>,
         return if at == 0 { Err(invalid()) } else { Ok(None) };
     };
     let message = Message::new(data)?;
-    message.ensure_valid()?;
+    if verify_crc {
+        message.ensure_valid()?;
+    }
     Ok(Some((message, at + SIZE_LENGTH + length)))
 }
 
@@ -175,6 +181,7 @@ pub struct Entry<'a> {
 pub struct Entries<'a> {
     set: &'a [u8],
     position: usize,
+    verify_crc: bool,
     finished: bool,
 }
 
@@ -186,7 +193,12 @@ impl<'a> Entries<'a> {
 
     /// The entries from byte `position` on, which is 0 or the end of an entry.
     pub fn at(set: &'a [u8], position: usize) -> Self {
-        Self { set, position, finished: false }
+        Self { set, position, verify_crc: true, finished: false }
+    }
+
+    /// The entries of `set`, whatever their checksums are.
+    pub fn unverified(set: &'a [u8]) -> Self {
+        Self { verify_crc: false, ..Self::new(set) }
     }
 
     /// Where the next entry begins: after the iteration, how many bytes are whole entries.
@@ -204,7 +216,7 @@ impl<'a> Iterator for Entries<'a> {
             return None;
         }
         let position = self.position;
-        match take_entry(self.set, position) {
+        match take_entry(self.set, position, self.verify_crc) {
             Ok(Some((message, end))) => {
                 self.position = end;
                 Some(Ok(Entry { position, end, message }))
@@ -261,6 +273,7 @@ pub struct MessageSetReader {
     leaves: Vec<Leaf>,
     levels: Vec<Level>,
     max_output_size: usize,
+    verify_crc: bool,
 }
 
 impl MessageSetReader {
@@ -274,6 +287,7 @@ impl MessageSetReader {
             leaves: Vec::new(),
             levels: Vec::new(),
             max_output_size: 0,
+            verify_crc: true,
         };
         reader.set_max_output_size(max_output_size);
         reader
@@ -282,6 +296,11 @@ impl MessageSetReader {
     /// Another cap for the messages to come.
     pub fn set_max_output_size(&mut self, max_output_size: usize) {
         self.max_output_size = max_output_size.min(u32::MAX as usize);
+    }
+
+    /// Whether the checksums of messages inside wrappers are verified.
+    pub fn set_verify_crc(&mut self, verify_crc: bool) {
+        self.verify_crc = verify_crc;
     }
 
     /// The messages inside `entry`, at whatever depth; the message itself if it is a plain one. What is wrong
@@ -316,7 +335,7 @@ impl MessageSetReader {
         self.levels.push(Level { start: 0, end: self.arena.len(), next: 0 });
         while let Some(level) = self.levels.last_mut() {
             let set = self.arena.as_slice().get(level.start..level.end).unwrap_or_default();
-            let Some((message, next)) = take_entry(set, level.next)? else {
+            let Some((message, next)) = take_entry(set, level.next, self.verify_crc)? else {
                 self.levels.pop();
                 continue;
             };
