@@ -13,16 +13,11 @@ use pyo3::types::{PyBytes, PyMemoryView, PySlice};
 
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
-
-/// Contexts and the output buffer, kept from call to call.
-#[derive(Default)]
-struct Kept {
-    decompressor: Decompressor,
-    out: OutputBuffer,
-}
+use crate::scratch::with_output;
 
 thread_local! {
-    static KEPT: RefCell<Kept> = RefCell::default();
+    /// Contexts, kept from call to call.
+    static KEPT: RefCell<Decompressor> = RefCell::default();
 }
 
 /// How compressed bytes are read.
@@ -35,8 +30,7 @@ enum Reading {
 }
 
 impl Reading {
-    fn decode(self, data: &[u8], kept: &mut Kept) -> Result<(), CodecError> {
-        let Kept { decompressor, out } = kept;
+    fn decode(self, data: &[u8], decompressor: &mut Decompressor, out: &mut OutputBuffer) -> Result<(), CodecError> {
         match self {
             Self::Specification(CompressionType::Gzip, _) => gzip::decompress(data, out),
             Self::Specification(CompressionType::Snappy, _) => snappy::decompress(data, out),
@@ -60,15 +54,16 @@ fn decoded<R>(
 ) -> PyResult<R> {
     let py = data.py();
     let data = bytes_like(data)?;
-    let (verdict, mut kept) = py.detach(|| {
-        let mut kept = KEPT.take();
-        kept.out.reset(limit);
-        (reading.decode(&data, &mut kept), kept)
-    });
-    let result = verdict.map_err(|error| codec_to_py(py, error)).and_then(|()| take(kept.out.as_slice()));
-    kept.out.reset(0);
-    KEPT.set(kept);
-    result
+    with_output(limit, |out| {
+        py.detach(|| {
+            let mut decompressor = KEPT.take();
+            let verdict = reading.decode(&data, &mut decompressor, out);
+            KEPT.set(decompressor);
+            verdict
+        })
+        .map_err(|error| codec_to_py(py, error))?;
+        take(out.as_slice())
+    })
 }
 
 /// The compression type with this id.
