@@ -25,6 +25,7 @@ pub(in super::super) struct FrameStream {
     content_checksum: Xxh32,
     /// Bytes of all frames so far, without those of the element at hand.
     position: u64,
+    skippable: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,7 @@ impl FrameStream {
             content_size: 0,
             content_checksum: Xxh32::new(0),
             position: 0,
+            skippable: false,
         }
     }
 
@@ -63,6 +65,7 @@ impl FrameStream {
             }
             State::Magic => Ok((State::Header, true)),
             State::SkippableSize => {
+                self.skippable = true;
                 let left = self.bytes.last_chunk::<WORD>().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
                 Ok((if left == 0 { State::End } else { State::Skippable { left } }, false))
             }
@@ -206,12 +209,17 @@ impl Frame for FrameStream {
         matches!(self.state, State::Magic | State::SkippableSize | State::Skippable { .. } | State::Header)
     }
 
+    fn is_skippable(&self) -> bool {
+        self.skippable
+    }
+
     fn position(&self) -> u64 {
         self.position + self.bytes.len() as u64
     }
 
     fn reset(&mut self) {
         self.state = State::Magic;
+        self.skippable = false;
         self.position += self.bytes.len() as u64;
         self.bytes.clear();
         self.content.reset(0);

@@ -59,7 +59,7 @@ impl FrameDecoder {
             CompressionType::Gzip => Box::new(gzip::Member::new(strictness)),
             CompressionType::Snappy => Box::new(snappy::Stream::new(strictness, limit)),
             CompressionType::Lz4 => Box::new(lz4::FrameStream::new(lz4::DecodeOptions { header_checksum, strictness })),
-            CompressionType::Zstd => Box::new(zstd::FrameStream::default()),
+            CompressionType::Zstd => Box::new(zstd::FrameStream::new(strictness)),
         };
         Self { compression_type, frame, limit, left: limit, failed: None }
     }

@@ -51,6 +51,11 @@ pub(in super::super) trait Frame: Send {
     /// Whether nothing but a header, or a part of one, was read of this frame.
     fn in_header(&self) -> bool;
 
+    /// Whether the frame that was read has no content by its kind, and Kafka's reader would not take it.
+    fn is_skippable(&self) -> bool {
+        false
+    }
+
     /// Bytes of all frames so far.
     fn position(&self) -> u64;
 

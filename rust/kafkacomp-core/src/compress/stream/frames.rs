@@ -6,7 +6,7 @@
 //! what it has handed out: the whole blocks of a further LZ4 frame that breaks off in a record set are
 //! delivered before it ends there.
 
-use super::super::{CodecError, CodecFault, CodecFaultKind, CompressionType, Strictness};
+use super::super::{CodecError, CodecFault, CodecFaultKind, CompressionType, Strictness, zstd};
 use super::decoder::FrameDecoder;
 use super::{Decoder, DecoderOptions, Progress};
 
@@ -21,6 +21,8 @@ pub struct Frames {
     strictness: Strictness,
     decoder: FrameDecoder,
     state: State,
+    /// Whether a frame that holds content was whole.
+    content_seen: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +45,14 @@ impl Frames {
             strictness: options.strictness,
             decoder: FrameDecoder::new(compression_type, options),
             state: State::First,
+            content_seen: false,
         }
     }
 
     /// Whether what follows a frame may be anything.
     fn forgives(&self) -> bool {
-        self.strictness != Strictness::Specification
+        self.content_seen
+            && self.strictness != Strictness::Specification
             && matches!(self.compression_type, CompressionType::Gzip | CompressionType::Lz4)
     }
 
@@ -57,10 +61,28 @@ impl Frames {
         self.strictness == Strictness::Broker && self.compression_type == CompressionType::Lz4
     }
 
+    /// What follows a frame.
+    fn after_frame(&mut self) -> State {
+        if self.one_frame() {
+            return State::Ignored;
+        }
+        self.content_seen |= !self.decoder.frame().is_skippable();
+        State::Between
+    }
+
     /// Refuses bytes that belong to no frame.
     fn trailing(&self, position: u64, length: usize) -> Result<(), CodecError> {
         let compression_type = self.compression_type;
         Err(CodecError { compression_type, position, fault: CodecFault::TrailingData { length: length as u64 } })
+    }
+
+    /// Whether the frame that began at `start` may be cut: zstd-jni's stream does not miss its end if it has read
+    /// its input for the last time before the frame began.
+    fn cut_may_be(&self, start: u64) -> bool {
+        let reads = |length: u64| length.saturating_sub(1) / zstd::JNI_INPUT as u64;
+        self.compression_type == CompressionType::Zstd
+            && self.strictness != Strictness::Specification
+            && reads(start) == reads(self.decoder.frame().position())
     }
 
     /// What a failure means where it happened.
@@ -113,7 +135,7 @@ impl Decoder for Frames {
                             total.consumed += step.consumed;
                             total.written += step.written;
                             if step.done {
-                                self.state = if self.one_frame() { State::Ignored } else { State::Between };
+                                self.state = self.after_frame();
                             } else if step.consumed == 0 && step.written == 0 {
                                 return Ok(total);
                             }
@@ -141,7 +163,9 @@ impl Decoder for Frames {
             State::First => self.decoder.finish(),
             State::Further { start } => match self.decoder.finish() {
                 Err(_) if self.forgives() && self.compression_type == CompressionType::Lz4 => Ok(()),
+                Err(_) if self.forgives() && self.decoder.frame().in_header() => Ok(()),
                 Err(_) if self.forgives() && self.decoder.frame().position() - start <= JDK_LEAST_REST => Ok(()),
+                Err(_) if self.cut_may_be(start) => Ok(()),
                 result => result,
             },
         }
@@ -150,5 +174,6 @@ impl Decoder for Frames {
     fn reset(&mut self) {
         self.decoder.reset();
         self.state = State::First;
+        self.content_seen = false;
     }
 }

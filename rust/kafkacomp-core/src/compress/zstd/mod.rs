@@ -26,6 +26,7 @@ mod stream_encode;
 
 pub(super) use decode::decode;
 pub(super) use encode::Encoder;
+pub(super) use stream::JNI_INPUT;
 pub(super) use stream_decode::FrameStream;
 pub(super) use stream_encode::StreamEncoder;
 

@@ -10,7 +10,7 @@ use crate::limits::KAFKA_STREAM_CHUNK;
 use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 /// zstd-jni's input buffer: `ZSTD_DStreamInSize`, a block and its header.
-const JNI_INPUT: usize = BLOCK_SIZE_MAX as usize + 3;
+pub(in super::super) const JNI_INPUT: usize = BLOCK_SIZE_MAX as usize + 3;
 
 /// zstd-jni's stream: what it keeps from one read to the next.
 struct Stream<'a> {

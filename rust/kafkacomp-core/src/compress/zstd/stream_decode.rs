@@ -2,17 +2,22 @@
 //! there is content.
 
 use super::super::stream::{Frame, Room, copy};
-use super::super::{CodecError, CodecFault, CompressionType};
+use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::decode::{fault, is};
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
-use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
+use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective, get_frame_content_size};
+
+/// The longest header of a frame (`ZSTD_FRAMEHEADERSIZE_MAX`).
+const HEADER_LENGTH_MAX: usize = 18;
 
 /// A frame that is being read.
-#[derive(Default)]
 pub(in super::super) struct FrameStream {
     context: Option<DCtx<'static>>,
-    /// The bytes that the frame begins with, for messages.
-    head: [u8; 4],
+    strictness: Strictness,
+    /// The bytes that the frame begins with: its header, and what a message shows.
+    head: [u8; HEADER_LENGTH_MAX],
+    /// Content of this frame so far.
+    produced: u64,
     /// Bytes of this frame so far.
     length: u64,
     position: u64,
@@ -32,6 +37,32 @@ enum Stuck {
 }
 
 impl FrameStream {
+    /// At the start of a frame.
+    pub(in super::super) fn new(strictness: Strictness) -> Self {
+        Self {
+            strictness,
+            context: None,
+            head: [0; HEADER_LENGTH_MAX],
+            produced: 0,
+            length: 0,
+            position: 0,
+            ended: false,
+            stuck: Stuck::No,
+        }
+    }
+
+    /// zstd's stream does not look at the declared size where the last block is empty.
+    fn verify_content_size(&self) -> Result<(), CodecError> {
+        let actual = self.produced;
+        match get_frame_content_size(&self.head) {
+            Ok(Some(declared)) if declared != actual && self.strictness == Strictness::Specification => {
+                let position = self.position - self.length;
+                Err(CodecError { position, ..self.error(CodecFault::ContentSize { declared, actual }) })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn error(&self, fault: CodecFault) -> CodecError {
         CodecError { compression_type: CompressionType::Zstd, position: self.position, fault }
     }
@@ -40,7 +71,10 @@ impl FrameStream {
     fn refused(&self, code: usize) -> CodecError {
         let start = CodecError { position: self.position - self.length, ..self.error(CodecFault::CorruptBlock) };
         if is(code, ZSTD_ErrorCode::ZSTD_error_prefix_unknown) {
-            CodecError { fault: CodecFault::BadMagic { found: self.head }, ..start }
+            CodecError {
+                fault: CodecFault::BadMagic { found: self.head.first_chunk().copied().unwrap_or_default() },
+                ..start
+            }
         } else {
             self.error(fault(code))
         }
@@ -70,6 +104,7 @@ impl Frame for FrameStream {
         output.advance(written);
         self.length += consumed as u64;
         self.position += consumed as u64;
+        self.produced += written as u64;
         let left = result.map_err(|code| self.refused(code))?;
         *input = input.get(consumed..).unwrap_or_default();
         self.stuck = match (consumed + written, room) {
@@ -79,6 +114,9 @@ impl Frame for FrameStream {
         };
         // Without a single byte zstd is at the start of a frame, not at an end.
         self.ended = left == 0 && self.length > 0;
+        if self.ended {
+            self.verify_content_size()?;
+        }
         Ok(self.ended)
     }
 
@@ -99,7 +137,8 @@ impl Frame for FrameStream {
         if self.context.as_mut().is_some_and(|context| context.reset(ResetDirective::SessionOnly).is_err()) {
             self.context = None;
         }
-        self.head = [0; 4];
+        self.head = [0; HEADER_LENGTH_MAX];
+        self.produced = 0;
         self.length = 0;
         self.ended = false;
         self.stuck = Stuck::No;
