@@ -89,7 +89,7 @@ def orders() -> bytes:
             "agent": chance.one(AGENTS),
             "session": f"{chance.even(1 << 48):012x}",
             "items": items,
-            "total": round(sum(item["price"] * item["quantity"] for item in items), 2),  # type: ignore[operator, misc]
+            "total": round(sum(item["price"] * item["quantity"] for item in items), 2),  # type: ignore[operator]
             "currency": "EUR",
             "gift": chance.even(20) == 0,
             "coupon": f"WINTER{chance.even(90)}" if chance.even(8) == 0 else None,
