@@ -58,9 +58,10 @@ def verify_segment(
     base_offset: int | None,
     indexes: tuple[bytes | None, bytes | None, bytes | None],
     max_output_size: int,
-    may_be_cut: bool,
+    kind: tuple[bool, bool],
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]: ...
+def format_of_content(source: str | Buffer) -> str | None: ...
 
 @final
 class StagedFolder:

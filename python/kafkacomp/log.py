@@ -82,6 +82,7 @@ __all__ = [
     "ValidatorConfig",
     "analyze_and_validate_records",
     "convert",
+    "detect_format",
     "parse_control_record",
     "read_leader_epoch_checkpoint",
     "read_offset_checkpoint",
@@ -99,7 +100,8 @@ __all__ = [
 
 _BASE_OFFSET = re.compile(r"(\d{20})[.-]")
 #: Files that a broker ends with a whole batch; a captured record set may be cut.
-_WHOLE = (".log", ".checkpoint")
+_WHOLE = (".log", ".checkpoint", ".kafka")
+_FORMATS = ("auto", "0.7", "0.8+")
 
 
 class OffsetPosition(NamedTuple):
@@ -344,35 +346,69 @@ def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecor
 def verify_segment(
     source: PathOrBytes,
     *,
+    format: str = "auto",  # noqa: A002 - scan's name for it
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> SegmentReport:
     """Check every checksum and every record of a segment, the order of its offsets, and the indexes beside it.
+
+    Of a log file of Kafka 0.7 every checksum and every message of all levels; the report's batches are its top-level
+    messages then, and its offsets where the file begins and ends.
 
     Damage does not end the check; it goes on at the next sound batch.
 
     Args:
         source: A segment (indexes of the same name are checked with it), a snapshot of the metadata log, or a record
             set, whose end may be cut: a file of any other name, or bytes.
+        format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_format`.
         max_output_size: The most bytes that one batch's records may decompress to.
         progress: Called as ``progress(bytes_done)`` now and then.
 
     Raises:
         OSError: the file cannot be read.
+        ValueError: another ``format``, or it is not given and the content does not tell it.
     """
+    old = detect_format(source, format) == "0.7"
     if not isinstance(source, str | os.PathLike):
         nothing = (None, None, None)
-        counts = _kafkacomp.verify_segment(source, None, nothing, max_output_size, True, progress)  # noqa: FBT003
+        counts = _kafkacomp.verify_segment(source, None, nothing, max_output_size, (True, old), progress)
     else:
         path = Path(source)
         indexes = _beside(path, ".index"), _beside(path, ".timeindex"), _beside(path, ".txnindex")
         named = _BASE_OFFSET.match(path.name)
-        base_offset = int(named[1]) if named and path.suffix == ".log" else None
-        may_be_cut = path.suffix not in _WHOLE
-        counts = _kafkacomp.verify_segment(str(path), base_offset, indexes, max_output_size, may_be_cut, progress)
+        base_offset = int(named[1]) if named and path.suffix in {".log", ".kafka"} else None
+        kind = (path.suffix not in _WHOLE, old)
+        counts = _kafkacomp.verify_segment(str(path), base_offset, indexes, max_output_size, kind, progress)
     codecs = {name: CodecCounts(*each) for name, each in counts.pop("by_compression_type").items()}
     findings = tuple(Finding(*each) for each in counts.pop("findings"))
     return SegmentReport(by_compression_type=codecs, findings=findings, **counts)
+
+
+def detect_format(source: PathOrBytes, format: str = "auto") -> str:  # noqa: A002 - scan's name for it
+    """Which family of formats a log's file is of: ``0.7`` or ``0.8+``, whose magics 0 and 1 are not the same.
+
+    Args:
+        source: A path or bytes.
+        format: What is known of it; ``auto`` is to look for a right checksum under both layouts, and if none decides
+            at the file's suffix (``.kafka``, ``.log``). No bytes at all are ``0.8+``.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: another ``format``, or undecided.
+    """
+    if format not in _FORMATS:
+        raise ValueError(f"format must be one of {', '.join(_FORMATS)}, not {format!r}")
+    if format != "auto":
+        return format
+    if not isinstance(source, str | os.PathLike):
+        found, size, name = _kafkacomp.format_of_content(source), memoryview(source).nbytes, "these bytes"
+    else:
+        path = Path(source)
+        found, size, name = _kafkacomp.format_of_content(str(path)), path.stat().st_size, str(path)
+        found = found or {".kafka": "0.7", ".log": "0.8+", ".checkpoint": "0.8+"}.get(path.suffix)
+    if found is None and size:
+        raise ValueError(f"{name}: Kafka 0.7 or later? The content does not tell; give format 0.7 or 0.8+")
+    return found or "0.8+"
 
 
 def _beside(segment: Path, suffix: str) -> bytes | None:

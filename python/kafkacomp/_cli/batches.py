@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["TIMESTAMP_NAMES", "Damage", "batch_row", "batches", "record_row"]
+__all__ = ["TIMESTAMP_NAMES", "Damage", "batch_row", "batches", "bytes_fields", "record_row"]
 
 #: How much of a file is read at once; a larger batch is read whole.
 CHUNK = 8 << 20
@@ -131,7 +131,7 @@ def record_row(record: Record, batch: RecordBatch, *, payload: bool = True) -> d
         row["sequence"] = record.sequence
         row["headerKeys"] = [name for name, _ in headers]
         if payload and headers:
-            row["headers"] = [{"key": name} | _bytes("value", content) for name, content in headers]
+            row["headers"] = [{"key": name} | bytes_fields("value", content) for name, content in headers]
     else:
         row["isvalid"] = record.is_valid
     if batch.is_control_batch:
@@ -142,11 +142,12 @@ def record_row(record: Record, batch: RecordBatch, *, payload: bool = True) -> d
         row["controlType"] = control.type
         row["control"] = control.fields
     elif payload:
-        row |= _bytes("key", key) | _bytes("payload", value)
+        row |= bytes_fields("key", key) | bytes_fields("payload", value)
     return row
 
 
-def _bytes(name: str, content: bytes | None) -> dict[str, Any]:
+def bytes_fields(name: str, content: bytes | None) -> dict[str, Any]:
+    """Bytes as text, or as base64 under a name that says so."""
     if content is None:
         return {name: None}
     try:

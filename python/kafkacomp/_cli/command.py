@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -24,6 +24,17 @@ from kafkacomp._cli.files import BATCHES, find
 from kafkacomp._cli.render import FORMATS, renderer
 from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _log_format(*names: str) -> Callable[[Any], Any]:
+    return click.option(
+        *names, type=click.Choice(("auto", "0.7", "0.8+")), default="auto", show_default=True,
+        help="Of which Kafka a log is; auto is to see by its content.",
+    )  # fmt: skip
+
 
 _PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
@@ -82,16 +93,18 @@ def cli() -> None:
     help="kafka has the lines of kafka-dump-log --deep-iteration.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+@_log_format("--log-format", "family")
 @MAX_OUTPUT_SIZE
 def dump(  # noqa: PLR0917 - click hands everything over by name
-    paths: tuple[Path, ...], deep: bool, payload: bool, form: str, as_json: bool, max_output_size: int
+    paths: tuple[Path, ...], deep: bool, payload: bool, form: str, as_json: bool, family: str, max_output_size: int
 ) -> int:
     """Show what is in segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
 
     PATHS are files or folders. A file with a name that Kafka does not give is read as a record set.
     """
     out = renderer("jsonl" if as_json else form)
-    sound = dump_files(find(paths), out, complain, deep=deep, payload=payload, max_output_size=max_output_size)
+    options = {"deep": deep, "payload": payload, "max_output_size": max_output_size}
+    sound = dump_files(find(paths), out, complain, form=family, **options)  # type: ignore[arg-type]
     return FINE if sound else CORRUPT
 
 
@@ -99,8 +112,9 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @_PATHS
 @click.option("--threads", type=click.IntRange(1, 1024), help="Segments checked at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@_log_format("--format", "--log-format", "form")
 @MAX_OUTPUT_SIZE
-def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, max_output_size: int) -> int:
+def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: str, max_output_size: int) -> int:
     """Check every checksum and decode every record of files or folders; hold indexes against their segments.
 
     What is damaged is an error and makes the exit status 1. What Kafka reads but others may stumble over is a warning.
@@ -109,7 +123,11 @@ def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, max_outp
     total = sum(file.path.stat().st_size for file in files if file.kind in BATCHES)
     with progress_bar("verify", total) as advance:
         report = verify_files(
-            files, max_output_size=max_output_size, threads=threads or os.cpu_count() or 1, progress=advance
+            files,
+            max_output_size=max_output_size,
+            threads=threads or os.cpu_count() or 1,
+            progress=advance,
+            form=form,
         )
     if as_json:
         click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
@@ -186,7 +204,7 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
 @click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns")), default="ms", show_default=True)
 @click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
-@click.option("--format", "form", type=click.Choice(("auto", "0.8+")), default="auto", show_default=True)
+@_log_format("--format", "--log-format", "form")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkacomp import log
 from kafkacomp._cli.batches import Damage, batch_row, batches, record_row
 from kafkacomp._cli.files import BATCHES
+from kafkacomp._cli.message_sets import entries as entries_of_07
+from kafkacomp._cli.message_sets import entry_row, message_row, placed
 from kafkacomp._cli.side_files import entries
 from kafkacomp.exceptions import KafkaCompError
 
@@ -27,13 +30,22 @@ def dump(
     deep: bool,
     payload: bool,
     max_output_size: int,
+    form: str = "auto",
 ) -> bool:
     """Write the rows of all files; damage is told by ``complain`` and the rest still written. Whether all was sound."""
     sound = True
     for file in files:
-        out.file(str(file.path), file.kind)
+        old = (
+            file.kind in BATCHES
+            and log.detect_format(file.path, "0.8+" if file.kind == "checkpoint" else form) == "0.7"
+        )
+        out.file(str(file.path), "message set" if old else file.kind)
         try:
-            if file.kind in BATCHES:
+            if old:
+                sound &= _dump_messages(
+                    file, out, complain, deep=deep, payload=payload, max_output_size=max_output_size
+                )
+            elif file.kind in BATCHES:
                 sound &= _dump_batches(file, out, complain, deep=deep, payload=payload, max_output_size=max_output_size)
             else:
                 for entry in entries(file):
@@ -78,6 +90,31 @@ def _dump_records(
         complain(_named(file, f"batch at byte {batch.position}: {error}"))
         return False
     return True
+
+
+def _dump_messages(
+    file: SourceFile,
+    out: Renderer,
+    complain: Callable[[str], None],
+    *,
+    deep: bool,
+    payload: bool,
+    max_output_size: int,
+) -> bool:
+    sound = True
+    for entry in entries_of_07(file.path, file.base_offset or 0, may_be_cut=file.kind == "record set"):
+        if isinstance(entry, Damage):
+            complain(_named(file, entry.message))
+            return False
+        out.row("entry", entry_row(entry))
+        if deep:
+            try:
+                for message, offset in entry.messages(max_output_size):
+                    out.row("message", message_row(message, offset, payload=payload))
+            except KafkaCompError as error:
+                complain(_named(file, placed(error, entry.position)))
+                sound = False
+    return sound
 
 
 def _named(file: SourceFile, message: str) -> str:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCHES", "SourceFile", "find"]
 
-#: Kinds of files that hold record batches.
-BATCHES: Final = frozenset({"log", "checkpoint", "record set"})
+#: Kinds of files that hold record batches, or messages of Kafka 0.7.
+BATCHES: Final = frozenset({"log", "checkpoint", "record set", "message set"})
 
 _SEGMENT = re.compile(r"\d{20}(-[A-Za-z0-9_-]{22})?\.log")
+_SEGMENT_OF_07 = re.compile(r"\d{20}\.kafka")
 _INDEX = re.compile(r"(\d{20})(-[A-Za-z0-9_-]{22})?\.(index|timeindex|txnindex|snapshot)")
 _SNAPSHOT_OF_METADATA = re.compile(r"(\d{20}-\d{10}|bootstrap)\.checkpoint")
 _PASSING_FILE = re.compile(r".+\.(deleted|swap|cleaned)(\.\w+)?|.+\.tmp")
@@ -31,6 +32,7 @@ _PARTITION = re.compile(r"(.+)-(\d{1,10})")
 _OFFSET_CHECKPOINTS = frozenset(
     f"{name}-offset-checkpoint" for name in ("recovery-point", "replication", "log-start", "cleaner")
 )
+_BY_SUFFIX = {".log": "log", ".kafka": "message set"}
 _BY_NAME = {
     "leader-epoch-checkpoint": "leader-epoch-checkpoint",
     "partition.metadata": "partition.metadata",
@@ -45,8 +47,8 @@ class SourceFile:
     """A file and what it is."""
 
     path: Path
-    #: log, checkpoint or record set (batches); index, timeindex, txnindex, snapshot; leader-epoch-checkpoint,
-    #: offset-checkpoint, partition.metadata, quorum-state, meta.properties.
+    #: log, checkpoint or record set (batches); message set (a log file of Kafka 0.7); index, timeindex, txnindex,
+    #: snapshot; leader-epoch-checkpoint, offset-checkpoint, partition.metadata, quorum-state, meta.properties.
     kind: str
 
     @property
@@ -74,7 +76,7 @@ def find(paths: Iterable[Path]) -> list[SourceFile]:
         if not path.is_dir():
             if not path.exists():
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-            kind = _kind(path.name) or ("log" if path.suffix == ".log" else "record set")
+            kind = _kind(path.name) or _BY_SUFFIX.get(path.suffix, "record set")
             found.setdefault(path, SourceFile(path, kind))
             continue
         inside = list(_walk(path))
@@ -106,6 +108,8 @@ def _kind(name: str) -> str | None:
         return "offset-checkpoint"
     if _SEGMENT.fullmatch(name):
         return "log"
+    if _SEGMENT_OF_07.fullmatch(name):
+        return "message set"
     index = _INDEX.fullmatch(name)
     if index:
         return index[3]

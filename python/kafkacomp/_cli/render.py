@@ -97,7 +97,7 @@ class Table:
             if row.get("deleteHorizonMs") is not None:
                 marks.append(f"deleteHorizon={row['deleteHorizonMs']}")  # type: ignore[arg-type]
             shown["marks"] = " ".join(marks)  # type: ignore[arg-type]
-        if kind == "record":
+        if kind in {"record", "message"}:
             self._record(shown)
             return
         columns = tuple(shown)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp import log
 from kafkacomp._cli.files import BATCHES
+from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
 from kafkacomp.exceptions import KafkaCompError
 
@@ -67,14 +68,19 @@ class Report:
 
 
 def verify(
-    files: Sequence[SourceFile], *, max_output_size: int, threads: int, progress: Callable[[int], object]
+    files: Sequence[SourceFile],
+    *,
+    max_output_size: int,
+    threads: int,
+    progress: Callable[[int], object],
+    form: str = "auto",
 ) -> Report:
     """Check all files; ``progress`` is called with the bytes done since the last call, from any thread."""
     report = Report()
     segments = [file for file in files if file.kind in BATCHES]
     known = {file.path for file in segments}
     with ThreadPoolExecutor(threads) as pool:
-        checked = pool.map(lambda file: _segment(file, max_output_size, progress), segments)
+        checked = pool.map(lambda file: _segment(file, max_output_size, progress, form), segments)
         try:
             for file, found in zip(segments, checked, strict=True):
                 _add(report, file, found)
@@ -90,7 +96,7 @@ def verify(
     return report
 
 
-def _segment(file: SourceFile, max_output_size: int, progress: Callable[[int], object]) -> log.SegmentReport:
+def _segment(file: SourceFile, max_output_size: int, progress: Callable[[int], object], form: str) -> log.SegmentReport:
     done = 0
 
     def step(now: int) -> None:
@@ -98,7 +104,8 @@ def _segment(file: SourceFile, max_output_size: int, progress: Callable[[int], o
         progress(now - done)
         done = now
 
-    return log.verify_segment(file.path, max_output_size=max_output_size, progress=step)
+    form = "0.8+" if file.kind == "checkpoint" else form
+    return log.verify_segment(file.path, format=form, max_output_size=max_output_size, progress=step)
 
 
 def _add(report: Report, file: SourceFile, found: log.SegmentReport) -> None:
@@ -110,6 +117,9 @@ def _add(report: Report, file: SourceFile, found: log.SegmentReport) -> None:
         sums = report.counts.setdefault((file.owner, codec), [0, 0, 0, 0])
         for index, count in enumerate(counts):
             sums[index] += count
+    broken = broken_chain(file)
+    if broken is not None:
+        report.errors.append((str(file.path), 0, broken))
     for finding in found.findings:
         path = file.path if finding.file == "log" else file.path.with_suffix(f".{finding.file}")
         entry = (str(path), finding.position, finding.message)

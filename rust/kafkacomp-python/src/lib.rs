@@ -56,6 +56,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sidecar::read_partition_metadata, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::parse_control_record, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::format_of_content, m)?)?;
     m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
     m.add_class::<validator::Validator>()?;
     m.add_function(wrap_pyfunction!(validator::analyze_and_validate_records, m)?)?;

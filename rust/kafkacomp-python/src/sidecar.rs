@@ -214,7 +214,34 @@ impl From<ChunkError> for Stop {
 /// The contents of `.index`, `.timeindex` and `.txnindex`, as far as there are any.
 type Indexes = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>);
 
-/// Checks a segment: a path, or bytes; beside it the contents of its indexes. `progress(bytes_done)`.
+/// Which family of formats a path or bytes are of by their content: `0.7` or `0.8+`; `None` if it does not decide.
+#[pyfunction]
+pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    let (name, source) = open(source)?;
+    let found = py.detach(|| {
+        let length = source.length().map_err(ChunkError::Io)?;
+        log::Family::of_content(source.as_ref(), length)
+    });
+    let family = found.map_err(|error| chunk_to_py(py, &name, error))?;
+    Ok(family.map(|family| match family {
+        log::Family::MessageSet => "0.7",
+        log::Family::Records => "0.8+",
+    }))
+}
+
+/// A path, or bytes; and their name.
+fn open(source: &Bound<'_, PyAny>) -> PyResult<(String, Box<dyn ReadAt>)> {
+    if !source.is_instance_of::<PyString>() {
+        return Ok(("<bytes>".to_owned(), Box::new(InMemory(bytes_like(source)?))));
+    }
+    let name = source.extract::<String>()?;
+    let file = File::open(source.extract::<PathBuf>()?);
+    let file = file.map_err(|error| chunk_to_py(source.py(), &name, ChunkError::Io(error)))?;
+    Ok((name, Box::new(file)))
+}
+
+/// Checks a segment: a path, or bytes; beside it the contents of its indexes; whether its end may be
+/// cut, and whether it is of Kafka 0.7. `progress(bytes_done)`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn verify_segment<'py>(
@@ -223,17 +250,11 @@ pub fn verify_segment<'py>(
     base_offset: Option<i64>,
     indexes: Indexes,
     max_output_size: usize,
-    may_be_cut: bool,
+    kind: (bool, bool),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (name, source): (String, Box<dyn ReadAt>) = if source.is_instance_of::<PyString>() {
-        let name = source.extract::<String>()?;
-        let file = File::open(source.extract::<PathBuf>()?);
-        let file = file.map_err(|error| chunk_to_py(py, &name, ChunkError::Io(error)))?;
-        (name, Box::new(file))
-    } else {
-        ("<bytes>".to_owned(), Box::new(InMemory(bytes_like(source)?)))
-    };
+    let (name, source) = open(source)?;
+    let (may_be_cut, is_message_set) = kind;
     let side_files = SideFiles {
         offset_index: indexes.0.as_deref(),
         time_index: indexes.1.as_deref(),
@@ -247,7 +268,13 @@ pub fn verify_segment<'py>(
         })
         .map_err(Stop::Python)
     };
-    let report = py.detach(|| log::verify_segment(source.as_ref(), side_files, options, &mut tell));
+    let report = py.detach(|| {
+        if is_message_set {
+            log::verify_message_set(source.as_ref(), options, &mut tell)
+        } else {
+            log::verify_segment(source.as_ref(), side_files, options, &mut tell)
+        }
+    });
     match report {
         Ok(report) => report_dict(py, &report),
         Err(Stop::Read(error)) => Err(chunk_to_py(py, &name, error)),

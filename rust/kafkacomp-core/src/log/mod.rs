@@ -34,6 +34,7 @@ pub mod transaction_index;
 pub mod transactions;
 pub mod validator;
 pub mod verify;
+pub mod verify_entries;
 pub mod walk;
 pub mod write;
 
@@ -51,6 +52,7 @@ pub use time_index::{TimeIndex, TimestampOffset};
 pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use transactions::{AbortedRange, TransactionCollector, TransactionFilter};
 pub use verify::{Finding, FindingFile, SegmentReport, SideFiles, VerifyOptions, verify_segment};
+pub use verify_entries::verify_message_set;
 pub use walk::{Damage, Piece, walk_segment};
 
 /// How many leading bytes of an index are entries: a live or preallocated index is as large as it may

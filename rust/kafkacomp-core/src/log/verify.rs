@@ -98,7 +98,7 @@ pub struct SegmentReport {
 }
 
 impl SegmentReport {
-    fn add(&mut self, file: FindingFile, position: u64, is_error: bool, message: String) {
+    pub(super) fn add(&mut self, file: FindingFile, position: u64, is_error: bool, message: String) {
         if is_error {
             self.errors += 1;
         } else {

@@ -1,0 +1,113 @@
+"""Log files and sets of Kafka 0.7: their messages as rows, and whether a partition's files follow on one another."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkacomp import message_set
+from kafkacomp._cli.batches import CHUNK, Damage, bytes_fields
+from kafkacomp.exceptions import KafkaCompError, MessageSetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from kafkacomp._cli.files import SourceFile
+    from kafkacomp.message_set import Message, MessageAndOffset
+
+__all__ = ["Entry", "broken_chain", "entries", "entry_row", "message_row", "placed"]
+
+_SIZE_LENGTH = 4
+_PLACE = re.compile(r"at byte \d+$")
+
+
+class Entry(NamedTuple):
+    """A top-level message."""
+
+    #: The byte of the file at which it begins.
+    position: int
+    #: The position in the partition behind it.
+    offset: int
+    message: Message
+    #: With its size: a set of its own.
+    data: bytes
+
+    def messages(self, max_output_size: int) -> Iterator[MessageAndOffset]:
+        """The messages in it, of all levels, or itself."""
+        start = self.offset - len(self.data)
+        return message_set.read_messages(self.data, initial_offset=start, max_output_size=max_output_size)
+
+
+def entries(path: Path, initial_offset: int, *, may_be_cut: bool) -> Iterator[Entry | Damage]:
+    """Iterate over the top-level messages of a file, some megabytes at a time; damage comes last and ends them."""
+    length = path.stat().st_size
+    with path.open("rb") as file:
+        origin = 0
+        while length - origin >= _SIZE_LENGTH:
+            file.seek(origin)
+            size = int.from_bytes(file.read(_SIZE_LENGTH), "big", signed=True) + _SIZE_LENGTH
+            if origin and size > length - origin:
+                break  # a set's only message that is cut is an error, a further one is not
+            file.seek(origin)
+            data = file.read(max(CHUNK, min(size, length - origin)))
+            behind = 0
+            try:
+                for message, end in message_set.read_messages(data, deep=False):
+                    yield Entry(origin + behind, initial_offset + origin + end, message, data[behind:end])
+                    behind = end
+            except MessageSetError as error:
+                yield Damage(origin + behind, placed(error, origin + behind))
+                return
+            if not behind:
+                break
+            origin += behind
+        rest = length - origin
+        if rest and not may_be_cut:
+            yield Damage(origin, f"message at byte {origin}: cut by the file's end, {rest} bytes are there")
+
+
+def placed(error: KafkaCompError, position: int) -> str:
+    """An error's text, which ends with the place in the bytes that were read, with the place in the file."""
+    return _PLACE.sub(f"at byte {position}", str(error))
+
+
+def entry_row(entry: Entry) -> dict[str, Any]:
+    """A top-level message."""
+    return {"position": entry.position} | _row(entry.message, entry.offset)
+
+
+def message_row(message: Message, offset: int, *, payload: bool) -> dict[str, Any]:
+    """A message that is no wrapper."""
+    return _row(message, offset) | (bytes_fields("payload", message.payload) if payload else {})
+
+
+def _row(message: Message, offset: int) -> dict[str, Any]:
+    try:
+        codec: str | None = str(message.compression_type)
+    except KafkaCompError:
+        codec = None  # 3, which there is not
+    return {
+        "offset": offset,
+        "size": message.size_in_bytes,
+        "magic": message.magic,
+        "attributes": message.attributes,
+        "compresscodec": codec,
+        "crc": message.crc,
+        "isvalid": message.is_valid,
+        "payloadSize": len(message.payload),
+    }
+
+
+def broken_chain(file: SourceFile) -> str | None:
+    """What keeps a broker from starting: a file that does not begin where the one before it in its folder ends."""
+    if file.kind != "message set" or file.base_offset is None:
+        return None
+    before = [path for path in file.path.parent.glob("*.kafka") if path.name < file.path.name and path.stem.isdigit()]
+    if not before:
+        return None
+    last = max(before)
+    end = int(last.stem) + last.stat().st_size
+    if end == file.base_offset:
+        return None
+    return f"begins at position {file.base_offset} where {last.name} ends at {end}: a broker of 0.7 does not start"
