@@ -71,6 +71,13 @@ class Tools:
         )
         return [_consumed(json.loads(line)) for line in out.read_text().splitlines()]
 
+    def describe_producers(self, topics: Iterable[str]) -> list[dict[str, Any]]:
+        """What the broker knows of the producers of each topic's partition 0; -1 is no open transaction."""
+        out = self._path("producers")
+        names = ",".join(topics)
+        self._run("describe-producers", {"bootstrap": self._bootstrap, "topics": names, "out": str(out)})
+        return [json.loads(line) for line in out.read_text().splitlines()]
+
     def dump(self, segments: Iterable[Path]) -> dict[Path, list[Batch]]:
         """The batches of each segment with their records, as Kafka's FileRecords reads them."""
         out = self._path("dump")

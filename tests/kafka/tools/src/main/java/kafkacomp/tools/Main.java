@@ -18,6 +18,7 @@ public final class Main {
             case "consume" -> Consume.run(options);
             case "dump" -> Dump.run(options);
             case "compress" -> Compress.run(options);
+            case "describe-producers" -> DescribeProducers.run(options);
             case "decompress" -> Decompress.run(options);
             case "read-records" -> ReadRecords.run(options);
             default -> usage();
@@ -25,7 +26,8 @@ public final class Main {
     }
 
     private static void usage() {
-        System.err.println("usage: Main create-topic|produce|consume|dump|compress|decompress|read-records --name value ...");
+        System.err.println(
+            "usage: Main create-topic|produce|consume|dump|describe-producers|compress|decompress|read-records --name value ...");
         System.exit(2);
     }
 }
