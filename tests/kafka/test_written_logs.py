@@ -64,6 +64,11 @@ MOUNTED: dict[str, tuple[Path, dict[str, Any], Callable[[Path, Path], object]]] 
     ),
     "times": (golden("special-times"), {}, lambda s, t: log.recompress(s, t, compression_type="zstd", level=1)),
     "plain": (golden("java-not-idempotent"), {}, lambda s, t: log.recompress(s, t, compression_type="none")),
+    "written": (
+        golden("restarts"),
+        {},
+        lambda s, t: kc.write(kc.scan(s), t.parent, topic="written", segment_bytes=9000),
+    ),
     "repaired": (golden("damaged-restarts-flipped-body"), {"on_error": "skip"}, log.repair),
 }
 
