@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
@@ -70,6 +70,18 @@ class KafkaCompDataSource(DataSource):
         if options.columns_given and names != options.columns:
             raise ValueError(f"the schema ({', '.join(names)}) and columns ({', '.join(options.columns)}) disagree")
         return KafkaCompReader(replace(options, columns=names))
+
+    def streamReader(self, schema: StructType) -> NoReturn:  # noqa: ARG002, N802 - PySpark's names
+        """Not there: a log folder is read in batches."""
+        raise ValueError("kafkacomp does not follow logs as a stream: use spark.read, not spark.readStream")
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002 - PySpark's signature
+        """Not there: what Spark computed is written without Spark."""
+        raise ValueError("kafkacomp does not write from Spark: kafkacomp.write takes df.toArrow()")
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002, N802 - as above
+        """Not there, as :meth:`writer`."""
+        raise ValueError("kafkacomp does not write from Spark, streams neither")
 
 
 class SegmentPartition(InputPartition):
