@@ -139,6 +139,7 @@ class Validator:
         self, records: Buffer, offset: int, now: int
     ) -> tuple[bytes, tuple[int, int, int, bool, int, int]]: ...
 
+def write_message_set_of(messages: Iterable[Buffer | Message], compression_type: int, level: int | None) -> bytes: ...
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
 

@@ -11,11 +11,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, Message, MessageReader
+from kafkacomp._message_set_write import ProducerCompression, verify_message_size, write_log, write_messages
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["Message", "MessageAndOffset", "MessageReader", "read_messages", "valid_bytes"]
+__all__ = [
+    "Message",
+    "MessageAndOffset",
+    "MessageReader",
+    "ProducerCompression",
+    "read_messages",
+    "valid_bytes",
+    "verify_message_size",
+    "write_log",
+    "write_messages",
+]
 
 _MAX_OFFSET = 2**63 - 1
 

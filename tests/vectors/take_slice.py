@@ -64,6 +64,9 @@ FETCH_LIMIT = 5_000
 # Kafka 0.7: every file that is small together with its expectation, and some whose kind has no small one.
 V07_LIMIT = 2_900
 V07_PICKED = [
+    "broker/async_listed-0/00000000000000000000.kafka",
+    "broker/gz-0/00000000000000000000.kafka",
+    "broker/sync_unlisted-0/00000000000000000000.kafka",
     "broker/nested-0/00000000000000000000.kafka",
     "mirror/nested-0/00000000000000000000.kafka",
     "sets/magic1-snappy-one-block.msgset",
@@ -170,6 +173,8 @@ def take_v07(full: Path) -> None:
         if name in V07_PICKED or data.stat().st_size + expected.stat().st_size <= V07_LIMIT:
             copy(data, f"v07/{name}")
             copy(expected, f"v07/{expected.relative_to(full).as_posix()}")
+    for name in ("consumer-commits.jsonl.gz", "producer-behaviour.jsonl"):
+        copy(full / name, f"v07/{name}")
 
 
 def main() -> None:

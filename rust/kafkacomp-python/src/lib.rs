@@ -10,6 +10,7 @@ mod error;
 mod gil;
 mod input;
 mod message_set;
+mod message_set_write;
 mod record;
 mod rewrite;
 mod scan;
@@ -58,6 +59,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::format_of_content, m)?)?;
     m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(message_set_write::write_message_set_of, m)?)?;
     m.add_class::<validator::Validator>()?;
     m.add_function(wrap_pyfunction!(validator::analyze_and_validate_records, m)?)?;
     m.add_class::<rewrite::RepairedFolder>()?;

@@ -194,7 +194,7 @@ impl PyMessage {
         Ok(PyBytes::new(py, self.view(py)?.payload()))
     }
 
-    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    pub fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, self.view(py)?.data()))
     }
 

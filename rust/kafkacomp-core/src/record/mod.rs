@@ -16,6 +16,7 @@ pub mod legacy;
 pub mod merge;
 pub mod message_set;
 mod message_set_fault;
+pub mod message_set_write;
 pub mod mutable;
 pub mod partial;
 pub mod reader;

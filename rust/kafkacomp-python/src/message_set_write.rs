@@ -1,0 +1,56 @@
+//! `kafkacomp.message_set.write_messages`.
+
+use std::cell::RefCell;
+
+use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::record::message_set_write::{Content, WriteFault, codec_of, write_message_set};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::codec::kind;
+use crate::error::{RecordTooLargeError, codec_to_py};
+use crate::input::bytes_like;
+use crate::message_set::PyMessage;
+
+thread_local! {
+    /// Contexts are kept from set to set.
+    static COMPRESSOR: RefCell<Compressor> = RefCell::new(Compressor::new());
+}
+
+/// A set of messages (as they are) and payloads, in one wrapper if the compression type is not none.
+#[pyfunction]
+pub fn write_message_set_of<'py>(
+    py: Python<'py>,
+    messages: &Bound<'py, PyAny>,
+    compression_type: u8,
+    level: Option<i32>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let codec = codec_of(kind(compression_type)?)
+        .map_err(|kind| PyValueError::new_err(format!("Kafka 0.7 has no {}", kind.name())))?;
+    let compression = codec.map(|codec| Ok((codec, Compression::new(codec.compression_type(), level)?)));
+    let codec = compression
+        .transpose()
+        .map_err(|error: kafkacomp_core::compress::LevelOutOfRange| PyValueError::new_err(error.to_string()))?;
+    let mut contents: Vec<(bool, PyBackedBytes)> = Vec::new();
+    for message in messages.try_iter()? {
+        let message = message?;
+        contents.push(match message.cast::<PyMessage>() {
+            Ok(message) => (true, bytes_like(message.get().__bytes__(py)?.as_any())?),
+            Err(_) => (false, bytes_like(&message)?),
+        });
+    }
+    let mut out = Vec::new();
+    let written = py.detach(|| {
+        let contents = contents
+            .iter()
+            .map(|(is_message, data)| if *is_message { Content::Message(data) } else { Content::Payload(data) });
+        COMPRESSOR.with_borrow_mut(|compressor| write_message_set(contents, codec, compressor, &mut out))
+    });
+    match written {
+        Ok(()) => Ok(PyBytes::new(py, &out)),
+        Err(WriteFault::Codec(error)) => Err(codec_to_py(py, error)),
+        Err(fault) => Err(RecordTooLargeError::new_err(fault.to_string())),
+    }
+}
