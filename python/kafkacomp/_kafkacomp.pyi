@@ -539,7 +539,7 @@ class ScanReader:
 
     @property
     def closed(self) -> bool:
-        """Whether the scan was handed over or closed."""
+        """Whether the scan was handed over, read to its end or closed."""
 
     @property
     def error(self) -> KafkaCompError | OSError | None:

@@ -38,7 +38,7 @@ class ScanReport:
     bytes_in: int
     #: Bytes of column data given.
     bytes_out: int
-    #: What was left out, in file order.
+    #: What was left out, in file order; also logged when the scan ends.
     skipped: tuple[SkippedRange, ...]
     #: What was odd but no reason to stop; also logged to the logger ``kafkacomp``.
     warnings: tuple[str, ...]

@@ -7,7 +7,6 @@ The planner (a Python process of the driver) finds the segments; what a task nee
 from __future__ import annotations
 
 import functools
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = ["KafkaCompDataSource", "KafkaCompReader", "SegmentPartition"]
-
-_LOGGER = logging.getLogger("kafkacomp")
 
 #: Column data of an Arrow batch. Spark holds one in the worker and one in the JVM; larger ones gain nothing.
 BATCH_BYTES = 2 << 20
@@ -155,9 +152,6 @@ class KafkaCompReader(DataSourceReader):
             except (KafkaCompError, OSError) as error:
                 # Spark shows the user the text of the traceback: what and where, without the way to it.
                 raise error.with_traceback(None) from None
-            for skipped in reader.report.skipped:
-                where = f"{skipped.file}: {skipped.length} bytes at byte {skipped.position}"
-                _LOGGER.warning("%s left out: %s", where, skipped.reason)
 
 
 def _check_bounds(name: str, bounds: Bounds | None, found: list[Partition]) -> None:

@@ -1,10 +1,11 @@
 //! `kafkacomp.scan`'s reader: an Arrow stream by the PyCapsule interface.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef, TimeUnit};
-use kafkacomp_arrow::{Column, IsolationLevel, OnError, Scan, ScanOptions, ScanReport};
+use kafkacomp_arrow::{Column, IsolationLevel, OnError, Scan, ScanOptions, ScanReport, SkippedRange};
 use kafkacomp_core::log::Family;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,6 +30,8 @@ pub struct ScanReader {
     schema: SchemaRef,
     report: Arc<Mutex<ScanReport>>,
     stream: Mutex<Option<Stream>>,
+    /// Whether it was read to its end by iteration.
+    exhausted: AtomicBool,
     failure: Failure,
 }
 
@@ -50,7 +53,7 @@ impl Stream {
         let pulled = py.detach(|| self.scan.next());
         // A consumer in C does not look for Ctrl-C between batches.
         py.check_signals()?;
-        self.log(py)?;
+        self.log(py, matches!(pulled, None | Some(Err(_))))?;
         if let Some(progress) = &self.progress {
             let done = lock(&self.report).bytes_in;
             progress.call1(py, (done.min(self.total_bytes), self.total_bytes))?;
@@ -58,13 +61,20 @@ impl Stream {
         pulled.transpose().map_err(|error| scan_to_py(py, error))
     }
 
-    fn log(&mut self, py: Python<'_>) -> PyResult<()> {
-        let fresh: Vec<String> = lock(&self.report).warnings.iter().skip(self.warned).cloned().collect();
+    /// Logs warnings as they come and, at the `end`, when they are in file order, the ranges that were left out.
+    fn log(&mut self, py: Python<'_>, end: bool) -> PyResult<()> {
+        let mut fresh: Vec<String> = lock(&self.report).warnings.iter().skip(self.warned).cloned().collect();
+        self.warned = self.warned.saturating_add(fresh.len());
+        if end {
+            let left_out = |s: &SkippedRange| {
+                format!("{}: {} bytes at byte {} left out: {}", s.segment, s.length, s.position, s.reason)
+            };
+            fresh.extend(lock(&self.report).skipped.iter().map(left_out));
+        }
         for warning in &fresh {
             let logger = py.import("logging")?.call_method1("getLogger", ("kafkacomp",))?;
             logger.call_method1("warning", ("%s", warning))?;
         }
-        self.warned = self.warned.saturating_add(fresh.len());
         Ok(())
     }
 }
@@ -168,7 +178,7 @@ impl ScanReader {
             total_bytes,
             warned: 0,
         };
-        Ok(Self { schema, report, stream: Mutex::new(Some(stream)), failure })
+        Ok(Self { schema, report, stream: Mutex::new(Some(stream)), exhausted: AtomicBool::new(false), failure })
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
@@ -187,19 +197,28 @@ impl ScanReader {
         to_stream_pycapsule(py, Box::new(ArrayIterator::new(stream, Arc::new(field))), requested_schema)
     }
 
-    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __iter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        if slf.get().closed() { Err(used_up()) } else { Ok(slf) }
     }
 
     /// The next batch as a `pyarrow.RecordBatch`; failures are raised as they are.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.exhausted.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         // The stream is taken out while it runs: a second thread is told so rather than made to wait.
         let mut stream = lock(&self.stream).take().ok_or_else(used_up)?;
-        let pulled = stream.pull(py);
-        *lock(&self.stream) = Some(stream);
-        match pulled {
-            Ok(batch) => batch.map(|batch| PyRecordBatch::new(batch).into_pyarrow(py)).transpose(),
+        match stream.pull(py) {
+            Ok(Some(batch)) => {
+                *lock(&self.stream) = Some(stream);
+                PyRecordBatch::new(batch).into_pyarrow(py).map(Some)
+            }
+            Ok(None) => {
+                self.exhausted.store(true, Ordering::Relaxed);
+                Ok(None)
+            }
             Err(error) => {
+                self.exhausted.store(true, Ordering::Relaxed);
                 *lock(&self.failure) = Some(error.value(py).clone().into_any().unbind());
                 Err(error)
             }
@@ -222,7 +241,7 @@ impl ScanReader {
         self.close();
     }
 
-    /// Whether the scan was handed over or closed.
+    /// Whether the scan was handed over, read to its end or closed.
     #[getter]
     fn closed(&self) -> bool {
         lock(&self.stream).is_none()
