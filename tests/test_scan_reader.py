@@ -54,13 +54,13 @@ WANTED = rows(SEGMENT)
 
 @pytest.fixture
 def memory() -> Iterator[Any]:
-    """fsspec's file system in memory, empty again afterwards."""
+    """Fsspec's file system in memory, empty again afterwards."""
     filesystem = fsspec.filesystem("memory")
     yield filesystem
     filesystem.rm("/", recursive=True)
 
 
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda data: pa.py_buffer(data)])
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, pa.py_buffer])
 def test_bytes(kind: Callable[[bytes], Any]) -> None:
     """Bytes-like objects of any kind; topic and partition come from the arguments."""
     source = kind(SEGMENT.read_bytes())
@@ -168,7 +168,7 @@ def test_tiered_layout(tmp_path: Path) -> None:
         assert rows(source, isolation_level="read_committed").equals(rows(TXN_OPEN, isolation_level="read_committed"))
         names = table(source, columns=["topic", "partition"])
         assert set(zip(*names.to_pydict().values(), strict=True)) == {("orders-2024", 4)}
-    one = sorted(folder.glob("*.log"))[0]
+    one = min(folder.glob("*.log"))
     assert set(table(one, columns=["topic"]).column("topic").to_pylist()) == {"orders-2024"}
 
 
@@ -183,7 +183,7 @@ def test_tiered_layout(tmp_path: Path) -> None:
 def test_tiered_manifest(manifest: dict[str, Any], refused: str | None, tmp_path: Path) -> None:
     """Segments in compressed or encrypted chunks are refused by name before anything is read."""
     folder = tiered(tmp_path)
-    segment = sorted(folder.glob("*.log"))[0]
+    segment = min(folder.glob("*.log"))
     segment.with_suffix(".rsm-manifest").write_text(json.dumps(manifest))
     if refused is None:
         assert rows(folder).equals(rows(TXN_OPEN))
