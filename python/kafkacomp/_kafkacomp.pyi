@@ -140,6 +140,14 @@ class Validator:
     ) -> tuple[bytes, tuple[int, int, int, bool, int, int]]: ...
 
 def write_message_set_of(messages: Iterable[Buffer | Message], compression_type: int, level: int | None) -> bytes: ...
+def partition_format(job: tuple[object, ...]) -> str | None: ...
+def migrate_partition(
+    job: tuple[object, ...],
+    to_magic: int,
+    first_offset: int,
+    batch_bytes: int,
+    mapped: Callable[[list[tuple[int, int]]], object] | None,
+) -> tuple[int, int, int, int, int]: ...
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
 

@@ -6,12 +6,14 @@ import dataclasses
 import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._filesystem import open_filesystem
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._offset_map import offset_map as open_offset_map
 from kafkacomp._source import Partition, resolve
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import CorruptRecordError
@@ -156,12 +158,18 @@ def convert(
     to_magic: int,
     *,
     upgrade: bool = True,
+    format: str = "auto",  # noqa: A002 - scan's name for it
+    first_offset: int | None = None,
+    offset_map: PathLike | None = None,
     batch_bytes: int = 16384,
     segment_bytes: int | None = None,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Progress = None,
 ) -> RewriteReport:
     """Write a log anew in another message format, for a broker to mount; see :func:`kafkacomp.record.convert`.
+
+    Logs of Kafka 0.7, whose offsets are byte positions, are carried over: messages get consecutive offsets, no key and
+    no timestamp; a compressed message becomes one batch with its codec, whatever is nested in it.
 
     Going down, control batches are dropped, and headers, producers and, to format 0, timestamps are lost: records of
     aborted transactions look like others then.
@@ -171,7 +179,12 @@ def convert(
         target: As :func:`recompress` makes it.
         to_magic: The format that nothing may be above: 0, 1 or 2.
         upgrade: Lift what is below that format to it; otherwise it is copied as it is.
-        batch_bytes: The most bytes of a batch made of plain messages that are lifted to format 2.
+        format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_format`.
+        first_offset: Of 0.7, the first message's offset in each partition; default 0.
+        offset_map: Of 0.7, a ``.parquet`` or ``.csv`` file to make, with the columns ``topic``, ``partition``,
+            ``position`` and ``offset``: for each position that a consumer may have committed, the offset of the first
+            message from there on. A compressed message's start leads to its first message.
+        batch_bytes: The most bytes of a batch made of plain messages.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
         progress: As in :func:`recompress`.
@@ -180,17 +193,43 @@ def convert(
         FileExistsError: ``target`` exists.
         CorruptRecordError: damage in the source; :func:`repair` is for such.
         UnsupportedCompressionTypeError: zstd going down.
-        ValueError: a number out of range.
+        ValueError: a number out of range, undecided whether a log is of 0.7, or what is only for logs of 0.7 or later.
         OSError: the file system's.
     """
     if to_magic not in {0, 1, 2}:
         message = f"to_magic must be 0, 1 or 2, not {to_magic!r}"
         raise ValueError(message)
     _check_range("batch_bytes", batch_bytes, _MAX_BATCH_BYTES)
-    with _Work(source, target, segment_bytes, max_output_size, progress) as work:
+    if format not in {"auto", "0.7", "0.8+"}:
+        message = f"format must be auto, 0.7 or 0.8+, not {format!r}"
+        raise ValueError(message)
+    if first_offset is not None and not 0 <= first_offset < 2**62:
+        message = f"first_offset must be 0 to {2**62 - 1}, not {first_offset}"
+        raise ValueError(message)
+    only_old = first_offset is not None or offset_map is not None
+    with open_offset_map(offset_map) as take, _Work(source, target, segment_bytes, max_output_size, progress) as work:
         for job in work.jobs():
-            work.add(_kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes))
+            if _is_old(job, format, work.name, upgrade=upgrade, only_old=only_old):
+                mapped = None if take is None else partial(take, *job[0][:2])
+                work.add(_kafkacomp.migrate_partition(job, to_magic, first_offset or 0, batch_bytes, mapped))
+            else:
+                work.add(_kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes))
         return RewriteReport(**work.counts)
+
+
+def _is_old(job: tuple[Any, ...], given: str, name: str, *, upgrade: bool, only_old: bool) -> bool:
+    """Whether a partition is of Kafka 0.7, and what was asked for can be done with it."""
+    found = _kafkacomp.partition_format(job) if given == "auto" else given
+    if found is None:
+        message = f"{name}: Kafka 0.7 or later? The content does not tell; give format 0.7 or 0.8+"
+        raise ValueError(message)
+    if found == "0.7" and not upgrade:
+        message = f"{name}: a log of Kafka 0.7 is in no later format and cannot be copied as it is"
+        raise ValueError(message)
+    if found != "0.7" and only_old:
+        message = f"{name}: first_offset and offset_map are for logs of Kafka 0.7; this one keeps its offsets"
+        raise ValueError(message)
+    return found == "0.7"
 
 
 def repair(

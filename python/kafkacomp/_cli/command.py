@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
@@ -18,23 +18,21 @@ import kafkacomp
 from kafkacomp import arrow
 from kafkacomp._cli import export as exporting
 from kafkacomp._cli import rewrite, validate
-from kafkacomp._cli.common import CORRUPT, FINE, INTERRUPTED, MAX_OUTPUT_SIZE, WRONG_USE, complain, progress_bar
+from kafkacomp._cli.common import (
+    CORRUPT,
+    FINE,
+    INTERRUPTED,
+    MAX_OUTPUT_SIZE,
+    WRONG_USE,
+    complain,
+    log_format,
+    progress_bar,
+)
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.files import BATCHES, find
 from kafkacomp._cli.render import FORMATS, renderer
 from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-def _log_format(*names: str) -> Callable[[Any], Any]:
-    return click.option(
-        *names, type=click.Choice(("auto", "0.7", "0.8+")), default="auto", show_default=True,
-        help="Of which Kafka a log is; auto is to see by its content.",
-    )  # fmt: skip
-
 
 _PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
@@ -93,7 +91,7 @@ def cli() -> None:
     help="kafka has the lines of kafka-dump-log --deep-iteration.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
-@_log_format("--log-format", "family")
+@log_format("--log-format", "family")
 @MAX_OUTPUT_SIZE
 def dump(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[Path, ...], deep: bool, payload: bool, form: str, as_json: bool, family: str, max_output_size: int
@@ -112,7 +110,7 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @_PATHS
 @click.option("--threads", type=click.IntRange(1, 1024), help="Segments checked at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
-@_log_format("--format", "--log-format", "form")
+@log_format("--format", "--log-format", "form")
 @MAX_OUTPUT_SIZE
 def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: str, max_output_size: int) -> int:
     """Check every checksum and decode every record of files or folders; hold indexes against their segments.
@@ -204,7 +202,7 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
 @click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns")), default="ms", show_default=True)
 @click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
-@_log_format("--format", "--log-format", "form")
+@log_format("--format", "--log-format", "form")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name

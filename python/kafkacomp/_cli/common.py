@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -15,7 +15,7 @@ import kafkacomp
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CORRUPT", "FINE", "INTERRUPTED", "MAX_OUTPUT_SIZE", "WRONG_USE", "complain", "progress_bar"]
+__all__ = ["CORRUPT", "FINE", "INTERRUPTED", "MAX_OUTPUT_SIZE", "WRONG_USE", "complain", "log_format", "progress_bar"]
 
 FINE, CORRUPT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -26,6 +26,14 @@ MAX_OUTPUT_SIZE = click.option(
     show_default=True,
     help="The most bytes that one batch's records may decompress to.",
 )
+
+
+def log_format(*names: str) -> Callable[[Any], Any]:
+    """The option that tells Kafka 0.7's logs from later ones."""
+    return click.option(
+        *names, type=click.Choice(("auto", "0.7", "0.8+")), default="auto", show_default=True,
+        help="Of which Kafka a log is; auto is to see by its content.",
+    )  # fmt: skip
 
 
 def complain(message: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp import log
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, log_format, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +59,12 @@ def recompress(source: str, target: Path, as_json: bool, **options: Any) -> int:
               help="Lift what is below that format; otherwise it is copied as it is.")  # fmt: skip
 @click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=16384, show_default=True,
               help="The most bytes of a batch made of plain messages that are lifted to format 2.")  # fmt: skip
+@log_format("--format", "--log-format", "format")
+@click.option(
+    "--first-offset", type=click.IntRange(0, 2**62 - 1), help="Of 0.7: the first message's offset; default 0."
+)
+@click.option("--offset-map", type=click.Path(path_type=Path),
+              help="Of 0.7: a .parquet or .csv file of old positions and the offsets that they lead to.")  # fmt: skip
 @_SEGMENT_BYTES
 @_JSON
 @MAX_OUTPUT_SIZE
@@ -66,7 +72,7 @@ def convert(source: str, target: Path, as_json: bool, **options: Any) -> int:  #
     """Write a log anew in another message format.
 
     SOURCE and TARGET as for recompress. Going down, control batches are dropped, headers and producers are lost, and
-    zstd is refused, as a broker does it for old consumers.
+    zstd is refused, as a broker does it for old consumers. Logs of Kafka 0.7 get offsets from --first-offset on.
     """
     report = _run("convert", log.convert, source, target, **options)
     return _show(target, report, as_json)

@@ -11,6 +11,7 @@ mod gil;
 mod input;
 mod message_set;
 mod message_set_write;
+mod migrate;
 mod record;
 mod rewrite;
 mod scan;
@@ -66,6 +67,8 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<rewrite::StagedFolder>()?;
     m.add_function(wrap_pyfunction!(rewrite::recompress_partition, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::convert_partition, m)?)?;
+    m.add_function(wrap_pyfunction!(migrate::partition_format, m)?)?;
+    m.add_function(wrap_pyfunction!(migrate::migrate_partition, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::repair_partition, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_append, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_names, m)?)?;

@@ -72,7 +72,7 @@ impl RepairedFolder {
 type History = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>);
 
 /// Why the work ended early.
-enum Stop {
+pub(crate) enum Stop {
     Read(ChunkError),
     Record(kafkacomp_core::Error),
     Write(WriteError),
@@ -101,24 +101,26 @@ impl From<WriteError> for Stop {
 }
 
 /// Which partition is written anew, and where.
-struct Job {
-    segments: Vec<Segment>,
-    target: PathBuf,
-    options: WriteOptions,
+pub(crate) struct Job {
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) target: PathBuf,
+    pub(crate) options: WriteOptions,
     /// Whether the new segments begin where the old ones did.
     keeps_segments: bool,
     history: History,
-    max_output_size: usize,
+    pub(crate) max_output_size: usize,
     progress: Option<Py<PyAny>>,
     /// The segment under way.
-    current: AtomicUsize,
+    pub(crate) current: AtomicUsize,
 }
 
 /// The arguments that all kinds of work have: partition, history, target, segment size, cap, progress.
-type JobTuple<'py> = (PartitionTuple<'py>, History, PathBuf, Option<u32>, usize, Option<Py<PyAny>>);
+pub(crate) type JobTuple<'py> = (PartitionTuple<'py>, History, PathBuf, Option<u32>, usize, Option<Py<PyAny>>);
 
 impl Job {
-    fn new((partition, history, target, segment_bytes, max_output_size, progress): JobTuple<'_>) -> PyResult<Self> {
+    pub(crate) fn new(
+        (partition, history, target, segment_bytes, max_output_size, progress): JobTuple<'_>,
+    ) -> PyResult<Self> {
         let found = partitions(vec![partition])?.into_iter().next();
         let Partition { segments, .. } = found.ok_or_else(|| PyValueError::new_err("no partition"))?;
         let mut options = WriteOptions::default();
@@ -128,7 +130,7 @@ impl Job {
         Ok(Self { segments, target, options, keeps_segments, history, max_output_size, progress, current })
     }
 
-    fn open(&self, index: usize) -> Result<Arc<dyn ReadAt>, Stop> {
+    pub(crate) fn open(&self, index: usize) -> Result<Arc<dyn ReadAt>, Stop> {
         let segment = self.segments.get(index).ok_or(ChunkError::Io(std::io::ErrorKind::NotFound.into()))?;
         Ok(segment.files.open().map_err(ChunkError::Io)?)
     }
@@ -176,7 +178,7 @@ impl Job {
         Ok(())
     }
 
-    fn tell(&self, done: u64) -> Result<(), Stop> {
+    pub(crate) fn tell(&self, done: u64) -> Result<(), Stop> {
         Python::attach(|py| {
             py.check_signals()?;
             self.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
@@ -215,15 +217,19 @@ impl Job {
         }
     }
 
-    fn run<R: Send>(&self, py: Python<'_>, work: impl FnOnce(&Self) -> Result<R, Stop> + Send) -> PyResult<R> {
+    pub(crate) fn run<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Self) -> Result<R, Stop> + Send,
+    ) -> PyResult<R> {
         py.detach(|| work(self)).map_err(|stop| self.to_py(py, stop))
     }
 }
 
 /// Segments, batches and bytes written, first offset, end offset.
-type Counts = (u64, u64, u64, i64, i64);
+pub(crate) type Counts = (u64, u64, u64, i64, i64);
 
-fn counts(report: WriteReport) -> Counts {
+pub(crate) fn counts(report: WriteReport) -> Counts {
     (report.segments, report.batches, report.bytes, report.log_start_offset, report.log_end_offset)
 }
 

@@ -20,6 +20,7 @@ pub mod entry_chunk;
 pub mod family;
 mod fault;
 pub mod mend;
+pub mod migrate;
 pub mod offset_index;
 pub mod partition_metadata;
 pub mod producer_snapshot;

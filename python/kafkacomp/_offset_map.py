@@ -1,0 +1,81 @@
+"""The map of a migrated log: old byte positions, and the offsets that they lead to."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    Mappings: TypeAlias = list[tuple[int, int]]
+    #: Takes a partition's topic, its number, and mappings.
+    Take: TypeAlias = Callable[[str | None, int | None, Mappings], object]
+
+__all__ = ["COLUMNS", "offset_map"]
+
+#: Topic and partition, null where no folder names them; a position that a consumer may have committed; the offset
+#: of the first message from there on, which is what to commit instead.
+COLUMNS = ("topic", "partition", "position", "offset")
+
+
+@contextmanager
+def offset_map(path: str | os.PathLike[str] | None) -> Iterator[Take | None]:
+    """A file of mappings, ``.parquet`` or ``.csv``, that appears when the block ends well.
+
+    Raises:
+        FileExistsError: it is there already.
+        ValueError: another suffix.
+    """
+    if path is None:
+        yield None
+        return
+    target = Path(path)
+    kinds = {".parquet": _parquet, ".csv": _csv}
+    kind = kinds.get(target.suffix)
+    if kind is None:
+        raise ValueError(f"{target}: the suffix must be {' or '.join(kinds)}")
+    if target.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    handle, name = tempfile.mkstemp(prefix=".", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    try:
+        with kind(name) as take:
+            yield take
+        Path(name).replace(target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _csv(path: str) -> Iterator[Take]:
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(COLUMNS)
+        yield lambda topic, partition, rows: out.writerows((topic, partition, *row) for row in rows)
+
+
+@contextmanager
+def _parquet(path: str) -> Iterator[Take]:
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyarrow import parquet  # noqa: PLC0415
+
+    schema = pa.schema(
+        [("topic", pa.string()), ("partition", pa.int32()), ("position", pa.int64()), ("offset", pa.int64())]
+    )
+    with parquet.ParquetWriter(path, schema, compression="zstd") as out:
+
+        def take(topic: str | None, partition: int | None, rows: Mappings) -> None:
+            if rows:
+                positions, offsets = zip(*rows, strict=True)
+                columns: list[Any] = [[topic] * len(rows), [partition] * len(rows), positions, offsets]
+                arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+                out.write_batch(pa.record_batch(arrays, schema=schema))
+
+        yield take

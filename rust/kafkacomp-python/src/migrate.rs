@@ -1,0 +1,78 @@
+//! Partitions of Kafka 0.7 carried over to later formats.
+
+use std::sync::atomic::Ordering;
+
+use kafkacomp_core::log::migrate::{Mapping, Migrator};
+use kafkacomp_core::log::write::{LogWriter, WriteReport};
+use kafkacomp_core::log::{ChunkError, Family};
+use pyo3::prelude::*;
+
+use crate::rewrite::{Counts, Job, JobTuple, Stop, counts};
+
+/// Of which Kafka a partition is: `0.7` or `0.8+`, by the first segment that tells, else by its name; `None` undecided.
+#[pyfunction]
+pub fn partition_format(py: Python<'_>, job: JobTuple<'_>) -> PyResult<Option<&'static str>> {
+    let job = Job::new(job)?;
+    let family = job.run(py, |job| {
+        let mut named = None;
+        for (index, segment) in job.segments.iter().enumerate() {
+            let source = job.open(index)?;
+            let length = source.length().map_err(ChunkError::Io)?;
+            if let Some(found) = Family::of_content(source.as_ref(), length)? {
+                return Ok(Some(found));
+            }
+            named = named.or_else(|| Family::of_name(&segment.name));
+        }
+        Ok(named)
+    })?;
+    Ok(family.map(|family| match family {
+        Family::MessageSet => "0.7",
+        Family::Records => "0.8+",
+    }))
+}
+
+/// Carries a partition over. `mapped` is called with old positions and the offsets that they lead to.
+#[pyfunction]
+pub fn migrate_partition(
+    py: Python<'_>,
+    job: JobTuple<'_>,
+    to_magic: i8,
+    first_offset: i64,
+    batch_bytes: i32,
+    mapped: Option<Py<PyAny>>,
+) -> PyResult<Counts> {
+    let job = Job::new(job)?;
+    let mut migrator = Migrator::new(to_magic, first_offset, batch_bytes, job.max_output_size);
+    job.run(py, move |job| migrate(job, &mut migrator, first_offset, mapped.as_ref())).map(counts)
+}
+
+fn migrate(
+    job: &Job,
+    migrator: &mut Migrator,
+    first_offset: i64,
+    mapped: Option<&Py<PyAny>>,
+) -> Result<WriteReport, Stop> {
+    let mut writer = LogWriter::create(&job.target, first_offset, job.options)?;
+    let (mut done, mut base) = (0_u64, 0_i64);
+    for (index, segment) in job.segments.iter().enumerate() {
+        job.current.store(index, Ordering::Relaxed);
+        base = segment.base_offset.unwrap_or(base);
+        let source = job.open(index)?;
+        migrator.segment(source.as_ref(), base, &mut writer, &mut |mappings, now| {
+            hand(mapped, mappings)?;
+            job.tell(done.saturating_add(now))
+        })?;
+        let length = source.length().map_err(ChunkError::Io)?;
+        done = done.saturating_add(length);
+        base = base.saturating_add_unsigned(length);
+    }
+    if let Some(end) = migrator.finish::<Stop>(&mut writer)? {
+        hand(mapped, &[end])?;
+    }
+    Ok(writer.finish()?)
+}
+
+fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> Result<(), Stop> {
+    let Some(mapped) = mapped else { return Ok(()) };
+    Python::attach(|py| mapped.call1(py, (mappings.to_vec(),)).map(drop)).map_err(Stop::Python)
+}
