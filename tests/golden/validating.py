@@ -23,6 +23,7 @@ RULES = {
     "skipped keys": "Kafka rebuilds from records whose keys it has skipped, and fails; the batch is rebuilt here",
     "length near 2^31": "Java's int overflows in size + 12 and throws; a batch that long is a cut tail here",
     "batch below its format's overhead": "Java finds out when a field is read; here it is an error at once",
+    "lz4 block checksum cut": "Java throws a BufferUnderflowException, -1, where it lacks 4 bytes; a codec fails here",
     "Java's memory": "Java takes memory for as many records as a header claims, and fails; here the records are read",
 }
 
