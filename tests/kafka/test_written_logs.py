@@ -47,6 +47,13 @@ def _write_in_segments(source: Path, target: Path) -> None:
     log.recompress(source, target, compression_type="zstd", segment_bytes=8000)
 
 
+def _migrated() -> Path:
+    """A log of Kafka 0.7 carried over, whose offsets no scan of the source tells."""
+    folder = Path(tempfile.mkdtemp(prefix="kafkacomp-migrated-")) / "gz-0"
+    log.convert(VECTORS / "v07" / "broker" / "gz-0", folder, 2)
+    return folder
+
+
 #: Topic -> its source, how the source is scanned for what is expected, and what writes the folder.
 MOUNTED: dict[str, tuple[Path, dict[str, Any], Callable[[Path, Path], object]]] = {
     "open-lz4": (golden("txn-open"), {}, lambda s, t: log.recompress(s, t, compression_type="lz4")),
@@ -69,6 +76,7 @@ MOUNTED: dict[str, tuple[Path, dict[str, Any], Callable[[Path, Path], object]]] 
         {},
         lambda s, t: kc.write(kc.scan(s), t.parent, topic="written", segment_bytes=9000),
     ),
+    "migrated": (_migrated(), {}, lambda _, t: log.convert(VECTORS / "v07" / "broker" / "gz-0", t, 2)),
     "repaired": (golden("damaged-restarts-flipped-body"), {"on_error": "skip"}, log.repair),
 }
 
