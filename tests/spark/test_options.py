@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+import zlib
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pytest
@@ -22,6 +24,7 @@ from kafkacomp.spark._options import OPTIONS, parse
 from kafkacomp.spark._schema import TYPES, struct_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -185,3 +188,21 @@ def test_batches_are_small(small_vectors: Path) -> None:
         sizes = [batch.nbytes for batch in reader.read(task) if isinstance(batch, pa.RecordBatch)]
         assert sizes
         assert max(sizes) <= 4 << 20
+
+
+def test_format_of_the_logs(tmp_path: Path) -> None:
+    """A log of Kafka 0.7 is found by its content; ``format`` is checked and reaches the scan."""
+    folder = tmp_path / "old-0"
+    folder.mkdir()
+    message = struct.pack(">BBI", 1, 0, zlib.crc32(b"payload")) + b"payload"
+    (folder / f"{0:020}.kafka").write_bytes(struct.pack(">i", len(message)) + message)
+    source = KafkaCompDataSource({"path": str(folder), "columns": "value,offset"})
+    for value in ("auto", "0.7"):
+        reader = KafkaCompDataSource({"path": str(folder), "columns": "value,offset", "format": value}).reader(
+            source.schema()
+        )
+        (task,) = reader.partitions()
+        rows = [row for batch in cast("Iterator[pa.RecordBatch]", reader.read(task)) for row in batch.to_pylist()]
+        assert rows == [{"value": b"payload", "offset": len(message) + 4}]
+    with pytest.raises(ValueError, match=r"format.*0\.7"):
+        parse({"path": str(folder), "format": "0.6"})

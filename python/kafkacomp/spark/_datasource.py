@@ -140,6 +140,7 @@ class KafkaCompReader(DataSourceReader):
             start_offset=partition.start_offset,
             end_offset=partition.end_offset,
             isolation_level=options.isolation_level,
+            format=options.log_format,
             on_error=options.on_error,
             batch_bytes=BATCH_BYTES,
             threads=1,  # Spark's tasks are the threads

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp.spark._schema import TYPES
@@ -33,6 +33,7 @@ OPTIONS = (
     "kafka.isolation.level",
     "mode",
     "maxOutputSize",
+    "format",
 )
 
 #: What one batch may decompress to in a worker, whose memory is shared with the JVM's executor.
@@ -43,6 +44,8 @@ _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30}
 _LATEST, _EARLIEST = -1, -2
 
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
+#: The family of log formats, as ``kafkacomp.scan`` has it.
+Format = Literal["auto", "0.7", "0.8+"]
 #: Offsets by topic and partition; ``None`` is an open end. Without any: all partitions from or to their ends.
 Bounds = dict[tuple[str, int], int | None]
 
@@ -61,6 +64,7 @@ class ReadOptions:
     isolation_level: IsolationLevel
     on_error: Literal["raise", "skip"]
     max_output_size: int
+    log_format: Format
 
 
 def parse(options: Mapping[str, str]) -> ReadOptions:
@@ -86,6 +90,7 @@ def parse(options: Mapping[str, str]) -> ReadOptions:
         starting_offsets=_offsets("startingOffsets", given.get("startingOffsets"), open_end=_EARLIEST),
         ending_offsets=_offsets("endingOffsets", given.get("endingOffsets"), open_end=_LATEST),
         isolation_level=_isolation_level(given),
+        log_format=cast("Format", _one_of("format", given, "auto", "0.7", "0.8+")),
         on_error="skip" if _one_of("mode", given, "FAILFAST", "DROPMALFORMED") == "DROPMALFORMED" else "raise",
         max_output_size=_size("maxOutputSize", given.get("maxOutputSize")),
     )
