@@ -216,7 +216,10 @@ def differs_by_pieces(expected: dict[str, Any], count: int, failure: kc.KafkaCom
 
     Both sides fail, one of them at least in the codec; the other may have seen first that its records are wrong.
     """
-    if failure is None or expected["err"] is None or expected["magic"] != 2 or expected["ct"] == LZ4:
+    if failure is None or expected["err"] is None or expected["magic"] != 2:
+        return False
+    # The reference decoder takes a damaged block whose end liblz4 does not; then only the place differs here too.
+    if expected["ct"] == LZ4 and "rule" not in expected:
         return False
     theirs, ours = is_codec(expected["err"]), isinstance(failure.__cause__, kc.DecompressionError)
     return (theirs or ours) and (theirs != ours or count != len(expected["recs"]))
