@@ -80,11 +80,20 @@ def compare_reading(seed: int, count: int, folder: Path) -> Comparison:
     ]
     for twin, outcome in zip(twins, outcomes([twin.data for twin in twins], folder), strict=True):
         twin.batch.update({name: outcome["batches"][0][name] for name in DEEP}, rule=twin.rule)
+    unexplained: list[int] = []
     for number, outcome in zip(numbers, found, strict=True):
         verdict = compare(OracleCase(folder, number, cases[number], (), outcome))
         comparison.rules += verdict.rules
-        differences = verdict.differences or ([] if verdict.rules else ["the digests differ and nothing else"])
-        comparison.differences += [(number, difference) for difference in differences]
+        comparison.differences += [(number, difference) for difference in verdict.differences]
+        if not verdict.differences and not verdict.rules:
+            unexplained.append(number)
+    # What a message claims may fit into Kafka's heap here and not there: by itself, such a case has the same digest.
+    alone = digests([cases[number] for number in unexplained], folder)
+    for number, theirs_alone in zip(unexplained, alone, strict=True):
+        if digest(cases[number]) == theirs_alone:
+            comparison.rules["claimed memory"] += 1
+        else:
+            comparison.differences.append((number, "the digests differ and nothing else"))
     return comparison
 
 
