@@ -163,6 +163,22 @@ def test_wrong_rows(tmp_path: Path, table: pa.Table, error: type[Exception], mes
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("fields", [("key", "value"), ("value", "key"), ("value", "key", "other")])
+def test_header_fields_go_by_name(tmp_path: Path, fields: tuple[str, ...]) -> None:
+    headers = pa.array(
+        [[dict.fromkeys(fields, "-") | {"key": "K", "value": "V"}]],
+        pa.list_(pa.struct([(name, pa.string()) for name in fields])),
+    )
+    report = kc.write(pa.table({"value": [b"a"], "headers": headers}), tmp_path, topic="t")
+    assert read(report.path)["headers"].to_pylist() == [[{"key": "K", "value": b"V"}]]
+
+
+def test_a_partition_is_a_whole_number(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        kc.write(rows(1), tmp_path, topic="t", partition=1.5)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_rows_that_are_not_arrow(tmp_path: Path) -> None:
     for rows in ([b"a"], b"bytes", None):
         with pytest.raises(TypeError, match="__arrow_c_stream__"):

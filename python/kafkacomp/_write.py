@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from dataclasses import dataclass
@@ -88,6 +89,7 @@ def write(
     """
     if not _TOPIC.fullmatch(topic) or topic in {".", ".."}:
         raise ValueError(f"{topic!r} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")
+    partition = operator.index(partition)  # 1.5 would name a folder that is no partition's
     if not 0 <= partition <= _INT32_MAX:
         raise ValueError(f"partition must be 0 to {_INT32_MAX}, not {partition}")
     if not 1 <= segment_bytes <= _INT32_MAX:

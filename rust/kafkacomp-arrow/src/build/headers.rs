@@ -8,6 +8,10 @@ use kafkacomp_core::record::HeadersBuffer;
 
 use super::bytes::Bytes;
 
+/// The fields of a header, as in Spark's Kafka source.
+const KEY: &str = "key";
+const VALUE: &str = "value";
+
 /// Headers by row.
 #[derive(Clone, Copy)]
 pub(super) enum HeaderColumn<'a> {
@@ -60,7 +64,15 @@ impl<'a> HeaderColumn<'a> {
 impl<'a, O: OffsetSizeTrait> Lists<'a, O> {
     fn new(starts: &'a [O], nulls: Option<&'a NullBuffer>, entries: &'a dyn Array) -> Option<Self> {
         let entries = entries.as_struct_opt()?;
-        let [keys, values] = entries.columns() else { return None };
+        // By name, in whatever order; a map's entries may be named otherwise, and then the first is the key.
+        let (keys, values) = match (entries.column_by_name(KEY), entries.column_by_name(VALUE)) {
+            (Some(keys), Some(values)) => (keys, values),
+            (None, None) => {
+                let [keys, values] = entries.columns() else { return None };
+                (keys, values)
+            }
+            _ => return None,
+        };
         let (keys, values) = (Bytes::of_strings(keys)?, Bytes::of(values)?);
         Some(Self { starts, nulls, entries, keys, values })
     }
