@@ -6,15 +6,24 @@ An answer of Kafka is a line as in the oracle's ``expected.jsonl.gz``; the Java 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import kafkacomp as kc
+import record_sets
 from kafkacomp import log, record
 
-from .oracle import LOG_OVERHEAD, RECORD_BATCH_OVERHEAD, SHALLOW, Verdict, compare_records, deep_records
+from .oracle import (
+    LOG_OVERHEAD,
+    RECORD_BATCH_OVERHEAD,
+    SHALLOW,
+    Verdict,
+    compare_records,
+    deep_records,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 RECORD_OVERHEAD_V1 = 22
 
@@ -24,6 +33,8 @@ RULES = {
     "length near 2^31": "Java's int overflows in size + 12 and throws; a batch that long is a cut tail here",
     "batch below its format's overhead": "Java finds out when a field is read; here it is an error at once",
     "lz4 block checksum cut": "Java throws a BufferUnderflowException, -1, where it lacks 4 bytes; a codec fails here",
+    "gzip length symbols": "libdeflate takes deflate's two unused length symbols for 258, zlib none; the CRC is right",
+    "lz4 empty block": "behind a block of nothing Java's stream says end once, then reads on; here the content ends",
     "Java's memory": "Java takes memory for as many records as a header claims, and fails; here the records are read",
 }
 
@@ -65,6 +76,44 @@ def intended(data: bytes, error: dict[str, Any] | None) -> str | None:
             break
         position += LOG_OVERHEAD + size
     return None
+
+
+def payloads(data: bytes, codec: kc.CompressionType) -> Iterator[bytes]:
+    """What the batches of this codec hold, compressed."""
+    for batch in record.read_batches(data):
+        if batch.compression_type == codec:
+            entry = data[batch.position : batch.position + batch.size_in_bytes]
+            span = record_sets.payload_span(entry)
+            if span is not None:
+                yield entry[span.start : span.end]
+
+
+def has_unused_length_symbol(data: bytes) -> bool:
+    """Whether zlib refuses a symbol in one of the gzip members that kafkacomp reads, whose CRC proves the content."""
+    for payload in payloads(data, kc.CompressionType.GZIP):
+        try:
+            zlib.decompress(payload, 31)
+        except zlib.error as error:
+            if "invalid literal/length code" in str(error):
+                content = kc.decompress(payload, kc.CompressionType.GZIP)
+                return zlib.crc32(content) == int.from_bytes(payload[-8:-4], "little")
+    return False
+
+
+def has_empty_lz4_block(data: bytes) -> bool:
+    """Whether an LZ4 frame has a compressed block that holds nothing: one byte, a zero."""
+    for payload in payloads(data, kc.CompressionType.LZ4):
+        try:
+            at = kc.lz4.frame_info(payload).header_length
+        except kc.DecompressionError:
+            continue
+        checksum = 4 if payload[4] & 0x10 else 0
+        while at + 4 <= len(payload):
+            word = int.from_bytes(payload[at : at + 4], "little")
+            if word == 1 and payload[at + 4 : at + 5] == b"\0":
+                return True
+            at += 4 + (word & 0x7FFFFFFF) + checksum
+    return False
 
 
 def compare_validation(data: bytes, cfg: dict[str, Any], out: dict[str, Any]) -> Verdict:

@@ -5,6 +5,7 @@ The seed is random and printed when a test fails; KAFKACOMP_SEED sets it, KAFKAC
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 from collections import Counter
@@ -14,7 +15,15 @@ import pytest
 
 import kafkacomp as kc
 from golden.oracle import Verdict
-from golden.validating import RULES, compare_renumbered, config_of, content_digest, intended
+from golden.validating import (
+    RULES,
+    compare_renumbered,
+    config_of,
+    content_digest,
+    has_empty_lz4_block,
+    has_unused_length_symbol,
+    intended,
+)
 from kafkacomp import log
 from livekafka import validator
 
@@ -59,6 +68,15 @@ def compare(case: validator.Case) -> Verdict:
     ):
         verdict.rules["lz4 block checksum cut"] += 1
         return verdict
+    if answer.error == "KafkaException" and not isinstance(failure, kc.CorruptRecordError):
+        with contextlib.suppress(kc.KafkaCompError):
+            for rule, holds in (
+                ("gzip length symbols", has_unused_length_symbol),
+                ("lz4 empty block", has_empty_lz4_block),
+            ):
+                if holds(case.data):
+                    verdict.rules[rule] += 1
+                    return verdict
     wanted = None if answer.error is None else CLASSES.get(answer.error, kc.UnknownServerError)
     verdict.check(f"error ({failure!r}, Kafka {answer.error})", None if failure is None else type(failure), wanted)
     errors = tuple(error.batch_index for error in getattr(failure, "record_errors", ()))
