@@ -265,7 +265,9 @@ def test_kafka_dump_log_finds_nothing_wrong(tmp_path: Path) -> None:
         assert list(folder.glob("*.log"))
     sane = mounting.dump_log(KAFKA / "dump", files, "--index-sanity-check")
     dumping = [f"Dumping {path}" for path in files]
-    verdicts = [f"{path} {'passed sanity check' if path.stat().st_size else 'is empty'}." for path in files]
+    # The tool names an offset index that is empty, but not a time index: that of a log without timestamps passes.
+    empty = [path for path in files if path.suffix == ".index" and not path.stat().st_size]
+    verdicts = [f"{path} {'is empty' if path in empty else 'passed sanity check'}." for path in files]
     assert [line for line in sane if line not in dumping] == verdicts
     verified = mounting.dump_log(KAFKA / "dump", files, "--verify-index-only")
     assert [line for line in verified if not line.endswith(" is empty.")] == dumping
