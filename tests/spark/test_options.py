@@ -19,8 +19,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 import kafkacomp as kc
 from kafkacomp.arrow import COLUMNS
 from kafkacomp.spark import KafkaCompDataSource
-from kafkacomp.spark._datasource import KafkaCompReader, SegmentPartition
 from kafkacomp.spark._options import OPTIONS, parse
+from kafkacomp.spark._read import KafkaCompReader, SegmentPartition
 from kafkacomp.spark._schema import TYPES, struct_of
 
 if TYPE_CHECKING:
