@@ -1,13 +1,10 @@
-"""``kafkacomp.write``: what is written is read back, is whole or not there, and leaves what was there."""
+"""``kafkacomp.write``: what is written is read back, and what was there stays. See also test_whole_or_absent.py."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -199,45 +196,3 @@ def test_an_exception_of_the_stream(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="the source is gone"):
         kc.write(reader, tmp_path, topic="t")
     assert list(tmp_path.iterdir()) == []
-
-
-CHILD = """
-import resource, signal, sys
-import pyarrow as pa, kafkacomp as kc
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-if sys.argv[2] != "0":
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
-table = pa.table({"value": pa.array([bytes([n % 256]) * 1000 for n in range(20000)], pa.binary())})
-kc.write(table, sys.argv[1], topic="t", compression_type="none", segment_bytes=1 << 20)
-"""
-
-
-def test_full_disk(tmp_path: Path) -> None:
-    """A file that may not grow is as good as a disk that is full."""
-    command = [sys.executable, "-c", CHILD, str(tmp_path), "500000"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode != 0
-    assert "OSError: [Errno 27]" in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_killed(tmp_path: Path) -> None:
-    """Killed at any time: the folder is whole, or not there; what is left is not taken for a log."""
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", CHILD, str(tmp_path / "whole"), "0"], check=True)
-    whole = time.perf_counter() - started
-    seen = set()
-    for turn in range(5):
-        target = tmp_path / str(turn)
-        child = subprocess.Popen([sys.executable, "-c", CHILD, str(target), "0"])
-        time.sleep(whole * (0.4 + 0.15 * turn))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        there = (target / "t-0").exists()
-        seen.add(there)
-        if there:
-            assert pa.table(kc.scan(target / "t-0", columns=["offset"])).num_rows == 20_000
-        elif target.exists() and os.listdir(target):  # noqa: PTH208 - whether there is any
-            with pytest.raises((FileNotFoundError, ValueError)):
-                kc.scan(target)
-    assert seen

@@ -159,7 +159,9 @@ class ValidatorConfig:
 
 
 def check_range(name: str, value: int, least: int, most: int) -> int:
-    """The value itself; ValueError if it is out of range."""
+    """The value itself; TypeError if it is a bool, ValueError if it is out of range."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, not a bool")
     if not least <= value <= most:
         raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
     return value

@@ -63,9 +63,9 @@ def write(
 
     Args:
         stream: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
-            column ``value`` (binary or string), and if there are any ``key`` (the same), ``timestamp`` (of any unit, or
-            int64 in milliseconds), ``headers`` (a list of structs of string and binary, or a map) and ``offset``
-            (int64, rising; null: the offset that follows). Other columns are not looked at.
+            column ``value`` (binary or string, or a dictionary of them), and if there are any ``key`` (the same),
+            ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
+            or a map) and ``offset`` (int64, rising; null: the offset that follows). Other columns are not looked at.
         directory: A local folder, made if it is not there.
         topic: The topic's name.
         partition: The partition's number, from 0.
@@ -83,7 +83,8 @@ def write(
         FileExistsError: the partition's folder is there already; it stays as it is.
         OSError: the disk is full, or the like; nothing is left.
         ValueError: an argument, or a row (named) that cannot be a record: an offset that goes back, a negative
-            timestamp, a header key that is null.
+            timestamp, a header key that is null. No ``value``, or two columns of one of the names.
+        OffsetsOutOfOrderError: an offset of 2^63 - 1, which no offset can follow.
         TypeError: a column of another type; not Arrow at all.
         RecordTooLargeError: a record over 2^31 - 1 bytes.
     """

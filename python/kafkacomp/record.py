@@ -76,7 +76,9 @@ _DEFAULT_BATCH_BYTES: Final = 16384  # a producer's batch.size
 
 
 def _integer(name: str, value: int, limits: tuple[int, int]) -> int:
-    """The number itself; TypeError if it is none, ValueError if it does not fit its field."""
+    """The number itself; TypeError if it is none (a bool is none), ValueError if it does not fit its field."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, not a bool")
     number = operator.index(value)
     if not limits[0] <= number <= limits[1]:
         raise ValueError(f"{name} must be {limits[0]} to {limits[1]}, not {number}")
@@ -108,7 +110,7 @@ class _Settings:
 
 
 _RANGES = {
-    "base_offset": _INT64,
+    "base_offset": (0, _INT64[1]),
     "producer_id": _INT64,
     "producer_epoch": _INT16,
     "base_sequence": _INT32,
@@ -153,9 +155,11 @@ def _settings(
 
 
 def batch_settings(
-    *, magic: int, compression_type: CompressionType | str | None, level: int | None, base_offset: int, batch_bytes: int
+    *, magic: int, compression_type: CompressionType | str, level: int | None, base_offset: int, batch_bytes: int
 ) -> _Settings:
     """Settings of batches of plain records with CreateTime; for this package's own modules."""
+    if compression_type is None:  # which the builder takes; callers of Python are not held to types
+        raise TypeError("compression_type must be a CompressionType or its name, not None")
     return _settings(
         magic=magic,
         compression_type=compression_type,
@@ -184,7 +188,7 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
             and 1, which have no zstd.
         level: The codec's level (KIP-390): gzip 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22. ``None``: Kafka's
             default.
-        base_offset: The offset of the first record that comes without one.
+        base_offset: The offset of the first record that comes without one, from 0.
         timestamp_type: CREATE_TIME or LOG_APPEND_TIME; magic 0 has no timestamps, whatever this says.
         log_append_time: With LOG_APPEND_TIME, the time of all records, milliseconds.
         producer_id: -1 without one; magic 2 only, with ``producer_epoch`` and ``base_sequence``.
@@ -259,9 +263,9 @@ def build_batches(
 
     Args:
         rows: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
-            columns ``value`` (binary or string), and if there are any ``key`` (the same), ``timestamp`` (of any unit,
-            or int64 in milliseconds), ``headers`` (a list of structs of string and binary, or a map), ``offset``
-            (int64; null: the offset that follows). Other columns are not looked at.
+            columns ``value`` (binary or string, or a dictionary of them), and if there are any ``key`` (the same),
+            ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
+            or a map), ``offset`` (int64; null: the offset that follows). Other columns are not looked at.
         magic: As in :class:`RecordBatchBuilder`, and so are the arguments that are not named here.
         compression_type: See there.
         level: See there.
@@ -280,8 +284,8 @@ def build_batches(
         The batches end to end.
 
     Raises:
-        ValueError: an argument, or a row (named) that cannot be a record: an offset that goes back, a negative
-            timestamp, a header key that is null.
+        ValueError: an argument, or a row (named) that cannot be a record: an offset that goes back or beyond 2^63 - 1,
+            a negative timestamp, a header key that is null. No ``value``, or two columns of one of the names.
         TypeError: a column of another type; not Arrow at all.
         RecordTooLargeError: a record over 2^31 - 1 bytes.
     """

@@ -20,6 +20,7 @@ use pyo3::types::{PyBytes, PyString};
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::codec::kind;
+use crate::encode::{Level, compression};
 use crate::enums::compression_type;
 use crate::error::{arrow_build_to_py, build_to_py, to_py};
 use crate::input::bytes_like;
@@ -65,7 +66,7 @@ fn build(builder: &mut RecordBatchBuilder, out: &mut Vec<u8>) -> Result<(), Buil
 pub struct Settings {
     magic: i8,
     compression_type: u8,
-    level: Option<i32>,
+    level: Option<Level>,
     timestamp_type: i8,
     base_offset: i64,
     log_append_time: i64,
@@ -85,10 +86,9 @@ impl Settings {
     /// # Errors
     /// `ValueError` for a level that the codec does not have.
     pub fn settings(self) -> PyResult<BatchSettings> {
-        let compression = Compression::new(kind(self.compression_type)?, self.level);
         Ok(BatchSettings {
             magic: self.magic,
-            compression: compression.map_err(|error| PyValueError::new_err(error.to_string()))?,
+            compression: compression(kind(self.compression_type)?, self.level)?,
             timestamp_type: match self.timestamp_type {
                 0 => TimestampType::CreateTime,
                 1 => TimestampType::LogAppendTime,

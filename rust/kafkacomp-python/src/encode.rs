@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use kafkacomp_core::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksumWritten};
 use kafkacomp_core::compress::{CodecError, Compression, CompressionType, compress as compress_as_kafka};
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBool, PyBytes};
 
 use crate::codec::kind;
 use crate::error::codec_to_py;
@@ -15,22 +15,34 @@ use crate::input::bytes_like;
 /// The most memory that a thread keeps for the next call.
 const MAX_KEPT: usize = kafkacomp_core::limits::MAX_POOLED_BUFFER;
 
+/// A level as a caller gives it; `TypeError` for what is no integer, and for a bool, which Python takes for one. What is
+/// beyond 32 bits becomes the nearest number that is not: it is as wrong, and the message names it.
+#[derive(Clone, Copy)]
+pub struct Level(i32);
+
+impl FromPyObject<'_, '_> for Level {
+    type Error = PyErr;
+
+    fn extract(level: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if level.is_instance_of::<PyBool>() {
+            return Err(PyTypeError::new_err("a level must be an int, not a bool"));
+        }
+        match level.extract() {
+            Err(error) if PyErr::is_instance_of::<PyOverflowError>(&error, level.py()) => {
+                Ok(Self(if level.lt(0)? { i32::MIN } else { i32::MAX }))
+            }
+            found => found.map(Self),
+        }
+    }
+}
+
 /// A compression type with a level, or with Kafka's default for None.
 ///
 /// # Errors
-/// `ValueError` for a level that the type does not have, `TypeError` for what is no integer.
-pub fn compression(compression_type: u8, level: Option<&Bound<'_, PyAny>>) -> PyResult<Compression> {
-    let kind = kind(compression_type)?;
-    let level = match level.map(|level| (level, level.extract::<i32>())) {
-        None => None,
-        Some((_, Ok(number))) => Some(number),
-        // Beyond 32 bits; the nearest number is as wrong, and the message names it.
-        Some((level, Err(error))) if error.is_instance_of::<PyOverflowError>(level.py()) => {
-            Some(if level.lt(0)? { i32::MIN } else { i32::MAX })
-        }
-        Some((_, Err(error))) => return Err(error),
-    };
-    Compression::new(kind, level).map_err(|error| PyValueError::new_err(error.to_string()))
+/// `ValueError` for a level that the type does not have.
+pub fn compression(kind: CompressionType, level: Option<Level>) -> PyResult<Compression> {
+    let compression = Compression::new(kind, level.map(|level| level.0));
+    compression.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The options of an LZ4 frame: header checksum, block size in bytes, block checksum, content checksum.
@@ -81,10 +93,10 @@ fn compressed<'py>(
 pub fn compress<'py>(
     data: &Bound<'py, PyAny>,
     compression_type: u8,
-    level: Option<&Bound<'py, PyAny>>,
+    level: Option<Level>,
     magic: i8,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let compression = compression(compression_type, level)?;
+    let compression = compression(kind(compression_type)?, level)?;
     compressed(data, |data, out| compress_as_kafka(compression, magic, data, out))
 }
 
@@ -92,11 +104,11 @@ pub fn compress<'py>(
 #[pyfunction]
 pub fn lz4_compress<'py>(
     data: &Bound<'py, PyAny>,
-    level: Option<&Bound<'py, PyAny>>,
+    level: Option<Level>,
     options: Lz4Options,
     content_size: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let compression = compression(CompressionType::Lz4.id(), level)?;
+    let compression = compression(CompressionType::Lz4, level)?;
     let options = lz4_options(compression.level(), options, content_size)?;
     compressed(data, |data, out| lz4::compress(data, options, out))
 }

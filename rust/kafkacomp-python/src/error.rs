@@ -154,13 +154,14 @@ pub fn arrow_build_to_py(error: BuildError) -> PyErr {
     let message = error.to_string();
     match error {
         BuildError::ColumnType { .. } => PyTypeError::new_err(message),
-        BuildError::MissingColumn { .. } | BuildError::HeaderKey { .. } | BuildError::TimestampRange { .. } => {
-            PyValueError::new_err(message)
-        }
         BuildError::Record { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
             RecordTooLargeError::new_err(message)
         }
-        BuildError::Record { .. } => PyValueError::new_err(message),
+        BuildError::MissingColumn { .. }
+        | BuildError::DuplicateColumn { .. }
+        | BuildError::HeaderKey { .. }
+        | BuildError::TimestampRange { .. }
+        | BuildError::Record { .. } => PyValueError::new_err(message),
         BuildError::Batch(fault) => Python::attach(|py| build_to_py(py, fault)),
     }
 }

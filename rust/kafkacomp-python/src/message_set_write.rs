@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::record::message_set_write::{Content, WriteFault, codec_of, write_message_set};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,6 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::codec::kind;
+use crate::encode::{Level, compression};
 use crate::error::{RecordTooLargeError, codec_to_py};
 use crate::input::bytes_like;
 use crate::message_set::PyMessage;
@@ -25,14 +26,12 @@ pub fn write_message_set_of<'py>(
     py: Python<'py>,
     messages: &Bound<'py, PyAny>,
     compression_type: u8,
-    level: Option<i32>,
+    level: Option<Level>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let codec = codec_of(kind(compression_type)?)
         .map_err(|kind| PyValueError::new_err(format!("Kafka 0.7 has no {}", kind.name())))?;
-    let compression = codec.map(|codec| Ok((codec, Compression::new(codec.compression_type(), level)?)));
-    let codec = compression
-        .transpose()
-        .map_err(|error: kafkacomp_core::compress::LevelOutOfRange| PyValueError::new_err(error.to_string()))?;
+    let codec =
+        codec.map(|codec| Ok::<_, PyErr>((codec, compression(codec.compression_type(), level)?))).transpose()?;
     let mut contents: Vec<(bool, PyBackedBytes)> = Vec::new();
     for message in messages.try_iter()? {
         let message = message?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kafkacomp_arrow::{Partition, ScanError, Segment};
-use kafkacomp_core::compress::Compression;
 use kafkacomp_core::log::repair::{Repair, RepairReport, Repairer, first_offset};
 use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
 use kafkacomp_core::log::write::{LogWriter, ProducerState, Staging, WriteError, WriteOptions, WriteReport};
@@ -17,6 +16,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
 use crate::codec::kind;
+use crate::encode::{Level, compression};
 use crate::error::{scan_to_py, to_py, write_to_py};
 use crate::segment::{PartitionTuple, partitions};
 
@@ -239,12 +239,11 @@ pub fn recompress_partition(
     py: Python<'_>,
     job: JobTuple<'_>,
     compression_type: u8,
-    level: Option<i32>,
+    level: Option<Level>,
     merge_bytes: Option<usize>,
     threads: usize,
 ) -> PyResult<Counts> {
-    let compression = Compression::new(kind(compression_type)?, level);
-    let compression = compression.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let compression = compression(kind(compression_type)?, level)?;
     let job = Job::new(job)?;
     let mut rewrite = match merge_bytes {
         Some(bytes) => Rewrite::Merge(Merger::new(compression, bytes, job.max_output_size)),

@@ -14,7 +14,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::codec::{header_checksum, kind};
-use crate::encode::{Lz4Options, compression, lz4_options};
+use crate::encode::{Level, Lz4Options, compression, lz4_options};
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
 use crate::scratch::with_output;
@@ -47,13 +47,8 @@ impl Compressor {
     /// As Kafka's stream of this magic, or an LZ4 one with these options.
     #[new]
     #[pyo3(signature = (compression_type, level, magic, lz4_options=None))]
-    fn new(
-        compression_type: u8,
-        level: Option<&Bound<'_, PyAny>>,
-        magic: i8,
-        lz4_options: Option<Lz4Options>,
-    ) -> PyResult<Self> {
-        let compression = compression(compression_type, level)?;
+    fn new(compression_type: u8, level: Option<Level>, magic: i8, lz4_options: Option<Lz4Options>) -> PyResult<Self> {
+        let compression = compression(kind(compression_type)?, level)?;
         let encoder: Box<dyn Encoder> = match lz4_options {
             Some(options) => Box::new(lz4::encoder(self::lz4_options(compression.level(), options, false)?)),
             None => Python::attach(|py| encoder(compression, magic).map_err(|error| codec_to_py(py, error)))?,

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use kafkacomp_core::compress::{Compression, CompressionType};
+use kafkacomp_core::compress::CompressionType;
 use kafkacomp_core::log::profile::{self, Append, Broker};
 use kafkacomp_core::log::validator::{
     self, AnalyzeOptions, AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
+use crate::encode::{Level, compression};
 use crate::error::to_py;
 use crate::input::bytes_like;
 
@@ -23,7 +24,7 @@ static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 struct Settings {
     source_compression_type: u8,
     target_compression_type: u8,
-    level: Option<i32>,
+    level: Option<Level>,
     compacted: bool,
     to_magic: i8,
     timestamp_type: i8,
@@ -56,9 +57,7 @@ fn version(text: &str) -> PyResult<InterBrokerProtocolVersion> {
 
 impl Settings {
     fn config(self) -> PyResult<ValidatorConfig> {
-        let target = compression_type(self.target_compression_type)?;
-        let target_compression =
-            Compression::new(target, self.level).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let target_compression = compression(compression_type(self.target_compression_type)?, self.level)?;
         let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
         Ok(ValidatorConfig {
             compacted: self.compacted,

@@ -4,7 +4,7 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::record::batch::NO_PRODUCER_ID;
 use kafkacomp_core::record::default::increment_sequence;
-use kafkacomp_core::record::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
+use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
 
 use super::{BuildError, RecordColumns};
 
@@ -16,6 +16,8 @@ pub struct Batcher {
     headers: HeadersBuffer,
     /// What the next batch is to be, if no row says where it begins.
     next: BatchSettings,
+    /// The last offset of the batches before.
+    last_offset: Option<i64>,
     rows: usize,
 }
 
@@ -37,6 +39,7 @@ impl Batcher {
     pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
         self.builder.reset(settings)?;
         self.next = settings;
+        self.last_offset = None;
         self.rows = 0;
         Ok(())
     }
@@ -51,9 +54,9 @@ impl Batcher {
         while row < columns.len() {
             if self.builder.records_count() == 0 {
                 let base_offset = columns.offset(row).unwrap_or(self.next.base_offset);
-                if base_offset < self.next.base_offset {
-                    let (offset, previous) = (base_offset, self.next.base_offset.wrapping_sub(1));
-                    let fault = kafkacomp_core::record::BuildFault::OffsetOrder { offset, previous };
+                let previous = self.last_offset.unwrap_or(self.next.base_offset.saturating_sub(1));
+                if base_offset <= previous {
+                    let fault = BuildFault::OffsetOrder { offset: base_offset, previous };
                     return Err(BuildError::Record { row: self.rows.saturating_add(row), fault });
                 }
                 self.builder.reset(BatchSettings { base_offset, ..self.next })?;
@@ -77,6 +80,9 @@ impl Batcher {
         let BatchSettings { producer_id, base_sequence, .. } = self.next;
         let last_offset_delta = self.builder.next_offset().wrapping_sub(self.builder.settings().base_offset) as i32;
         self.next.base_offset = self.builder.next_offset();
+        if self.builder.records_count() > 0 {
+            self.last_offset = Some(self.next.base_offset.wrapping_sub(1));
+        }
         if producer_id != NO_PRODUCER_ID && base_sequence >= 0 {
             self.next.base_sequence = increment_sequence(base_sequence, last_offset_delta);
         }

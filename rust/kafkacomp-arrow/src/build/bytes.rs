@@ -1,14 +1,25 @@
 //! Byte strings of any Arrow layout, by row.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{GenericBinaryType, GenericStringType};
+use arrow_array::types::{
+    GenericBinaryType, GenericStringType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
 use arrow_array::{Array, BinaryViewArray, FixedSizeBinaryArray, GenericByteArray, OffsetSizeTrait, StringViewArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-/// A column of byte strings. A string column is one too: its bytes are its UTF-8.
+/// A column of byte strings. A string column is one too: its bytes are its UTF-8. A dictionary is looked up row by row,
+/// and never unpacked: a value may be as large as it likes and come as often.
 #[derive(Clone, Copy)]
-pub(super) enum Bytes<'a> {
+pub(super) struct Bytes<'a> {
+    values: Values<'a>,
+    indices: Option<Indices<'a>>,
+}
+
+/// The rows' own byte strings, or a dictionary's.
+#[derive(Clone, Copy)]
+enum Values<'a> {
     /// A column that is not there, or of type null: every row is null.
     Null,
     Small(Offsets<'a, i32>),
@@ -16,6 +27,60 @@ pub(super) enum Bytes<'a> {
     View(&'a BinaryViewArray),
     StringView(&'a StringViewArray),
     Fixed(&'a FixedSizeBinaryArray),
+}
+
+/// Where in the dictionary each row's value is.
+#[derive(Clone, Copy)]
+struct Indices<'a> {
+    indices: Integers<'a>,
+    nulls: Option<&'a NullBuffer>,
+}
+
+/// Integers of any width.
+#[derive(Clone, Copy)]
+enum Integers<'a> {
+    Int8(&'a [i8]),
+    Int16(&'a [i16]),
+    Int32(&'a [i32]),
+    Int64(&'a [i64]),
+    UInt8(&'a [u8]),
+    UInt16(&'a [u16]),
+    UInt32(&'a [u32]),
+    UInt64(&'a [u64]),
+}
+
+impl<'a> Indices<'a> {
+    fn of(array: &'a dyn Array) -> Option<Self> {
+        let indices = match array.data_type() {
+            DataType::Int8 => Integers::Int8(array.as_primitive::<Int8Type>().values()),
+            DataType::Int16 => Integers::Int16(array.as_primitive::<Int16Type>().values()),
+            DataType::Int32 => Integers::Int32(array.as_primitive::<Int32Type>().values()),
+            DataType::Int64 => Integers::Int64(array.as_primitive::<Int64Type>().values()),
+            DataType::UInt8 => Integers::UInt8(array.as_primitive::<UInt8Type>().values()),
+            DataType::UInt16 => Integers::UInt16(array.as_primitive::<UInt16Type>().values()),
+            DataType::UInt32 => Integers::UInt32(array.as_primitive::<UInt32Type>().values()),
+            DataType::UInt64 => Integers::UInt64(array.as_primitive::<UInt64Type>().values()),
+            _ => return None,
+        };
+        Some(Self { indices, nulls: array.nulls() })
+    }
+
+    fn get(&self, row: usize) -> Option<usize> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return None;
+        }
+        // A negative index, which no dictionary has, becomes one that is out of range.
+        match self.indices {
+            Integers::Int8(indices) => indices.get(row).map(|&index| index as usize),
+            Integers::Int16(indices) => indices.get(row).map(|&index| index as usize),
+            Integers::Int32(indices) => indices.get(row).map(|&index| index as usize),
+            Integers::Int64(indices) => indices.get(row).map(|&index| index as usize),
+            Integers::UInt8(indices) => indices.get(row).map(|&index| usize::from(index)),
+            Integers::UInt16(indices) => indices.get(row).map(|&index| usize::from(index)),
+            Integers::UInt32(indices) => indices.get(row).map(|&index| index as usize),
+            Integers::UInt64(indices) => indices.get(row).map(|&index| index as usize),
+        }
+    }
 }
 
 /// The bytes of all rows end to end, and where each begins.
@@ -37,17 +102,50 @@ impl<'a, O: OffsetSizeTrait> Offsets<'a, O> {
 
     #[inline]
     fn get(&self, row: usize) -> Option<&'a [u8]> {
+        let [start, end] = self.starts.get(row..)?.first_chunk().copied()?;
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return None;
         }
-        let [start, end] = self.starts.get(row..)?.first_chunk().copied()?;
         self.values.get(start.as_usize()..end.as_usize())
     }
 }
 
 impl<'a> Bytes<'a> {
+    /// A column that is not there.
+    pub(super) const NULL: Self = Self { values: Values::Null, indices: None };
+
     /// The column, `None` where it holds anything else. The elements' own type was looked at, nothing else.
     pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
+        Self::by(array, Values::of)
+    }
+
+    /// The same for a column that must hold strings.
+    pub(super) fn of_strings(array: &'a dyn Array) -> Option<Self> {
+        Self::by(array, Values::of_strings)
+    }
+
+    fn by(array: &'a dyn Array, values: impl Fn(&'a dyn Array) -> Option<Values<'a>>) -> Option<Self> {
+        match array.as_any_dictionary_opt() {
+            None => Some(Self { values: values(array)?, indices: None }),
+            Some(dictionary) => {
+                let indices = Indices::of(dictionary.keys())?;
+                Some(Self { values: values(dictionary.values().as_ref())?, indices: Some(indices) })
+            }
+        }
+    }
+
+    /// The row's bytes. A row whose index is not in the dictionary, which Arrow does not allow, is null.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<&'a [u8]> {
+        match &self.indices {
+            None => self.values.get(row),
+            Some(indices) => self.values.get(indices.get(row)?),
+        }
+    }
+}
+
+impl<'a> Values<'a> {
+    fn of(array: &'a dyn Array) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Binary => Self::Small(Offsets::binary(array.as_binary())),
             DataType::LargeBinary => Self::Large(Offsets::binary(array.as_binary())),
@@ -58,8 +156,7 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// The same for a column that must hold strings.
-    pub(super) fn of_strings(array: &'a dyn Array) -> Option<Self> {
+    fn of_strings(array: &'a dyn Array) -> Option<Self> {
         match array.data_type() {
             DataType::Utf8 => Some(Self::Small(Offsets::string(array.as_string()))),
             DataType::LargeUtf8 => Some(Self::Large(Offsets::string(array.as_string()))),
@@ -69,14 +166,20 @@ impl<'a> Bytes<'a> {
     }
 
     #[inline]
-    pub(super) fn get(&self, row: usize) -> Option<&'a [u8]> {
+    fn get(&self, row: usize) -> Option<&'a [u8]> {
         match self {
             Self::Null => None,
             Self::Small(column) => column.get(row),
             Self::Large(column) => column.get(row),
-            Self::View(column) => column.is_valid(row).then(|| column.value(row)),
-            Self::StringView(column) => column.is_valid(row).then(|| column.value(row).as_bytes()),
-            Self::Fixed(column) => column.is_valid(row).then(|| column.value(row)),
+            Self::View(column) => holds(*column, row).then(|| column.value(row)),
+            Self::StringView(column) => holds(*column, row).then(|| column.value(row).as_bytes()),
+            Self::Fixed(column) => holds(*column, row).then(|| column.value(row)),
         }
     }
+}
+
+/// Whether there is a value at this place.
+#[inline]
+fn holds(column: &impl Array, row: usize) -> bool {
+    row < column.len() && column.is_valid(row)
 }

@@ -2,8 +2,8 @@
 //!
 //! | column | types | null means |
 //! |---|---|---|
-//! | `value` | any binary or string | a null value (a tombstone) |
-//! | `key` | any binary or string | a null key |
+//! | `value` | any binary or string, or a dictionary of them | a null value (a tombstone) |
+//! | `key` | the same | a null key |
 //! | `timestamp` | timestamp of any unit, or int64 in ms | -1, no timestamp |
 //! | `headers` | list or map of (string, binary or string) | no headers |
 //! | `offset` | int64 | the offset after the one before |
@@ -39,6 +39,12 @@ pub enum BuildError {
     /// A column that must be there is not.
     #[error("there is no column {}", .column.name())]
     MissingColumn {
+        /// Which one.
+        column: Column,
+    },
+    /// Two columns of one name: which one is meant?
+    #[error("there is more than one column {}", .column.name())]
+    DuplicateColumn {
         /// Which one.
         column: Column,
     },
@@ -92,7 +98,7 @@ fn wanted(column: Column) -> &'static str {
         Column::Timestamp => "a timestamp, or int64 in milliseconds",
         Column::Headers => "a list of structs of key (string) and value (binary), or a map of them",
         Column::Offset => "int64",
-        _ => "binary or string",
+        _ => "binary or string, or a dictionary of these",
     }
 }
 
@@ -142,6 +148,14 @@ impl<'a> Numbers<'a> {
     }
 }
 
+/// The column of this name, if there is one.
+fn find(rows: &ArrowRecordBatch, column: Column) -> Result<Option<&dyn Array>, BuildError> {
+    let schema = rows.schema_ref();
+    let mut named = rows.columns().iter().zip(schema.fields()).filter(|(_, field)| field.name() == column.name());
+    let found = named.next().map(|(array, _)| array.as_ref());
+    if named.next().is_some() { Err(BuildError::DuplicateColumn { column }) } else { Ok(found) }
+}
+
 /// The columns of some rows, checked once.
 #[derive(Clone, Copy)]
 pub struct RecordColumns<'a> {
@@ -157,24 +171,24 @@ impl<'a> RecordColumns<'a> {
     /// The columns of `rows` by their names.
     ///
     /// # Errors
-    /// No `value`; a column of a type that its field cannot be made of.
+    /// No `value`; a column of a type that its field cannot be made of, or there twice.
     pub fn new(rows: &'a ArrowRecordBatch) -> Result<Self, BuildError> {
-        let find = |column: Column| rows.column_by_name(column.name()).map(AsRef::as_ref);
+        let find = |column| find(rows, column);
         let fail = |column, array: &dyn Array| BuildError::ColumnType { column, data_type: array.data_type().clone() };
         let bytes = |column, array: &'a dyn Array| Bytes::of(array).ok_or_else(|| fail(column, array));
-        let value = find(Column::Value).ok_or(BuildError::MissingColumn { column: Column::Value })?;
+        let value = find(Column::Value)?.ok_or(BuildError::MissingColumn { column: Column::Value })?;
         Ok(Self {
             len: rows.num_rows(),
-            key: find(Column::Key).map_or(Ok(Bytes::Null), |array| bytes(Column::Key, array))?,
+            key: find(Column::Key)?.map_or(Ok(Bytes::NULL), |array| bytes(Column::Key, array))?,
             value: bytes(Column::Value, value)?,
-            timestamp: find(Column::Timestamp)
+            timestamp: find(Column::Timestamp)?
                 .map(|array| Numbers::of(array).ok_or_else(|| fail(Column::Timestamp, array)))
                 .transpose()?,
-            headers: find(Column::Headers)
+            headers: find(Column::Headers)?
                 .filter(|array| *array.data_type() != DataType::Null)
                 .map(|array| HeaderColumn::of(array).ok_or_else(|| fail(Column::Headers, array)))
                 .transpose()?,
-            offset: find(Column::Offset)
+            offset: find(Column::Offset)?
                 .map(|array| {
                     let numbers = Numbers::of(array).filter(|_| *array.data_type() == DataType::Int64);
                     numbers.ok_or_else(|| fail(Column::Offset, array))

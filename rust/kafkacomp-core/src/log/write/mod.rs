@@ -43,8 +43,8 @@ pub enum WriteError {
         /// The folder.
         path: PathBuf,
     },
-    /// A batch whose offsets are not behind those of the one before.
-    #[error("a batch of offsets {first} to {last} cannot follow offset {previous}")]
+    /// A batch whose offsets are not behind those of the one before, or that no offset could follow.
+    #[error("{}", offset_order(*.previous, *.first, *.last))]
     OffsetOrder {
         /// The last offset so far.
         previous: i64,
@@ -66,6 +66,13 @@ pub enum WriteError {
     /// The bytes given are no batches.
     #[error(transparent)]
     Record(#[from] crate::Error),
+}
+
+fn offset_order(previous: i64, first: i64, last: i64) -> String {
+    if last == i64::MAX {
+        return format!("a batch of offsets {first} to {last} would be the log's last: no offset follows");
+    }
+    format!("a batch of offsets {first} to {last} cannot follow offset {previous}")
 }
 
 impl WriteError {

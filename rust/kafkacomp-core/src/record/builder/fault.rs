@@ -43,7 +43,7 @@ pub enum BuildFault {
     #[error("a leader change needs a partition leader epoch")]
     NoLeaderEpoch,
     /// An offset that does not come after the one before it.
-    #[error("offset {offset} does not follow offset {previous}: offsets must increase")]
+    #[error("{}", offset_order(*.offset, *.previous))]
     OffsetOrder {
         /// The offset given.
         offset: i64,
@@ -140,6 +140,13 @@ pub enum Feature {
     /// KIP-98.
     #[error("producer ids")]
     ProducerIds,
+}
+
+fn offset_order(offset: i64, previous: i64) -> String {
+    if previous == i64::MAX {
+        return format!("no offset follows {previous}");
+    }
+    format!("offset {offset} does not follow offset {previous}: offsets must increase")
 }
 
 fn control_mismatch(is_control_batch: bool) -> &'static str {
