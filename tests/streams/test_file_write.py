@@ -296,6 +296,15 @@ def test_level_counts() -> None:
         assert sizes[0] > sizes[1]
 
 
+def test_gzip_header() -> None:
+    """Of every level as Java writes it: no name, no time, no level, no system."""
+    for level in range(1, 10):
+        out = io.BytesIO()
+        with kc.gzip.GzipFile(out, "w", level=level) as file:
+            file.write(TEXT)
+        assert out.getvalue()[:10] == kc.gzip.compress(TEXT, level)[:10] == bytes.fromhex("1f8b08000000000000ff")
+
+
 def test_lz4_options() -> None:
     for options in (
         {"header_checksum": "broken"},
