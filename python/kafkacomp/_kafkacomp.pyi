@@ -21,6 +21,28 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
+def cut_segment(source: tuple[object, ...], piece_bytes: int, log_format: str) -> list[tuple[int, int]]:
+    """Ranges of about ``piece_bytes`` that begin where a batch begins and hold all of a segment."""
+
+def is_message_set(source: tuple[object, ...]) -> bool:
+    """Whether a segment is of Kafka 0.7."""
+
+def end_offset(source: tuple[object, ...], log_format: str) -> int | None:
+    """Where a log ends whose last segment is ``source``; ``None`` where damage hides it."""
+
+def offset_for_time(
+    source: tuple[object, ...], timestamp: int, log_format: str, skip: bool, max_output_size: int
+) -> int | None:
+    """The offset of the first record of a partition with ``timestamp`` ms or later."""
+
+def find_transactions(
+    source: tuple[object, ...], log_format: str, skip: bool
+) -> tuple[tuple[int | None, list[tuple[int, int, int]]], list[str]]:
+    """What a committed reader sees of a partition, and what was odd.
+
+    The first offset that is not stable, and aborted transactions: producer id, first and last offset.
+    """
+
 def compress(data: Buffer, compression_type: int, level: int | None, magic: int) -> bytes:
     """As Kafka's stream of this type and magic frames it."""
 

@@ -339,9 +339,7 @@ class _Work:
             target = self._target
             if self._staged is not None:
                 target = Path(str(self._staged.folder)) / f"{each.topic}-{each.partition}"
-            segments = [(s.name, s.base_offset, s.source, s.range, s.active) for s in each.segments]
-            partition: tuple[object, ...] = (each.topic, each.partition, None, None, segments, [])
-            yield (partition, self._history(each, folder), str(target), *self._options, self._step(done))
+            yield (each.as_tuple(), self._history(each, folder), str(target), *self._options, self._step(done))
             done += sum(segment.size for segment in each.segments)
 
     def add(self, counts: _Counts | None) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._filesystem import Entry, FileSystem
 
-__all__ = ["Partition", "Segment", "resolve"]
+__all__ = ["Partition", "Segment", "find_in", "is_beside_the_log", "resolve"]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -38,6 +38,8 @@ _TIERED_SEGMENT = re.compile(r"(\d{20})-([A-Za-z0-9_-]{22})\.log")
 _TIERED_TOPIC = re.compile(r"(.+)-([A-Za-z0-9_-]{22})")
 _SIDE_FILES = ("index", "timeindex", "txnindex", "snapshot")
 _MANIFEST = ".rsm-manifest"
+_BESIDE = ("-checkpoint", ".metadata", _MANIFEST)
+_PASSING = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
 
 
 @dataclass
@@ -57,6 +59,10 @@ class Segment:
     #: Whether a broker may still be writing it.
     active: bool = False
 
+    def as_tuple(self) -> tuple[object, ...]:
+        """As the core takes it."""
+        return (self.name, self.base_offset, self.source, self.range, self.active)
+
 
 @dataclass
 class Partition:
@@ -67,6 +73,13 @@ class Partition:
     segments: list[Segment] = field(default_factory=list)
     #: Segments that are only asked about transactions.
     context: list[Segment] = field(default_factory=list)
+    #: What a committed reader sees, if it was found before: see :func:`kafkacomp._kafkacomp.find_transactions`.
+    transactions: tuple[int | None, list[tuple[int, int, int]]] | None = None
+
+    def as_tuple(self, start: int | None = None, end: int | None = None) -> tuple[object, ...]:
+        """As the core takes it, with the first offset and the one behind the last."""
+        segments, context = ([each.as_tuple() for each in group] for group in (self.segments, self.context))
+        return (self.topic, self.partition, start, end, segments, context, self.transactions)
 
 
 def resolve(source: object, topic: str | None = None, partition: int | None = None) -> list[Partition]:
@@ -116,7 +129,7 @@ def _resolve(source: object) -> Iterator[Partition]:
         from kafkacomp._filesystem import open_filesystem  # noqa: PLC0415 - only paths need it
 
         filesystem, path = open_filesystem(path)
-        yield from _path(filesystem, path)
+        yield from find_in(filesystem, path)
     elif _is_bytes_like(source):
         view = memoryview(source)  # type: ignore[arg-type]  # just tested
         yield Partition(None, None, [Segment(f"<{view.nbytes} bytes>", source, view.nbytes)])
@@ -141,7 +154,13 @@ def _is_bytes_like(source: object) -> bool:
     return True
 
 
-def _path(filesystem: FileSystem, path: str) -> Iterator[Partition]:
+def find_in(filesystem: FileSystem, path: str) -> Iterator[Partition]:
+    """Find the partitions at a path of a file system.
+
+    Raises:
+        FileNotFoundError: it is not there, or a folder without segments.
+        ValueError: a file that is known to be no segment.
+    """
     entry = filesystem.info(path)
     if not entry.is_dir:
         yield _single_file(filesystem, entry)
@@ -196,7 +215,7 @@ def _segments(filesystem: FileSystem, entries: list[Entry]) -> list[Segment]:
 def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
     name, parent = _name(entry.path), _parent(entry.path)
     suffix = name.rpartition(".")[2]
-    if suffix in _SIDE_FILES or name.endswith(("-checkpoint", ".metadata", _MANIFEST)):
+    if suffix in _SIDE_FILES or name.endswith(_BESIDE):
         message = f"{entry.path}: this is a file beside the log (.{suffix}), not a segment"
         raise ValueError(message)
     topic, partition = _owner(_name(parent)) or _tiered_owner(parent) or (None, None)
@@ -205,6 +224,12 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
     base_offset = int(matched[1]) if matched else None
     segment = Segment(entry.path, filesystem.segment(entry.path), entry.size, base_offset=base_offset)
     return Partition(topic, partition, [segment])
+
+
+def is_beside_the_log(path: str) -> bool:
+    """Whether a file is one that brokers keep beside segments, or a segment on its way out or in."""
+    name = _name(path)
+    return name.rpartition(".")[2] in _SIDE_FILES or name.startswith(".") or name.endswith((*_BESIDE, *_PASSING))
 
 
 def _check_manifest(filesystem: FileSystem, path: str) -> None:

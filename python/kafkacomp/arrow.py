@@ -142,15 +142,7 @@ def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> l
             if key not in known:
                 message = f"{name}: no partition {key!r} in the source"
                 raise ValueError(message)
-    sources: list[tuple[object, ...]] = []
-    for each in partitions:
-        segments, context = (
-            [(s.name, s.base_offset, s.source, s.range, s.active) for s in group]
-            for group in (each.segments, each.context)
-        )
-        first, last = _bound_of(start, each), _bound_of(end, each)
-        sources.append((each.topic, each.partition, first, last, segments, context))
-    return sources
+    return [each.as_tuple(_bound_of(start, each), _bound_of(end, each)) for each in partitions]
 
 
 def _bound_of(bound: Offsets, partition: Partition) -> int | None:

@@ -19,7 +19,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 import kafkacomp as kc
 from kafkacomp.arrow import COLUMNS
 from kafkacomp.spark import KafkaCompDataSource
-from kafkacomp.spark._options import OPTIONS, parse
+from kafkacomp.spark._options import EARLIEST, LATEST, OPTIONS, parse
 from kafkacomp.spark._read import KafkaCompReader, SegmentPartition
 from kafkacomp.spark._schema import TYPES, struct_of
 
@@ -74,8 +74,22 @@ def test_options_in_any_case_and_defaults() -> None:
 def test_offsets_are_those_of_spark_kafka_source() -> None:
     text = '{"a": {"0": 23, "1": %d}}'
     options = parse({"path": "p", "startingOffsets": text % -2, "endingOffsets": text % -1})
-    assert options.starting_offsets == options.ending_offsets == {("a", 0): 23, ("a", 1): None}
-    assert parse({"path": "p", "startingOffsets": "earliest", "endingOffsets": "latest"}).ending_offsets is None
+    assert options.starting_offsets == {("a", 0): 23, ("a", 1): EARLIEST}
+    assert options.ending_offsets == {("a", 0): 23, ("a", 1): LATEST}
+    options = parse({"path": "p", "startingOffsets": "earliest", "endingOffsets": "Latest"})
+    assert (options.starting_offsets, options.ending_offsets) == (EARLIEST, LATEST)
+
+
+def test_streams_have_options_of_their_own() -> None:
+    options = parse({"path": "p", "startingOffsets": "latest", "maxOffsetsPerTrigger": "5"}, streaming=True)
+    assert (options.starting_offsets, options.max_offsets_per_trigger) == (LATEST, 5)
+    assert options.fail_on_data_loss
+    with pytest.raises(ValueError, match=r"endingOffsets is an option of spark\.read, not of spark\.readStream"):
+        parse({"path": "p", "endingOffsets": "latest"}, streaming=True)
+    with pytest.raises(ValueError, match=r"maxOffsetsPerTrigger is an option of spark\.readStream, not of spark\.read"):
+        parse({"path": "p", "maxOffsetsPerTrigger": "5"})
+    # The schema of both is asked for in the same way.
+    assert parse({"path": "p", "maxOffsetsPerTrigger": "5", "endingOffsets": "latest"}, streaming=None).columns
 
 
 @pytest.mark.parametrize(
@@ -86,7 +100,7 @@ def test_offsets_are_those_of_spark_kafka_source() -> None:
         ({"columns": "offset,offset"}, "column 'offset' is twice"),
         ({"columns": ""}, "unknown column ''"),
         ({"columns": "offset", "includeHeaders": "true"}, "columns and includeHeaders disagree"),
-        ({"includeHeaders": "yes"}, "includeHeaders must be true or false, not 'yes'"),
+        ({"includeHeaders": "yes"}, "includeHeaders must be one of true, false, not 'yes'"),
         ({"startingOffsets": "latest"}, r"startingOffsets cannot be latest \(-1\)"),
         ({"endingOffsets": "earliest"}, r"endingOffsets cannot be earliest \(-2\)"),
         ({"startingOffsets": '{"a": {"0": -1}}'}, r"startingOffsets of a-0 cannot be latest \(-1\)"),
@@ -100,7 +114,25 @@ def test_offsets_are_those_of_spark_kafka_source() -> None:
         ({"endingOffsets": "tomorrow"}, "endingOffsets must be"),
         ({"isolationLevel": "serializable"}, "isolationLevel must be one of read_uncommitted, read_committed"),
         ({"isolationLevel": "read_committed", "kafka.isolation.level": "read_uncommitted"}, "disagree"),
-        ({"mode": "PERMISSIVE"}, "mode must be one of FAILFAST, DROPMALFORMED, not 'PERMISSIVE'"),
+        ({"mode": "LENIENT"}, "mode must be one of FAILFAST, DROPMALFORMED, PERMISSIVE, not 'LENIENT'"),
+        ({"columnNameOfCorruptRecord": "value"}, "columnNameOfCorruptRecord must be the name of no other column"),
+        ({"splitSize": "0"}, "splitSize must be a size"),
+        ({"splitSize": "1.5m"}, "splitSize must be a size"),
+        ({"filterPushdown": "1"}, "filterPushdown must be one of true, false, not '1'"),
+        ({"failOnDataLoss": ""}, "failOnDataLoss must be one of true, false"),
+        ({"startingTimestamp": "-1"}, "startingTimestamp must be a number from 0"),
+        ({"endingTimestamp": "2026-01-01"}, "endingTimestamp must be a number from 0"),
+        ({"startingOffsetsByTimestamp": "5"}, "startingOffsetsByTimestamp must be JSON like"),
+        ({"endingOffsetsByTimestamp": '{"a": {"0": -1}}'}, "endingOffsetsByTimestamp must be JSON like"),
+        ({"startingOffsetsByTimestampStrategy": "none"}, "Strategy must be one of error, latest"),
+        ({"subscribe": "a,"}, "subscribe must be topics separated by commas, not 'a,'"),
+        ({"subscribe": "a", "assign": '{"a": [0]}'}, "subscribe and assign cannot both be given"),
+        ({"topic": "a", "subscribePattern": "a"}, "topic and subscribePattern cannot both be given"),
+        ({"subscribePattern": "("}, r"subscribePattern '\(' is no regular expression: missing \)"),
+        ({"assign": "{}"}, "assign must be JSON like"),
+        ({"assign": '{"a": [true]}'}, "assign must be JSON like"),
+        ({"assign": "[" * 100_000}, "assign must be JSON like"),
+        ({"endingOffsets": '{"a": {"\u0663": 1}}'}, "endingOffsets must be"),
         ({"maxOutputSize": "0"}, "maxOutputSize must be a size"),
         ({"maxOutputSize": "4g"}, "maxOutputSize must be a size"),
         ({"maxOutputSize": "much"}, "maxOutputSize must be a size"),
@@ -148,12 +180,14 @@ def test_tasks_are_segments(small_vectors: Path) -> None:
     assert all(not each.partition.context for each in whole)
     assert [each.partition.segments[0].active for each in whole] == [False, True]
     committed = tasks(folder, isolationLevel="read_committed")
-    assert [[s.base_offset for s in each.partition.context] for each in committed] == [[758], [0]]
+    assert all(not each.partition.context and each.partition.transactions for each in committed)
     late = tasks(folder, startingOffsets='{"txn-open": {"0": 758}}')
     assert [each.partition.segments[0].base_offset for each in late] == [758]
     early = tasks(folder, endingOffsets='{"txn-open": {"0": 758}}')
     assert [each.partition.segments[0].base_offset for each in early] == [0]
-    assert tasks(folder, startingOffsets='{"txn-open": {"0": 9}}', endingOffsets='{"txn-open": {"0": 0}}') == []
+    assert tasks(folder, startingOffsets='{"txn-open": {"0": 0}}', endingOffsets='{"txn-open": {"0": 0}}') == []
+    with pytest.raises(ValueError, match="txn-open-0: the starting offset 9 is behind the ending offset 0"):
+        tasks(folder, startingOffsets='{"txn-open": {"0": 9}}', endingOffsets='{"txn-open": {"0": 0}}')
 
 
 def test_offsets_must_name_all_partitions(small_vectors: Path, tmp_path: Path) -> None:

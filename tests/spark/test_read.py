@@ -184,8 +184,8 @@ def test_offsets(spark: SparkSession, small_vectors: Path) -> None:
     records = modern_records(folder / "txn-open-0.expect" / "expected.jsonl.gz")
     wanted = [record.offset for record in records if 700 <= record.offset < 800]
     assert [row.offset for row in frame.orderBy("offset").collect()] == wanted
-    nothing = load(spark, folder, columns="offset", startingOffsets=json.dumps({"txn-open": {"0": 5000}}))
-    assert nothing.count() == 0
+    beyond = {"startingOffsets": json.dumps({"txn-open": {"0": 5000}}), "failOnDataLoss": "false"}
+    assert load(spark, folder, columns="offset", **beyond).count() == 0
 
 
 def test_topic_and_partition_of_a_lone_segment(spark: SparkSession, small_vectors: Path, tmp_path: Path) -> None:
@@ -276,3 +276,93 @@ def test_demo(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     everything["kafka-4.3.1", "sarama-lz4"]["sha256"] = "0" * 64
     assert demo.check(spark, "demo_records", everything) == 1
     assert "MISMATCH  kafka-4.3.1/sarama-lz4: sha256" in capsys.readouterr().out
+
+
+def test_pieces_in_spark(spark: SparkSession, small_vectors: Path) -> None:
+    """A transaction that spans pieces; a piece is a task, and its records keep their order."""
+    folder = small_vectors / "modern" / "txn-open"
+    frame = load(spark, folder, isolationLevel="read_committed", splitSize="5k", includeHeaders="true")
+    path = folder / "txn-open-0.expect" / "expected_read_committed.jsonl.gz"
+    assert frame.rdd.getNumPartitions() > 5
+    assert [row.offset for row in frame.select("offset").collect()] == [each.offset for each in modern_records(path)]
+    assert rows(frame)["txn-open"] == [expected_row("txn-open", record) for record in modern_records(path)]
+
+
+@pytest.mark.parametrize("name", ["_corrupt_record", "damage"])
+def test_corrupt_segment_permissive(spark: SparkSession, small_vectors: Path, name: str) -> None:
+    """Damage is a row that says where it is; without the column for it, it is left out."""
+    case = "damaged-restarts-flipped-body"
+    folder = small_vectors / "modern" / case
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": name}
+    frame = load(spark, folder, **options)
+    assert frame.columns[-1] == name
+    (damaged,) = frame.where(f"{name} is not null").collect()
+    text = json.loads(damaged[name])
+    lines, _ = modern_batches(folder / f"{case}-0" / f"{'0' * 20}.log")
+    (bad,) = (line for line in lines if not line["valid"])
+    assert text["position"] == bad["position"]
+    assert text["segment"].endswith(f"{case}-0/{'0' * 20}.log")
+    assert "is corrupt" in text["reason"]
+    assert (damaged.topic, damaged.partition, damaged.offset, damaged.value) == (case, 0, None, None)
+    dropped = load(spark, folder, mode="DROPMALFORMED").count()
+    assert frame.where(f"{name} is null").count() == dropped > 0
+    assert load(spark, folder, columns="offset", **options).count() == dropped
+    schema = f"{name} string, offset long"
+    chosen = spark.read.format("kafkacomp").options(**options).schema(schema).load(str(folder))
+    assert [row[0] for row in chosen.where("offset is null").collect()] == [damaged[name]]
+    assert load(spark, folder, columns=name, **options).count() == dropped + 1
+
+
+@pytest.mark.spark_since("4.1")
+def test_filters_of_the_query(spark: SparkSession, small_vectors: Path, tmp_path: Path) -> None:
+    """Rows are those that Spark's own evaluation leaves; files that a filter rules out are not opened."""
+    folder = small_vectors / "modern" / "txn-open" / "txn-open-0"
+    whole = pa.table(kc.scan(folder, timestamp_unit="us"))
+    middle = whole["timestamp"][800].as_py()
+    switch = "spark.sql.python.filterPushdown.enabled"
+    with pytest.raises(PySparkException, match=switch):
+        load(spark, folder, filterPushdown="true").where("offset > 5").count()
+    spark.conf.set(switch, "true")
+    try:
+        frame = load(spark, folder, filterPushdown="true", columns="topic,partition,offset,timestamp")
+        for condition, column in (
+            ("offset >= 700 and offset < 800", "offset"),
+            ("offset in (5, 900) and topic = 'txn-open'", "offset"),
+            ("offset <=> 5 or offset = 7", "offset"),
+            (f"timestamp > timestamp'{middle.isoformat()}'", "timestamp"),
+            (f"timestamp <= timestamp'{middle.isoformat()}' and partition in (0, 3)", "timestamp"),
+            ("topic = 'orders'", "topic"),
+            ("partition = 1", "partition"),
+        ):
+            plain = load(spark, folder, columns="topic,partition,offset,timestamp").where(condition)
+            assert frame.where(condition).collect() == plain.collect(), column
+        copy = tmp_path / folder.name
+        shutil.copytree(folder, copy)
+        (copy / f"{'0' * 20}.log").write_bytes(b"no batch at all, which would be an error " * 10)
+        frame = load(spark, tmp_path, filterPushdown="true", columns="offset")
+        assert [row.offset for row in frame.where("offset >= 758").collect()] == [
+            each for each in whole["offset"].to_pylist() if each >= 758
+        ]
+        with pytest.raises(PySparkException, match="CorruptRecordError"):
+            frame.where("offset >= 757").collect()
+    finally:
+        spark.conf.unset(switch)
+
+
+def test_errors_of_a_plan_are_the_drivers(spark: SparkSession, small_vectors: Path) -> None:
+    """What is asked for and cannot be had is said before any task starts, with what and where."""
+    folder = small_vectors / "modern" / "txn-open"
+    for options, message in (
+        (
+            {"startingOffsets": '{"txn-open": {"0": 5000}}'},
+            r"offset 5000 of txn-open-0 is out of range: the log ends at",
+        ),
+        ({"startingOffsets": '{"txn-open": {"0": 5000}'}, "startingOffsets must be earliest, latest or JSON like"),
+        ({"subscribe": "orders"}, "subscribe: the source does not have orders; there are txn-open"),
+        ({"startingTimestamp": "9000000000000"}, "txn-open-0 has no record with the starting timestamp 9000000000000"),
+        ({"maxOffsetsPerTrigger": "5"}, r"maxOffsetsPerTrigger is an option of spark\.readStream, not of spark\.read"),
+    ):
+        with pytest.raises(PySparkException, match=message):
+            load(spark, folder, columns="offset", **options).count()
+    with pytest.raises(PySparkException, match=r"nothing matches this path: '.*/modern/refunds-\*'"):
+        load(spark, small_vectors / "modern" / "refunds-*").count()

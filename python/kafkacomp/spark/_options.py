@@ -1,53 +1,63 @@
-"""The options of ``spark.read.format("kafkacomp")``, checked before anything is read.
+"""The options of ``spark.read.format("kafkacomp")`` and ``spark.readStream``, checked before anything is read.
 
-Names and meanings are those of Spark's Kafka source and of its file sources wherever they have the option. An option
-that is not known is an error: one that is misspelt would otherwise be ignored.
+Names and meanings are those of Spark's Kafka source and of its file sources wherever they have the option.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp.spark._bounds import BOUND_OPTIONS, EARLIEST, LATEST, Bounds, Times, bounds, is_latest_unmatched, times
 from kafkacomp.spark._schema import TYPES
+from kafkacomp.spark._values import boolean, content, known, one_of, size, strings, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["OPTIONS", "Bounds", "ReadOptions", "parse"]
+__all__ = ["EARLIEST", "LATEST", "OPTIONS", "Bounds", "ReadOptions", "Times", "parse"]
 
 #: Every option, spelt as documented; Spark hands them over in any case.
 OPTIONS = (
     "path",
     "paths",
+    "pathGlobFilter",
     "columns",
     "includeHeaders",
     "topic",
     "partition",
-    "startingOffsets",
-    "endingOffsets",
+    "subscribe",
+    "subscribePattern",
+    "assign",
+    *BOUND_OPTIONS,
+    "failOnDataLoss",
     "isolationLevel",
     "kafka.isolation.level",
     "mode",
+    "columnNameOfCorruptRecord",
+    "splitSize",
+    "filterPushdown",
     "maxOutputSize",
     "format",
+    "maxOffsetsPerTrigger",
 )
+#: What only one kind of read has.
+_BATCH_ONLY = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "filterPushdown")
+_STREAM_ONLY = ("maxOffsetsPerTrigger",)
 
 #: What one batch may decompress to in a worker, whose memory is shared with the JVM's executor.
-MAX_OUTPUT_SIZE = 256 << 20
+MAX_OUTPUT_SIZE = "256m"
+SPLIT_SIZE = "128m"
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
-_SIZE = re.compile(r"(\d+)\s*(b|k|kb|m|mb|g|gb)?")
-_UNITS = {"b": 0, "k": 10, "m": 20, "g": 30}
-_LATEST, _EARLIEST = -1, -2
+_MOST = (1 << 63) - 1
 
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
+#: What happens at damage, as in Spark's file sources.
+Mode = Literal["FAILFAST", "DROPMALFORMED", "PERMISSIVE"]
 #: The family of log formats, as ``kafkacomp.scan`` has it.
 Format = Literal["auto", "0.7", "0.8+"]
-#: Offsets by topic and partition; ``None`` is an open end. Without any: all partitions from or to their ends.
-Bounds = dict[tuple[str, int], int | None]
 
 
 @dataclass(frozen=True)
@@ -55,71 +65,116 @@ class ReadOptions:
     """Checked options."""
 
     paths: tuple[str, ...]
+    path_glob_filter: str | None
+    #: With the column of damage, if it is wanted.
     columns: tuple[str, ...]
     columns_given: bool
+    corrupt_column: str
+    #: Only this topic and partition; and what segments are taken for whose folder does not name them.
     topic: str | None
     partition: int | None
-    starting_offsets: Bounds | None
-    ending_offsets: Bounds | None
+    #: Only these topics, those that the whole of this expression matches, these partitions.
+    subscribe: tuple[str, ...] | None
+    subscribe_pattern: str | None
+    assign: frozenset[tuple[str, int]] | None
+    starting_offsets: Bounds
+    ending_offsets: Bounds
+    starting_times: Times
+    ending_times: Times
+    latest_unmatched: bool
+    fail_on_data_loss: bool
     isolation_level: IsolationLevel
-    on_error: Literal["raise", "skip"]
+    mode: Mode
+    #: About how many bytes of a segment make a task.
+    split_size: int
+    filter_pushdown: bool
     max_output_size: int
     log_format: Format
+    max_offsets_per_trigger: int | None
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether only committed records count."""
+        return self.isolation_level == "read_committed"
+
+    @property
+    def on_error(self) -> Literal["raise", "skip"]:
+        """What a scan does at damage."""
+        return "raise" if self.mode == "FAILFAST" else "skip"
 
 
-def parse(options: Mapping[str, str]) -> ReadOptions:
+def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> ReadOptions:
     """Check the options that Spark hands over.
+
+    Args:
+        options: As Spark has them.
+        streaming: Whether they are of ``readStream``; ``None``: either will do, it is the schema that is asked for.
 
     Raises:
         ValueError: an unknown option or a value that it cannot have, with the option's name.
     """
-    known = {name.lower(): name for name in OPTIONS}
-    given: dict[str, str] = {}
-    for key, value in options.items():
-        name = known.get(key.lower())
-        if name is None:
-            raise ValueError(f"unknown option {key!r}; there are {', '.join(OPTIONS)}")
-        given[name] = value
-    columns = _columns(given)
+    given = known(options, OPTIONS)
+    if streaming is not None:
+        for name in _BATCH_ONLY if streaming else _STREAM_ONLY:
+            if name in given:
+                right, wrong = ("spark.read", "spark.readStream") if streaming else ("spark.readStream", "spark.read")
+                raise ValueError(f"{name} is an option of {right}, not of {wrong}")
+    mode = cast("Mode", one_of("mode", given.get("mode", "FAILFAST"), "FAILFAST", "DROPMALFORMED", "PERMISSIVE"))
+    corrupt_column = _corrupt_column(given)
+    limit = given.get("maxOffsetsPerTrigger")
     return ReadOptions(
         paths=_paths(given),
-        columns=columns,
+        path_glob_filter=given.get("pathGlobFilter"),
+        columns=_columns(given, mode, corrupt_column),
         columns_given="columns" in given,
+        corrupt_column=corrupt_column,
         topic=given.get("topic"),
-        partition=_partition(given.get("partition")),
-        starting_offsets=_offsets("startingOffsets", given.get("startingOffsets"), open_end=_EARLIEST),
-        ending_offsets=_offsets("endingOffsets", given.get("endingOffsets"), open_end=_LATEST),
+        partition=_partition(given),
+        subscribe=_subscribe(given),
+        subscribe_pattern=_pattern(given),
+        assign=_assign(given),
+        starting_offsets=bounds("starting", given, EARLIEST, LATEST if streaming is False else None),
+        ending_offsets=bounds("ending", given, LATEST, EARLIEST),
+        starting_times=times("starting", given),
+        ending_times=times("ending", given),
+        latest_unmatched=is_latest_unmatched(given),
+        fail_on_data_loss=boolean("failOnDataLoss", given.get("failOnDataLoss", "true")),
         isolation_level=_isolation_level(given),
-        log_format=cast("Format", _one_of("format", given, "auto", "0.7", "0.8+")),
-        on_error="skip" if _one_of("mode", given, "FAILFAST", "DROPMALFORMED") == "DROPMALFORMED" else "raise",
-        max_output_size=_size("maxOutputSize", given.get("maxOutputSize")),
+        mode=mode,
+        split_size=size("splitSize", given.get("splitSize", SPLIT_SIZE), _MOST),
+        filter_pushdown=boolean("filterPushdown", given.get("filterPushdown", "false")),
+        max_output_size=size("maxOutputSize", given.get("maxOutputSize", MAX_OUTPUT_SIZE), DEFAULT_MAX_OUTPUT_SIZE),
+        log_format=cast("Format", one_of("format", given.get("format", "auto"), "auto", "0.7", "0.8+")),
+        max_offsets_per_trigger=None if limit is None else whole("maxOffsetsPerTrigger", limit, 1, _MOST),
     )
 
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     found = [given["path"]] if "path" in given else []
     if "paths" in given:  # several paths given to load() come as JSON
-        try:
-            several = json.loads(given["paths"])
-        except ValueError:
-            several = None
-        if not isinstance(several, list) or not all(isinstance(each, str) for each in several):
-            raise ValueError(f"paths must be a JSON list of strings, not {given['paths']!r}")
-        found += several
+        found += strings("paths", given["paths"])
     if not found:
         raise ValueError('no path: use .load("/path/of/segments") or the option path')
     # Hadoop writes local paths as file:/x, which is no URL with a host.
     return tuple(re.sub(r"^file:/(?!/)", "/", each) for each in found)
 
 
-def _columns(given: Mapping[str, str]) -> tuple[str, ...]:
-    headers = _boolean("includeHeaders", given.get("includeHeaders", "false"))
+def _corrupt_column(given: Mapping[str, str]) -> str:
+    name = given.get("columnNameOfCorruptRecord", "_corrupt_record")
+    if not name or name in TYPES:
+        raise ValueError(f"columnNameOfCorruptRecord must be the name of no other column, not {name!r}")
+    return name
+
+
+def _columns(given: Mapping[str, str], mode: Mode, corrupt_column: str) -> tuple[str, ...]:
+    headers = boolean("includeHeaders", given.get("includeHeaders", "false"))
     if "columns" not in given:
-        return (*_KAFKA_COLUMNS, "headers") if headers else _KAFKA_COLUMNS
+        more = (("headers",) if headers else ()) + ((corrupt_column,) if mode == "PERMISSIVE" else ())
+        return (*_KAFKA_COLUMNS, *more)
     names = tuple(name.strip() for name in given["columns"].split(","))
     for name in names:
-        if name not in TYPES:
-            raise ValueError(f"unknown column {name!r} in columns; there are {', '.join(TYPES)}")
+        if name not in TYPES and name != corrupt_column:
+            raise ValueError(f"unknown column {name!r} in columns; there are {', '.join([*TYPES, corrupt_column])}")
         if names.count(name) > 1:
             raise ValueError(f"column {name!r} is twice in columns")
     if "includeHeaders" in given and headers != ("headers" in names):
@@ -127,79 +182,50 @@ def _columns(given: Mapping[str, str]) -> tuple[str, ...]:
     return names
 
 
-def _partition(text: str | None) -> int | None:
-    if text is None:
+def _partition(given: Mapping[str, str]) -> int | None:
+    return whole("partition", given["partition"], 0, (1 << 31) - 1) if "partition" in given else None
+
+
+def _subscribe(given: Mapping[str, str]) -> tuple[str, ...] | None:
+    chosen = [name for name in ("topic", "subscribe", "subscribePattern", "assign") if name in given]
+    if len(chosen) > 1:
+        raise ValueError(f"{' and '.join(chosen)} cannot both be given: one of them says which topics")
+    if "subscribe" not in given:
         return None
-    if not re.fullmatch(r"\d{1,10}", text) or int(text) >= 1 << 31:
-        raise ValueError(f"partition must be a number from 0 to 2147483647, not {text!r}")
-    return int(text)
+    topics = tuple(each.strip() for each in given["subscribe"].split(","))
+    if not all(topics):
+        raise ValueError(f"subscribe must be topics separated by commas, not {given['subscribe']!r}")
+    return topics
 
 
-def _offsets(name: str, text: str | None, *, open_end: int) -> Bounds | None:
-    """Read ``earliest``, ``latest`` or JSON such as ``{"topic": {"0": 23, "1": -2}}``."""
-    if text is None or _word(text, open_end):
+def _pattern(given: Mapping[str, str]) -> str | None:
+    pattern = given.get("subscribePattern")
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"subscribePattern {pattern!r} is no regular expression: {error}") from None
+    return pattern
+
+
+def _assign(given: Mapping[str, str]) -> frozenset[tuple[str, int]] | None:
+    if "assign" not in given:
         return None
-    other = _LATEST if open_end == _EARLIEST else _EARLIEST
-    if _word(text, other):
-        raise _wrong_end(name, other)
-    try:
-        content = json.loads(text)
-    except ValueError:
-        content = None
-    shape = f'{name} must be earliest, latest or JSON like {{"topic": {{"0": 23}}}}, not {text!r}'
-    if not isinstance(content, dict):
-        raise ValueError(shape)  # noqa: TRY004 - an option's value, not a type of this program
-    bounds: Bounds = {}
-    for topic, partitions in content.items():
-        if not isinstance(partitions, dict):
-            raise ValueError(shape)  # noqa: TRY004 - as above
-        for partition, offset in partitions.items():
-            if not partition.isdecimal() or type(offset) is not int or not _EARLIEST <= offset < 1 << 63:
-                raise ValueError(shape)
-            if offset == other:
-                raise _wrong_end(f"{name} of {topic}-{partition}", other)
-            bounds[topic, int(partition)] = None if offset == open_end else offset
-    return bounds
-
-
-def _word(text: str, end: int) -> bool:
-    return text.strip().lower() == ("earliest" if end == _EARLIEST else "latest")
-
-
-def _wrong_end(what: str, end: int) -> ValueError:
-    word = "earliest (-2)" if end == _EARLIEST else "latest (-1)"
-    return ValueError(f"{what} cannot be {word} in a batch read")
+    shape = f'assign must be JSON like {{"topic": [0, 1]}}, not {given["assign"]!r}'
+    topics = content(given["assign"])
+    if not isinstance(topics, dict) or not topics:
+        raise ValueError(shape)
+    found = set()
+    for topic, partitions in topics.items():
+        if not isinstance(partitions, list) or not all(type(each) is int and each >= 0 for each in partitions):
+            raise ValueError(shape)
+        found |= {(topic, each) for each in partitions}
+    return frozenset(found)
 
 
 def _isolation_level(given: Mapping[str, str]) -> IsolationLevel:
     names = ("isolationLevel", "kafka.isolation.level")
-    levels = {_one_of(name, given, "read_uncommitted", "read_committed") for name in names if name in given}
+    levels = {one_of(name, given[name], "read_uncommitted", "read_committed") for name in names if name in given}
     if len(levels) > 1:
         raise ValueError("isolationLevel and kafka.isolation.level disagree; one of them is enough")
     return "read_committed" if "read_committed" in levels else "read_uncommitted"
-
-
-def _one_of(name: str, given: Mapping[str, str], *allowed: str) -> str:
-    value = given.get(name, allowed[0])
-    for each in allowed:
-        if value.strip().lower() == each.lower():
-            return each
-    raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
-
-
-def _boolean(name: str, value: str) -> bool:
-    if value.strip().lower() not in {"true", "false"}:
-        raise ValueError(f"{name} must be true or false, not {value!r}")
-    return value.strip().lower() == "true"
-
-
-def _size(name: str, text: str | None) -> int:
-    if text is None:
-        return MAX_OUTPUT_SIZE
-    matched = _SIZE.fullmatch(text.strip().lower())
-    size = int(matched[1]) << _UNITS[(matched[2] or "b")[0]] if matched else 0
-    if not 1 <= size <= DEFAULT_MAX_OUTPUT_SIZE:
-        raise ValueError(
-            f"{name} must be a size like 268435456 or 256m, at most {DEFAULT_MAX_OUTPUT_SIZE}, not {text!r}"
-        )
-    return size

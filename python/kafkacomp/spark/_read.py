@@ -1,21 +1,24 @@
-"""Batch reads: a task per segment, Arrow batches as they come from the core.
+"""Batch reads: planned in the driver, Arrow batches as they come from the core in the workers.
 
-The planner (a Python process of the driver) finds the segments; what a task needs travels in its
-:class:`SegmentPartition`. The classes pickle by name, so kafkacomp must be installed where the executors are.
+The planner is a Python process of the driver. What a task needs travels in its
+:class:`~kafkacomp.spark._plan.SegmentPartition`.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafkacomp._source import Partition, Segment, resolve
-from kafkacomp.arrow import scan
+from kafkacomp.arrow import ScanReader, SkippedRange, scan
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._errors import briefly
-from kafkacomp.spark._options import Bounds, ReadOptions, parse
+from kafkacomp.spark._options import ReadOptions, parse
+from kafkacomp.spark._plan import EVERYTHING, Pruning, SegmentPartition, plan
+from kafkacomp.spark._pushdown import pruning_of
 from kafkacomp.spark._schema import check_schema, struct_of
 
 if TYPE_CHECKING:
@@ -24,134 +27,154 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-__all__ = ["KafkaCompReader", "SegmentPartition", "reader", "schema"]
+__all__ = ["KafkaCompReader", "SegmentPartition", "read_task", "reader", "schema"]
 
 #: Column data of an Arrow batch. Spark holds one in the worker and one in the JVM; larger ones gain nothing.
 BATCH_BYTES = 2 << 20
+#: Rows of damage in a batch.
+_DAMAGE_ROWS = 10_000
 
 
 def schema(options: Mapping[str, str]) -> StructType:
-    """The columns that the options ask for.
+    """The columns that the options ask for, of a batch or a stream.
 
     Raises:
         ValueError: an option that is not known or not right.
     """
-    return struct_of(parse(options).columns)
+    checked = parse(options, streaming=None)
+    return struct_of(checked.columns, checked.corrupt_column)
+
+
+def with_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
+    """The options with the columns of a schema, whether they or the user's own choice made it.
+
+    Raises:
+        ValueError: a column that is not known or not right.
+    """
+    check_schema(schema, options.corrupt_column)
+    names = tuple(schema.names)
+    if options.columns_given and names != options.columns:
+        raise ValueError(f"the schema ({', '.join(names)}) and columns ({', '.join(options.columns)}) disagree")
+    return replace(options, columns=names)
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> KafkaCompReader:
-    """A reader for these columns, whether the options or the user's own schema chose them.
+    """A reader for these columns.
 
     Raises:
         ValueError: an option or a column that is not known or not right.
     """
-    checked = parse(options)
-    check_schema(schema)
-    names = tuple(schema.names)
-    if checked.columns_given and names != checked.columns:
-        raise ValueError(f"the schema ({', '.join(names)}) and columns ({', '.join(checked.columns)}) disagree")
-    return KafkaCompReader(replace(checked, columns=names))
-
-
-class SegmentPartition(InputPartition):
-    """A task: one segment, and what it must know of its partition."""
-
-    def __init__(self, partition: Partition, start_offset: int | None, end_offset: int | None) -> None:
-        super().__init__(partition)
-        self.partition = partition
-        self.start_offset = start_offset
-        self.end_offset = end_offset
+    checked = with_schema(parse(options), schema)
+    if not checked.filter_pushdown:
+        return KafkaCompReader(checked)
+    if not hasattr(DataSourceReader, "pushFilters"):
+        raise ValueError(f"filterPushdown needs PySpark 4.1 or later; this is {pyspark.__version__}")
+    return FilteringReader(checked)
 
 
 class KafkaCompReader(DataSourceReader):
-    """Plans the tasks in the driver, reads one in a worker.
-
-    ``pushFilters`` is not overridden: where ``spark.sql.python.filterPushdown.enabled`` is off (Spark's default)
-    that would make every read fail.
-    """
+    """Plans the tasks in the driver, reads one in a worker."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
+        self.pruning = EVERYTHING
 
     @briefly
     def partitions(self) -> list[InputPartition]:
-        """Find the segments; those that lie outside the offsets asked for get no task.
-
-        Raises:
-            FileNotFoundError: a path that is not there, or a folder without segments.
-            ValueError: offsets that do not name exactly the partitions that were found.
-        """
-        options = self.options
-        found = resolve(list(options.paths), options.topic, options.partition)
-        _check_bounds("startingOffsets", options.starting_offsets, found)
-        _check_bounds("endingOffsets", options.ending_offsets, found)
-        tasks: list[InputPartition] = []
-        for partition in found:
-            start = _bound(options.starting_offsets, partition)
-            end = _bound(options.ending_offsets, partition)
-            following = [segment.base_offset for segment in partition.segments[1:]]
-            for segment, next_base in zip(partition.segments, [*following, None], strict=True):
-                if _within(segment, next_base, start, end):
-                    tasks.append(SegmentPartition(self._piece(partition, segment), start, end))
-        return tasks
-
-    def _piece(self, partition: Partition, segment: Segment) -> Partition:
-        # What is committed is known from the partition's other segments only.
-        committed = self.options.isolation_level == "read_committed"
-        context = [other for other in partition.segments if other is not segment] if committed else []
-        return Partition(partition.topic, partition.partition, [segment], context)
+        """Find the tasks; see :func:`kafkacomp.spark._plan.plan`."""
+        return [*plan(self.options, self.pruning)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one segment."""
-        if not isinstance(partition, SegmentPartition):
-            return  # Spark asks for a partition of its own making where there is no task
-        options = self.options
-        reader = scan(
-            partition.partition,
-            columns=options.columns,
-            start_offset=partition.start_offset,
-            end_offset=partition.end_offset,
-            isolation_level=options.isolation_level,
-            format=options.log_format,
-            on_error=options.on_error,
-            batch_bytes=BATCH_BYTES,
-            threads=1,  # Spark's tasks are the threads
-            timestamp_unit="us",
-            max_output_size=options.max_output_size,
-        )
-        with reader:
-            try:
+        """Read one task."""
+        if isinstance(partition, SegmentPartition):
+            yield from read_task(self.options, partition)
+        # Spark asks for a partition of its own making where there is no task.
+
+
+class FilteringReader(KafkaCompReader):
+    """A reader that a query's own filters are told to."""
+
+    pruning: Pruning
+
+    def pushFilters(self, filters: list[Any]) -> list[Any]:  # noqa: N802 - PySpark's name
+        """Take from the filters what they rule out; Spark evaluates all of them again."""
+        self.pruning = pruning_of(filters)
+        return filters
+
+
+def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.RecordBatch]:
+    """Read a piece of a segment, and with PERMISSIVE, behind its records, a row for each of its damaged ranges.
+
+    Raises:
+        KafkaCompError, OSError: with the file and the byte.
+    """
+    damage = options.columns.index(options.corrupt_column) if options.corrupt_column in options.columns else None
+    columns = [name for name in options.columns if name != options.corrupt_column]
+    reader = scan(
+        task.partition,
+        columns=columns or ["offset"],
+        start_offset=task.start_offset,
+        end_offset=task.end_offset,
+        start_timestamp=task.start_timestamp,
+        end_timestamp=task.end_timestamp,
+        isolation_level=options.isolation_level,
+        format=options.log_format,
+        on_error=options.on_error,
+        batch_bytes=BATCH_BYTES,
+        threads=1,  # Spark's tasks are the threads
+        timestamp_unit="us",
+        max_output_size=options.max_output_size,
+    )
+    with reader:
+        try:
+            if damage is None:
                 yield from reader
-            except (KafkaCompError, OSError) as error:
-                # Spark shows the user the text of the traceback: what and where, without the way to it.
-                raise error.with_traceback(None) from None
+                return
+            for batch in reader:
+                yield _with_damage(batch, damage, options)
+        except (KafkaCompError, OSError) as error:
+            # Spark shows the user the text of the traceback: what and where, without the way to it.
+            raise error.with_traceback(None) from None
+        if options.mode == "PERMISSIVE":
+            yield from _damaged(reader, task, options)
 
 
-def _check_bounds(name: str, bounds: Bounds | None, found: list[Partition]) -> None:
-    """Demand that offsets by partition name all partitions and no others, as Spark's Kafka source does."""
-    if bounds is None:
-        return
-    there: set[tuple[str, int]] = set()
-    for partition in found:
-        if partition.topic is None or partition.partition is None:
-            where = partition.segments[0].name
-            raise ValueError(f"{name}: {where} belongs to no known partition; give the options topic and partition")
-        there.add((partition.topic, partition.partition))
-    for problem, partitions in (("has no", there - bounds.keys()), ("names", bounds.keys() - there)):
-        if partitions:
-            names = ", ".join(f"{topic}-{number}" for topic, number in sorted(partitions))
-            rest = "; every partition must be named (-2 is earliest, -1 latest)" if problem == "has no" else ""
-            raise ValueError(f"{name} {problem} {names}{rest or ', which the source does not have'}")
+def _with_damage(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.RecordBatch:
+    """Records with the column of damage, which is null for them."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    arrays = batch.columns if len(options.columns) > 1 else []
+    fields = list(batch.schema) if len(options.columns) > 1 else []
+    arrays.insert(at, pa.nulls(batch.num_rows, pa.string()))
+    fields.insert(at, pa.field(options.corrupt_column, pa.string()))
+    return pa.record_batch(arrays, schema=pa.schema(fields))
 
 
-def _bound(bounds: Bounds | None, partition: Partition) -> int | None:
-    if bounds is None or partition.topic is None or partition.partition is None:
-        return None
-    return bounds[partition.topic, partition.partition]
+def _damaged(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Rows for what was left out: where it is, and nothing else."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    skipped = reader.report.skipped
+    schema = pa.schema(reader)
+    for start in range(0, len(skipped), _DAMAGE_ROWS):
+        ranges = skipped[start : start + _DAMAGE_ROWS]
+        known: dict[str, list[object]] = {
+            "topic": [task.partition.topic] * len(ranges),
+            "partition": [task.partition.partition] * len(ranges),
+            "segment": [each.file for each in ranges],
+            "position": [each.position for each in ranges],
+            options.corrupt_column: [_text(each) for each in ranges],
+        }
+        fields = [
+            pa.field(name, pa.string()) if name == options.corrupt_column else schema.field(name)
+            for name in options.columns
+        ]
+        arrays = [pa.array(known.get(field.name, [None] * len(ranges)), field.type) for field in fields]
+        yield pa.record_batch(arrays, schema=pa.schema(fields))
 
 
-def _within(segment: Segment, next_base: int | None, start: int | None, end: int | None) -> bool:
-    """Whether a segment can hold offsets of the range, going by its name and the next one's."""
-    behind = end is not None and segment.base_offset is not None and segment.base_offset >= end
-    before = start is not None and next_base is not None and next_base <= start
-    return not behind and not before
+def _text(damage: SkippedRange) -> str:
+    return json.dumps(
+        {"segment": damage.file, "position": damage.position, "length": damage.length, "reason": damage.reason},
+        ensure_ascii=False,
+    )

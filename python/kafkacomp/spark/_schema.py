@@ -54,22 +54,24 @@ TYPES: dict[str, DataType] = {
 }
 
 
-def struct_of(names: Iterable[str]) -> StructType:
-    """The schema of these columns."""
-    return StructType([StructField(name, TYPES[name]) for name in names])
+def struct_of(names: Iterable[str], corrupt_column: str | None = None) -> StructType:
+    """The schema of these columns, of which one may be that of damage."""
+    types = TYPES if corrupt_column is None else {**TYPES, corrupt_column: StringType()}
+    return StructType([StructField(name, types[name]) for name in names])
 
 
-def check_schema(schema: StructType) -> None:
+def check_schema(schema: StructType, corrupt_column: str) -> None:
     """Refuse a schema that a user gave and the columns do not have.
 
     Raises:
         ValueError: with the name of the column.
     """
     seen = set()
+    types = {**TYPES, corrupt_column: StringType()}
     for field in schema.fields:
-        known = TYPES.get(field.name)
+        known = types.get(field.name)
         if known is None:
-            raise ValueError(f"unknown column {field.name!r} in the schema; there are {', '.join(TYPES)}")
+            raise ValueError(f"unknown column {field.name!r} in the schema; there are {', '.join(types)}")
         if field.dataType != known:
             kinds = known.simpleString(), field.dataType.simpleString()
             raise ValueError(f"column {field.name!r} is {kinds[0]}, not {kinds[1]} as the schema says")
@@ -79,4 +81,4 @@ def check_schema(schema: StructType) -> None:
             raise ValueError(f"column {field.name!r} is twice in the schema")
         seen.add(field.name)
     if not seen:
-        raise ValueError(f"the schema has no column; there are {', '.join(TYPES)}")
+        raise ValueError(f"the schema has no column; there are {', '.join(types)}")

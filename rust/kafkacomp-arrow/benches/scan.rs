@@ -97,6 +97,7 @@ fn partition(data: &Arc<Vec<u8>>) -> Partition {
         end_offset: None,
         segments: vec![segment],
         context: Vec::new(),
+        transactions: None,
     }
 }
 

@@ -1,32 +1,33 @@
 //! The pass over a partition that finds its transactions, before a committed reader begins.
 
-use std::sync::{Mutex, PoisonError};
-
 use kafkacomp_core::log::recover::next_sound_batch;
+use kafkacomp_core::log::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, ChunkEnd, ChunkReader, Family, ReadAt, TransactionCollector, TransactionFilter, TransactionIndex,
+    AbortedRange, BatchHeader, ChunkEnd, ChunkReader, Family, HeaderWalk, Hop, ReadAt, TransactionCollector,
+    TransactionFilter, TransactionIndex,
 };
-use kafkacomp_core::record::{Batches, RecordReader};
+use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::family::family_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
 use crate::plan::chunk_bytes;
-use crate::report::{ScanError, ScanReport};
+use crate::report::ScanError;
 
 /// How much of a segment is looked at at once.
 const CHUNK: usize = 1 << 20;
 
-/// Finds what a committed reader of `partition` sees. Damage ends the pass over its segment with
-/// `on_error="raise"` (the scan itself will say so when it gets there) and is stepped over otherwise.
+/// Finds what a committed reader of `partition` sees, and what was odd on the way. Only headers and markers are read with
+/// `on_error="raise"`, and damage ends the pass over its segment (the scan itself will say so when it gets there).
+/// Otherwise it is stepped over, for which all is read.
 ///
 /// # Errors
 /// What the file system says.
 pub fn transaction_filter(
     partition: &Partition,
     options: &ScanOptions,
-    report: &Mutex<ScanReport>,
-) -> Result<TransactionFilter, ScanError> {
+) -> Result<(TransactionFilter, Vec<String>), ScanError> {
     let mut pass = Pass { collector: TransactionCollector::default(), reader: RecordReader::new(CHUNK), options };
+    let mut warnings = Vec::new();
     let mut segments: Vec<&Segment> = partition.segments.iter().chain(&partition.context).collect();
     segments.sort_by_key(|segment| segment.base_offset);
     segments.dedup_by(|later, earlier| later.name == earlier.name);
@@ -35,11 +36,9 @@ pub fn transaction_filter(
             Err(_) if options.on_error == OnError::Skip => {}
             other => other?,
         }
-        if let Some(warning) = pass.index(segment) {
-            report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(warning);
-        }
+        warnings.extend(pass.index(segment));
     }
-    Ok(pass.collector.finish())
+    Ok((pass.collector.finish(), warnings))
 }
 
 struct Pass<'o> {
@@ -55,21 +54,47 @@ impl Pass<'_> {
         if family_of(segment, source.as_ref(), length, self.options)? == Family::MessageSet {
             return Ok(()); // There were no transactions.
         }
+        match self.options.on_error {
+            OnError::Raise => self.headers(segment, source.as_ref(), length),
+            OnError::Skip => self.batches(segment, source.as_ref(), length),
+        }
+    }
+
+    fn headers(&mut self, segment: &Segment, source: &dyn ReadAt, length: u64) -> Result<(), ScanError> {
+        let mut walk = HeaderWalk::new(source, 0, length);
+        let mut buffer = Vec::new();
+        while let Hop::Batch(header) = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
+            if !header.is_transactional {
+                continue;
+            }
+            if !header.is_control_batch {
+                self.collector.begin(header.producer_id, header.offset_field);
+            } else if let Some(batch) =
+                whole_batch(source, &header, &mut buffer).map_err(|error| ScanError::io(&segment.name, error))?
+            {
+                self.collector.observe(&batch, &mut self.reader);
+            }
+        }
+        Ok(())
+    }
+
+    fn batches(&mut self, segment: &Segment, source: &dyn ReadAt, length: u64) -> Result<(), ScanError> {
         let mut chunks = ChunkReader::new(0, length);
         let mut buffer = Vec::new();
         loop {
             let begin = chunks.position();
-            let skip = self.options.on_error == OnError::Skip;
+            // A method's name instead of the closure would fix the batch's lifetime.
+            #[allow(clippy::redundant_closure_for_method_calls)]
             let (used, end) = chunks
-                .read(source.as_ref(), &mut buffer, CHUNK, |batch| if skip { batch.ensure_valid() } else { Ok(()) })
+                .read(source, &mut buffer, CHUNK, |batch| batch.ensure_valid())
                 .map_err(|error| ScanError::chunk(&segment.name, error))?;
-            for batch in Batches::new(chunk_bytes(source.as_ref(), &buffer, begin, used), begin).flatten() {
+            for batch in Batches::new(chunk_bytes(source, &buffer, begin, used), begin).flatten() {
                 self.collector.observe(&batch, &mut self.reader);
             }
             match end {
                 ChunkEnd::More => {}
-                ChunkEnd::Bad(_) | ChunkEnd::Cut(_) if skip => step_over(&mut chunks, segment, source.as_ref())?,
-                _ => return Ok(()),
+                ChunkEnd::Bad(_) | ChunkEnd::Cut(_) => step_over(&mut chunks, segment, source)?,
+                ChunkEnd::End => return Ok(()),
             }
         }
     }
@@ -90,6 +115,20 @@ impl Pass<'_> {
         }
         None
     }
+}
+
+/// The batch of a header, read whole into `buffer`; `None` where it is no longer there.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn whole_batch<'b>(
+    source: &dyn ReadAt,
+    header: &BatchHeader,
+    buffer: &'b mut Vec<u8>,
+) -> std::io::Result<Option<RecordBatch<'b>>> {
+    buffer.resize(usize::try_from(header.size).unwrap_or(usize::MAX), 0);
+    let read = read_full(source, buffer, header.position)?;
+    Ok(RecordBatch::new(buffer.get(..read).unwrap_or_default(), header.position).ok())
 }
 
 /// Goes on behind damage, at the next batch that is sound.

@@ -27,3 +27,14 @@ pub fn family_of(
     let family = content.or_else(|| Family::of_name(&segment.name));
     family.ok_or_else(|| ScanError::Undecided { segment: Arc::clone(&segment.name) })
 }
+
+/// As [`family_of`], of a segment that is not open.
+///
+/// # Errors
+/// As there.
+pub fn of_segment(segment: &Segment, options: &ScanOptions) -> Result<Family, ScanError> {
+    let io = |error| ScanError::io(&segment.name, error);
+    let source = segment.files.open().map_err(io)?;
+    let length = source.length().map_err(io)?;
+    family_of(segment, source.as_ref(), length, options)
+}

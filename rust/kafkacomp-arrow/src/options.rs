@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::{Family, ReadAt};
+use kafkacomp_core::log::{Family, ReadAt, TransactionFilter};
 
 use crate::schema::Column;
 
@@ -168,4 +168,6 @@ pub struct Partition {
     pub segments: Vec<Segment>,
     /// Further segments that tell of transactions only (a piece of a partition is read).
     pub context: Vec<Segment>,
+    /// What a committed reader sees, if it was found before; otherwise the segments are asked.
+    pub transactions: Option<Arc<TransactionFilter>>,
 }

@@ -306,9 +306,12 @@ impl Planner {
                 let Some(partition) = self.partitions.next() else { return Ok(None) };
                 let transactions = match self.options.isolation_level {
                     IsolationLevel::ReadUncommitted => None,
+                    IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
                     IsolationLevel::ReadCommitted => {
-                        let filter = transaction_filter(&partition, &self.options, &self.report);
-                        Some(Arc::new(filter.map_err(|error| (Arc::new(context_of(&partition, None, None)), error))?))
+                        let (filter, warnings) = transaction_filter(&partition, &self.options)
+                            .map_err(|error| (Arc::new(context_of(&partition, None, None)), error))?;
+                        self.with_report(|report| report.warnings.extend(warnings));
+                        Some(Arc::new(filter))
                     }
                 };
                 self.current = Some((partition, 0, transactions));

@@ -31,6 +31,7 @@ fn partition(data: Vec<u8>) -> Partition {
         end_offset: None,
         segments: vec![segment],
         context: Vec::new(),
+        transactions: None,
     }
 }
 

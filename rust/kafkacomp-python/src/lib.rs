@@ -12,6 +12,7 @@ mod input;
 mod message_set;
 mod message_set_write;
 mod migrate;
+mod plan;
 mod record;
 mod rewrite;
 mod scan;
@@ -74,5 +75,10 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(validator::profile_names, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_name, m)?)?;
     m.add_function(wrap_pyfunction!(write::write_log, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::cut_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::end_offset, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::offset_for_time, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

@@ -114,6 +114,15 @@ fn used_up() -> PyErr {
     PyValueError::new_err("this scan was already read or closed: call kafkacomp.scan again")
 }
 
+/// The family that `format` names; `None`: the segments tell.
+pub fn family(format: &str) -> Option<Family> {
+    match format {
+        "0.7" => Some(Family::MessageSet),
+        "0.8+" => Some(Family::Records),
+        _ => None,
+    }
+}
+
 /// What `kafkacomp.scan` has checked already.
 fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
     fn get<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
@@ -149,11 +158,7 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         },
         verify_crc: get(settings, "verify_crc")?,
         max_output_size: get(settings, "max_output_size")?,
-        family: match get::<String>(settings, "format")?.as_str() {
-            "0.7" => Some(Family::MessageSet),
-            "0.8+" => Some(Family::Records),
-            _ => None,
-        },
+        family: family(&get::<String>(settings, "format")?),
     })
 }
 

@@ -6,16 +6,23 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::{OpenSegment, Partition, Segment, SideFile};
-use kafkacomp_core::log::ReadAt;
+use kafkacomp_core::log::{AbortedRange, ReadAt, TransactionFilter};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::input::bytes_like;
 
-/// A partition as Python gives it: topic, partition, bounds, segments, context.
+/// A partition as Python gives it: topic, partition, bounds, segments, context, transactions.
 pub type PartitionTuple<'py> =
-    (Option<String>, Option<i32>, Option<i64>, Option<i64>, Vec<SegmentTuple<'py>>, Vec<SegmentTuple<'py>>);
+    (Option<String>, Option<i32>, Option<i64>, Option<i64>, Vec<SegmentTuple<'py>>, Vec<SegmentTuple<'py>>, Known);
+
+/// Transactions as they were found before: the first offset that is not stable, and aborted ones by producer id, first
+/// and last offset.
+pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
+
+/// What is known of a partition's transactions.
+pub type Known = Option<Transactions>;
 
 /// A segment as Python gives it: name, base offset, path or bytes or opener, range, whether it is active.
 pub type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, bool);
@@ -27,7 +34,7 @@ pub type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u6
 pub fn partitions(tuples: Vec<PartitionTuple<'_>>) -> PyResult<Vec<Partition>> {
     tuples
         .into_iter()
-        .map(|(topic, partition, start_offset, end_offset, segments, context)| {
+        .map(|(topic, partition, start_offset, end_offset, segments, context, known)| {
             Ok(Partition {
                 topic: topic.map(Arc::from),
                 partition,
@@ -35,12 +42,24 @@ pub fn partitions(tuples: Vec<PartitionTuple<'_>>) -> PyResult<Vec<Partition>> {
                 end_offset,
                 segments: segments.into_iter().map(segment).collect::<PyResult<_>>()?,
                 context: context.into_iter().map(segment).collect::<PyResult<_>>()?,
+                transactions: known.map(|known| Arc::new(filter_of(known))),
             })
         })
         .collect()
 }
 
-fn segment((name, base_offset, source, range, active): SegmentTuple<'_>) -> PyResult<Segment> {
+fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
+    let ranges = aborted
+        .into_iter()
+        .map(|(producer_id, first_offset, last_offset)| (producer_id, AbortedRange { first_offset, last_offset }));
+    TransactionFilter::new(last_stable_offset, ranges)
+}
+
+/// Reads one segment.
+///
+/// # Errors
+/// As [`partitions`].
+pub fn segment((name, base_offset, source, range, active): SegmentTuple<'_>) -> PyResult<Segment> {
     let mut may_be_cut = false;
     let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
         Arc::new(LocalSegment(source.extract::<PathBuf>()?))
@@ -115,6 +134,11 @@ impl ReadAt for PyFile {
             Ok::<_, PyErr>(count)
         })
         .map_err(io::Error::other)
+    }
+
+    /// It may be far away.
+    fn worth_reading(&self) -> usize {
+        4 << 20
     }
 
     fn length(&self) -> io::Result<u64> {

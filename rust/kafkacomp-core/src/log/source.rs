@@ -17,6 +17,11 @@ pub trait ReadAt: Send + Sync {
         None
     }
 
+    /// The bytes that take about as long to read as a read takes to begin: fewer are worth reading in vain.
+    fn worth_reading(&self) -> usize {
+        4 << 10
+    }
+
     /// The length in bytes, as it is now.
     ///
     /// # Errors

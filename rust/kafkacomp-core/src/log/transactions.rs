@@ -50,7 +50,7 @@ impl TransactionCollector {
         }
         let producer_id = batch.producer_id();
         if !batch.is_control_batch() {
-            self.open.entry(producer_id).or_insert_with(|| batch.offset_field());
+            self.begin(producer_id, batch.offset_field());
             return;
         }
         let marker = reader.records(batch).ok().and_then(|mut records| records.next()?.ok()?.key.map(marker_type));
@@ -65,6 +65,11 @@ impl TransactionCollector {
             }
             _ => {}
         }
+    }
+
+    /// Takes note of a transactional batch that is no marker, by its header.
+    pub fn begin(&mut self, producer_id: i64, first_offset: i64) {
+        self.open.entry(producer_id).or_insert(first_offset);
     }
 
     /// What the batches seen so far amount to.
@@ -89,6 +94,20 @@ pub struct TransactionFilter {
 }
 
 impl TransactionFilter {
+    /// What a collector found before: the first offset that is not stable, and aborted transactions by producer id.
+    pub fn new(last_stable_offset: Option<i64>, aborted: impl IntoIterator<Item = (i64, AbortedRange)>) -> Self {
+        let mut filter = Self { last_stable_offset, aborted: HashMap::new() };
+        for (producer_id, range) in aborted {
+            filter.aborted.entry(producer_id).or_default().push(range);
+        }
+        filter
+    }
+
+    /// The aborted transactions with their producer ids, in no order.
+    pub fn aborted(&self) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
+        self.aborted.iter().flat_map(|(&producer_id, ranges)| ranges.iter().map(move |&range| (producer_id, range)))
+    }
+
     /// The first offset that is not stable, when a transaction is open.
     pub fn last_stable_offset(&self) -> Option<i64> {
         self.last_stable_offset

@@ -77,6 +77,11 @@ impl<'a> RecordBatch<'a> {
         Ok(Self { data, position, magic: head.magic })
     }
 
+    /// A view of the header alone, which must be all there: what lies behind it, and the size, cannot be asked for.
+    pub(crate) fn of_header(header: &'a [u8], position: u64, magic: i8) -> Self {
+        Self { data: header, position, magic }
+    }
+
     /// The bytes of the batch.
     pub fn data(&self) -> &'a [u8] {
         self.data

@@ -1,0 +1,128 @@
+"""Paths with wildcards, as Hadoop has them: ``*``, ``?``, ``[abc]``, ``[^a]``, ``{a,b}``, a name at a time."""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import re
+from typing import TYPE_CHECKING
+
+from kafkacomp._filesystem import open_filesystem
+from kafkacomp._source import find_in, is_beside_the_log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkacomp._filesystem import Entry, FileSystem
+    from kafkacomp._source import Partition
+
+__all__ = ["find", "matcher"]
+
+_MAGIC = re.compile(r"[*?\[{]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_SCHEME_ONLY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{0,2}")
+#: More alternatives than anybody writes; braces multiply.
+_MOST_ALTERNATIVES = 10_000
+
+
+def find(path: str) -> Iterator[Partition]:
+    """Find the partitions at a path or URL, or at all that its wildcards match.
+
+    Of what wildcards match, files beside a log and folders without segments are left out.
+
+    Raises:
+        FileNotFoundError: nothing there, nothing that matches, or no segments in what does.
+    """
+    magic = _MAGIC.search(path)
+    if magic is None or _is_there(path):
+        yield from find_in(*open_filesystem(path))
+        return
+    matched = 0
+    found = False
+    for pattern in _alternatives(path):
+        filesystem, entries = _matches(pattern)
+        for entry in entries:
+            matched += 1
+            for each in _partitions(filesystem, entry):
+                found = True
+                yield each
+    if not found:
+        reason = "no Kafka log segments in what this matches" if matched else "nothing matches this path"
+        raise FileNotFoundError(errno.ENOENT, reason, path)
+
+
+def matcher(pattern: str) -> re.Pattern[str]:
+    """What a file's name must match as a whole."""
+    return re.compile("|".join(fnmatch.translate(_negations(each)) for each in _alternatives(pattern)))
+
+
+def _is_there(path: str) -> bool:
+    """Whether a path with such characters is one by itself."""
+    try:
+        filesystem, inner = open_filesystem(path)
+        filesystem.info(inner)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _matches(pattern: str) -> tuple[FileSystem, Iterator[Entry]]:
+    magic = _MAGIC.search(pattern)
+    cut = pattern.rfind("/", 0, magic.start() if magic else len(pattern))
+    base = pattern[:cut] if cut > 0 else "/" if cut == 0 else "."
+    scheme = _SCHEME_ONLY.fullmatch(base)
+    if scheme is not None:
+        base = f"{scheme[1]}:///"
+    filesystem, folder = open_filesystem(base)
+    return filesystem, _walk(filesystem, folder, [part for part in pattern[cut + 1 :].split("/") if part])
+
+
+def _walk(filesystem: FileSystem, folder: str, parts: list[str]) -> Iterator[Entry]:
+    try:
+        if _MAGIC.search(parts[0]):
+            name = re.compile(fnmatch.translate(_negations(parts[0])))
+            entries = [each for each in filesystem.list(folder) if _is_named(each, name, parts[0])]
+        else:
+            entries = [filesystem.info(f"{folder.rstrip('/')}/{parts[0]}")]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in sorted(entries, key=lambda each: each.path):
+        if len(parts) == 1:
+            yield entry
+        elif entry.is_dir:
+            yield from _walk(filesystem, entry.path, parts[1:])
+
+
+def _is_named(entry: Entry, name: re.Pattern[str], part: str) -> bool:
+    own = entry.path.rstrip("/").rpartition("/")[2]
+    return name.fullmatch(own) is not None and (part.startswith(".") or not own.startswith("."))
+
+
+def _partitions(filesystem: FileSystem, entry: Entry) -> Iterator[Partition]:
+    if not entry.is_dir and is_beside_the_log(entry.path):
+        return
+    try:
+        yield from find_in(filesystem, entry.path)
+    except FileNotFoundError:
+        if not entry.is_dir:
+            raise
+
+
+def _negations(part: str) -> str:
+    return part.replace("[^", "[!")
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Write braces out, the innermost first."""
+    patterns = [pattern]
+    done: list[str] = []
+    while patterns:
+        each = patterns.pop()
+        braces = _BRACES.search(each)
+        if braces is None:
+            done.append(each)
+            continue
+        patterns += [each[: braces.start()] + word + each[braces.end() :] for word in reversed(braces[1].split(","))]
+        if len(patterns) + len(done) > _MOST_ALTERNATIVES:
+            raise ValueError(f"{pattern}: more than {_MOST_ALTERNATIVES} alternatives in braces")
+    return list(dict.fromkeys(done))

@@ -1,0 +1,282 @@
+"""Which pieces of which segments a batch read takes: one task each.
+
+What rules a segment out is looked at first, so that it need not be opened: topic and partition, offsets by the names of
+segments, times by the time index. What is left is opened where that cannot be told otherwise:
+
+- a segment over ``splitSize``, for the places to cut it at;
+- all segments of a partition for ``read_committed``: a transaction's end may lie in any. Headers and markers alone are
+  read, once, and each task is told of the aborted transactions that concern it;
+- the last segment, if an offset asked for lies in it: whether the log goes so far.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql.datasource import InputPartition
+
+from kafkacomp import _kafkacomp
+from kafkacomp._source import Partition, Segment
+from kafkacomp.spark._bounds import EARLIEST, LATEST
+from kafkacomp.spark._select import name_of, select
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkacomp.spark._options import Bounds, ReadOptions, Times
+
+__all__ = ["EVERYTHING", "Pruning", "SegmentPartition", "cut", "plan", "transactions"]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+
+class Pruning(NamedTuple):
+    """What a query's own filters leave; ``None`` is no limit. Records outside may be read, none inside is left out."""
+
+    topics: frozenset[object] | None = None
+    partitions: frozenset[object] | None = None
+    #: First offset, and the one behind the last.
+    start_offset: int | None = None
+    end_offset: int | None = None
+    #: First time, and the one behind the last; ms.
+    start_timestamp: int | None = None
+    end_timestamp: int | None = None
+
+
+#: No limit at all.
+EVERYTHING = Pruning()
+
+
+class SegmentPartition(InputPartition):
+    """A task: a segment or a piece of one, and what it must know of its partition."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        start_offset: int | None,
+        end_offset: int | None,
+        start_timestamp: int | None = None,
+        end_timestamp: int | None = None,
+    ) -> None:
+        super().__init__(partition)
+        self.partition = partition
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self.start_timestamp = start_timestamp
+        self.end_timestamp = end_timestamp
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Offsets of a partition: the first, and the one behind the last; ``None`` is an open end."""
+
+    start: int | None
+    end: int | None
+
+
+def plan(options: ReadOptions, pruning: Pruning = EVERYTHING) -> list[SegmentPartition]:
+    """Find the tasks of a batch read.
+
+    Raises:
+        FileNotFoundError: a path that is not there, or without segments.
+        ValueError: offsets or times that do not name exactly the partitions that were found, or that lie outside them.
+        KafkaCompError, OSError: what was looked at cannot be read.
+    """
+    found = select(options)
+    for name, bounds in (
+        ("startingOffsets", options.starting_offsets),
+        ("endingOffsets", options.ending_offsets),
+        ("startingOffsetsByTimestamp", options.starting_times),
+        ("endingOffsetsByTimestamp", options.ending_times),
+    ):
+        if isinstance(bounds, dict):
+            _check_names(name, bounds, found)
+    tasks: list[SegmentPartition] = []
+    for partition in found:
+        if _is_left(partition.topic, pruning.topics) and _is_left(partition.partition, pruning.partitions):
+            tasks += _tasks(partition, options, pruning)
+    return tasks
+
+
+def _is_left(value: object, wanted: frozenset[object] | None) -> bool:
+    return wanted is None or value in wanted
+
+
+def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iterator[SegmentPartition]:
+    offsets = _range(partition, options)
+    if offsets is None:
+        return
+    # In logs of 0.7 a record's offset is not where its entry begins.
+    if (pruning.start_offset, pruning.end_offset) != (None, None) and not _is_message_set(partition, options):
+        start = max((each for each in (offsets.start, pruning.start_offset) if each is not None), default=None)
+        end = min((each for each in (offsets.end, pruning.end_offset) if each is not None), default=None)
+        offsets = _Range(start, end)
+    pieces = _segments(partition, offsets)
+    if not pieces:
+        return
+    known = transactions(partition, options) if options.is_committed else None
+    for segment, following in pieces:
+        if known is not None and known[0] is not None and (segment.base_offset or 0) >= known[0]:
+            return  # nothing is stable from here on
+        own = known and (known[0], _concerning(segment, following, known[1]))
+        for piece in cut(segment, options):
+            yield SegmentPartition(
+                Partition(partition.topic, partition.partition, [piece], [], own),
+                offsets.start,
+                offsets.end,
+                pruning.start_timestamp,
+                pruning.end_timestamp,
+            )
+
+
+def cut(segment: Segment, options: ReadOptions) -> list[Segment]:
+    """Cut a segment into pieces of about ``splitSize``: without opening it, if it is no larger than one and a half."""
+    if segment.size == 0:
+        return [segment]  # empty, or the file system does not tell
+    if segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
+        ranges = [(0, segment.size)]
+    else:
+        ranges = _kafkacomp.cut_segment(segment.as_tuple(), options.split_size, options.log_format)
+    # Only the last piece can end in a batch that a broker is just writing.
+    return [replace(segment, range=each, active=segment.active and each is ranges[-1]) for each in ranges]
+
+
+def transactions(partition: Partition, options: ReadOptions) -> tuple[int | None, list[tuple[int, int, int]]]:
+    """What a committed reader sees of a partition, by the headers of all its segments.
+
+    Returns:
+        The first offset that is not stable, or ``None``, and aborted transactions: producer id, first and last offset.
+    """
+    found, warnings = _kafkacomp.find_transactions(partition.as_tuple(), options.log_format, options.on_error == "skip")
+    for warning in warnings:
+        _LOGGER.warning("%s", warning)
+    return found
+
+
+def _concerning(
+    segment: Segment, following: int | None, aborted: list[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Those of the aborted transactions that reach into a segment."""
+    if segment.base_offset is None:
+        return aborted
+    base = segment.base_offset
+    return [each for each in aborted if each[2] >= base and (following is None or each[1] < following)]
+
+
+def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:
+    """The segments that can hold offsets of a range, going by their names, each with where the next one begins."""
+    following = [segment.base_offset for segment in partition.segments[1:]]
+    found = []
+    for segment, next_base in zip(partition.segments, [*following, None], strict=True):
+        behind = offsets.end is not None and segment.base_offset is not None and segment.base_offset >= offsets.end
+        before = offsets.start is not None and next_base is not None and next_base <= offsets.start
+        if not behind and not before:
+            found.append((segment, next_base))
+    return found
+
+
+def _is_message_set(partition: Partition, options: ReadOptions) -> bool:
+    """Whether a partition's log may be of Kafka 0.7, judged by its first segment."""
+    if options.log_format != "auto":
+        return options.log_format == "0.7"
+    first = partition.segments[0]
+    return first.name.endswith(".kafka") or _kafkacomp.is_message_set(first.as_tuple())
+
+
+# ------------------------------------------------------------------------------------- bounds
+
+
+def _range(partition: Partition, options: ReadOptions) -> _Range | None:
+    """The offsets asked for; ``None``: nothing is."""
+    start = _start(partition, options)
+    if start == LATEST:
+        return None
+    end = _end(partition, options)
+    if start is not None and end is not None and start > end:
+        raise ValueError(f"{name_of(partition)}: the starting offset {start} is behind the ending offset {end}")
+    return _Range(start, end)
+
+
+def _start(partition: Partition, options: ReadOptions) -> int | None:
+    time = _of(options.starting_times, partition)
+    if time is None:
+        return _offset("startingOffsets", options.starting_offsets, partition, options)
+    offset = _offset_for(partition, time, options)
+    if offset is None and not options.latest_unmatched:
+        raise ValueError(
+            f"{name_of(partition)} has no record with the starting timestamp {time} or later;"
+            " with startingOffsetsByTimestampStrategy=latest that is no error and gives nothing"
+        )
+    return LATEST if offset is None else offset
+
+
+def _end(partition: Partition, options: ReadOptions) -> int | None:
+    time = _of(options.ending_times, partition)
+    if time is None:
+        return _offset("endingOffsets", options.ending_offsets, partition, options)
+    return _offset_for(partition, time, options)
+
+
+def _offset_for(partition: Partition, time: int, options: ReadOptions) -> int | None:
+    return _kafkacomp.offset_for_time(
+        partition.as_tuple(), time, options.log_format, options.on_error == "skip", options.max_output_size
+    )
+
+
+def _of(times: Times, partition: Partition) -> int | None:
+    if isinstance(times, dict):
+        return times[_key(partition)]
+    return times
+
+
+def _offset(name: str, bounds: Bounds, partition: Partition, options: ReadOptions) -> int | None:
+    offset = bounds[_key(partition)] if isinstance(bounds, dict) else bounds
+    if offset in {EARLIEST, LATEST}:
+        return None
+    if options.fail_on_data_loss:
+        _check_offset(name, offset, partition, options)
+    return offset
+
+
+def _check_offset(name: str, offset: int, partition: Partition, options: ReadOptions) -> None:
+    """Refuse an offset that the log does not reach, or no longer has."""
+    first, last = partition.segments[0].base_offset, partition.segments[-1]
+    if first is None or last.base_offset is None:
+        return  # captured record sets: offsets need not rise
+    if offset < first:
+        problem = f"the log begins at {first}"
+    elif offset > last.base_offset:
+        end = _kafkacomp.end_offset(last.as_tuple(), options.log_format)
+        if end is None or offset <= end:
+            return
+        problem = f"the log ends at {end}"
+    else:
+        return
+    raise ValueError(
+        f"{name}: offset {offset} of {name_of(partition)} is out of range: {problem}"
+        " (with failOnDataLoss=false what is there is read)"
+    )
+
+
+def _key(partition: Partition) -> tuple[str, int]:
+    """Topic and partition, which :func:`_check_names` has seen."""
+    assert partition.topic is not None  # noqa: S101 - as above
+    assert partition.partition is not None  # noqa: S101 - as above
+    return partition.topic, partition.partition
+
+
+def _check_names(name: str, bounds: dict[tuple[str, int], int], found: list[Partition]) -> None:
+    """Demand that offsets by partition name all partitions and no others, as Spark's Kafka source does."""
+    there: set[tuple[str, int]] = set()
+    for partition in found:
+        if partition.topic is None or partition.partition is None:
+            where = partition.segments[0].name
+            raise ValueError(f"{name}: {where} belongs to no known partition; give the options topic and partition")
+        there.add((partition.topic, partition.partition))
+    for problem, partitions in (("has no", there - bounds.keys()), ("names", bounds.keys() - there)):
+        if partitions:
+            names = ", ".join(f"{topic}-{number}" for topic, number in sorted(partitions))
+            rest = "; every partition must be named (-2 is earliest, -1 latest)" if problem == "has no" else ""
+            raise ValueError(f"{name} {problem} {names}{rest or ', which the source does not have'}")

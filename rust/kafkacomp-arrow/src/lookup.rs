@@ -1,0 +1,143 @@
+//! Which offset a time stands for, and where a log ends: what a broker answers to `ListOffsets`.
+//!
+//! The first record, in the order of offsets, whose timestamp is not below the one asked for. Timestamps need not
+//! rise. As a broker does, the last entry of a closed segment's time index is taken for its greatest timestamp.
+//! Source: `UnifiedLog.fetchOffsetByTimestamp`, `LogSegment.findOffsetByTimestamp`.
+
+use std::sync::Arc;
+
+use kafkacomp_core::log::recover::next_sound_batch;
+use kafkacomp_core::log::time_index::TimeIndex;
+use kafkacomp_core::log::{BatchHeader, Family, HeaderWalk, Hop, ReadAt};
+use kafkacomp_core::record::{RecordReader, TimestampType};
+
+use crate::bounds::start_position;
+use crate::committed::whole_batch;
+use crate::family::family_of;
+use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
+use crate::report::ScanError;
+
+/// The offset of the first record of `partition` whose timestamp is at least `timestamp` ms; `None` if there is none,
+/// or the format has no timestamps. Segments that the time index rules out are not opened.
+///
+/// # Errors
+/// What the file system says, and damage on the way with `on_error="raise"`.
+pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    for (index, segment) in partition.segments.iter().enumerate() {
+        let is_closed = index.saturating_add(1) < partition.segments.len();
+        if is_closed && greatest_timestamp(segment).is_some_and(|greatest| greatest < timestamp) {
+            continue;
+        }
+        if let Some(offset) = first_in_segment(segment, timestamp, options)? {
+            return Ok(Some(offset));
+        }
+    }
+    Ok(None)
+}
+
+/// The offset behind the last batch of `segment`, by the headers: where the log ends if it is the last one. `None` where
+/// damage hides it.
+///
+/// # Errors
+/// What the file system says; a family that cannot be told.
+pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    let Opened { source, length, family } = open(segment, options)?;
+    let base_offset = segment.base_offset.unwrap_or_default();
+    if family == Family::MessageSet {
+        return Ok(Some(base_offset.saturating_add_unsigned(length)));
+    }
+    // The index's last entry: of a batch that the offset asked for cannot precede.
+    let start = start_position(segment, source.as_ref(), length, i64::MAX, options, &drop);
+    let mut walk = HeaderWalk::new(source.as_ref(), start, length);
+    let mut end = Some(base_offset);
+    loop {
+        match walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
+            Hop::Batch(header) => end = Some(header.last_offset.saturating_add(1)),
+            Hop::End | Hop::Cut => return Ok(end),
+            Hop::Bad(_) => {
+                // Zeros that were reserved for batches to come are no damage.
+                let next = next_sound_batch(source.as_ref(), walk.position(), length)
+                    .map_err(|error| ScanError::chunk(&segment.name, error))?;
+                return Ok(end.filter(|_| next >= length));
+            }
+        }
+    }
+}
+
+struct Opened {
+    source: Arc<dyn ReadAt>,
+    length: u64,
+    family: Family,
+}
+
+fn open(segment: &Segment, options: &ScanOptions) -> Result<Opened, ScanError> {
+    let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
+    let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
+    let family = family_of(segment, source.as_ref(), length, options)?;
+    Ok(Opened { source, length, family })
+}
+
+/// By the time index; `None` if it does not tell.
+fn greatest_timestamp(segment: &Segment) -> Option<i64> {
+    let data = segment.files.side_file(SideFile::TimeIndex).ok()??;
+    Some(TimeIndex::parse(&data, segment.base_offset?).ok()?.last()?.timestamp)
+}
+
+fn first_in_segment(segment: &Segment, timestamp: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    let Opened { source, length, family } = open(segment, options)?;
+    if family == Family::MessageSet {
+        return Ok(None);
+    }
+    let source = source.as_ref();
+    let bounds = ScanOptions { start_timestamp: Some(timestamp), ..options.clone() };
+    let start = start_position(segment, source, length, i64::MIN, &bounds, &drop);
+    let mut walk = HeaderWalk::new(source, start, length);
+    let mut reader = RecordReader::new(options.max_output_size);
+    let chunk = |error| ScanError::chunk(&segment.name, error);
+    loop {
+        let position = walk.position();
+        let hop = walk.next_batch().map_err(chunk)?;
+        let error = match &hop {
+            Hop::End | Hop::Cut => return Ok(None),
+            Hop::Batch(header) if header.max_timestamp >= timestamp => {
+                match first_in_batch(segment, source, header, timestamp, &mut reader) {
+                    Err(error) if matches!(error, ScanError::Record { .. }) => Some(error),
+                    Ok(None) => None,
+                    found => return found,
+                }
+            }
+            Hop::Batch(_) => None,
+            Hop::Bad(error) => Some(ScanError::record(&segment.name, error.clone())),
+        };
+        if let Some(error) = error {
+            let next = next_sound_batch(source, position, length).map_err(chunk)?;
+            // Zeros that were reserved for batches to come are no damage.
+            let reserved = matches!(hop, Hop::Bad(_)) && next >= length;
+            if options.on_error == OnError::Raise && !reserved {
+                return Err(error);
+            }
+            walk.seek(next);
+        }
+    }
+}
+
+fn first_in_batch(
+    segment: &Segment,
+    source: &dyn ReadAt,
+    header: &BatchHeader,
+    timestamp: i64,
+    reader: &mut RecordReader,
+) -> Result<Option<i64>, ScanError> {
+    let mut buffer = Vec::new();
+    let read = whole_batch(source, header, &mut buffer).map_err(|error| ScanError::io(&segment.name, error))?;
+    let Some(batch) = read else { return Ok(None) };
+    let record = |error| ScanError::record(&segment.name, error);
+    batch.ensure_valid().map_err(record)?;
+    for found in reader.records(&batch).map_err(record)? {
+        let found = found.map_err(record)?;
+        if found.timestamp_type != TimestampType::NoTimestampType && found.timestamp >= timestamp {
+            return Ok(Some(found.offset));
+        }
+    }
+    Ok(None)
+}

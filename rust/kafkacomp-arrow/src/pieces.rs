@@ -1,0 +1,108 @@
+//! Cutting a large segment into pieces that begin where a batch begins, without reading its records.
+//!
+//! The offset index tells of a batch near each place; from there, or without one from the last cut, headers lead on.
+//! A piece begins at a batch whose checksum is right, so that whoever steps over damage in the piece before ends there.
+
+use std::iter::Peekable;
+
+use kafkacomp_core::log::offset_index::OffsetIndex;
+use kafkacomp_core::log::{ChunkError, Family, HeaderWalk, Hop, OffsetPosition, ReadAt, next_entry_from};
+
+use crate::committed::whole_batch;
+use crate::family::family_of;
+use crate::options::{ScanOptions, Segment, SideFile};
+use crate::report::ScanError;
+
+/// Cuts `segment` into ranges of about `piece_bytes`, in order and without gaps, that hold all of it: a range holds the
+/// batches that begin in it. What would be less than half as long is part of the one before. What cannot be cut
+/// (damage without an index beyond it, a batch larger than a piece) makes a longer range.
+///
+/// # Errors
+/// What the file system says; a family that cannot be told.
+pub fn cut(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result<Vec<(u64, u64)>, ScanError> {
+    let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
+    let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
+    let piece_bytes = piece_bytes.max(1);
+    let last = length.saturating_sub(piece_bytes / 2);
+    let mut pieces = Vec::new();
+    let mut begin = 0;
+    if piece_bytes < last {
+        let source = source.as_ref();
+        let family = family_of(segment, source, length, options)?;
+        // An index that cannot be read or is none saves nothing, and is no reason to stop.
+        let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
+        let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
+        let mut cutter = Cutter { source, length, known: 0, entries, entry: None };
+        let mut target = piece_bytes;
+        while target < last {
+            let found = match family {
+                Family::Records => cutter.batch_from(target),
+                Family::MessageSet => cutter.entry_from(target),
+            };
+            let found = found.map_err(|error| ScanError::chunk(&segment.name, error))?;
+            if let Some(position) = found.filter(|position| (begin..last).contains(position)) {
+                pieces.push((begin, position));
+                begin = position;
+                target = target.max(position);
+            }
+            target = target.saturating_add(piece_bytes);
+        }
+    }
+    pieces.push((begin, length));
+    Ok(pieces)
+}
+
+/// Finds places to cut at, one behind the other.
+struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
+    source: &'s dyn ReadAt,
+    length: u64,
+    /// Where a batch begins, or what is none: as far as headers led.
+    known: u64,
+    entries: Peekable<I>,
+    /// The index's last entry that is not behind the place asked for.
+    entry: Option<OffsetPosition>,
+}
+
+impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
+    /// The first batch with the right checksum that begins at `target` or behind.
+    fn batch_from(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+        self.known = self.indexed(target)?.unwrap_or(self.known);
+        let mut walk = HeaderWalk::new(self.source, self.known, self.length);
+        let mut buffer = Vec::new();
+        while let Hop::Batch(header) = walk.next_batch()? {
+            self.known = header.position;
+            if header.position >= target
+                && whole_batch(self.source, &header, &mut buffer)?.is_some_and(|batch| batch.is_valid())
+            {
+                return Ok(Some(header.position));
+            }
+        }
+        self.known = walk.position();
+        Ok(None)
+    }
+
+    /// Where the index knows of a batch that is closer to `target`; `None` as well if what stands there is not the batch
+    /// that the index means.
+    fn indexed(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+        while let Some(entry) = self.entries.next_if(|entry| u64::from(entry.position) <= target) {
+            self.entry = Some(entry);
+        }
+        let Some(entry) = self.entry.filter(|entry| u64::from(entry.position) > self.known) else { return Ok(None) };
+        let position = u64::from(entry.position);
+        let Hop::Batch(header) = HeaderWalk::new(self.source, position, self.length).next_batch()? else {
+            return Ok(None);
+        };
+        let mut buffer = Vec::new();
+        let sound = header.last_offset <= entry.offset
+            && whole_batch(self.source, &header, &mut buffer)?.is_some_and(|batch| batch.is_valid());
+        Ok(sound.then_some(position))
+    }
+
+    /// The first top-level entry of a log of 0.7 that begins at `target` or behind.
+    fn entry_from(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+        let found = next_entry_from(self.source, self.known, target, self.length)?;
+        self.known = found.unwrap_or(self.length);
+        Ok(found)
+    }
+}

@@ -1,0 +1,84 @@
+//! What a plan needs to know of segments before they are read: `kafkacomp._plan`.
+
+use kafkacomp_arrow::committed::transaction_filter;
+use kafkacomp_arrow::{OnError, Partition, ScanOptions, family, lookup, pieces};
+use kafkacomp_core::log::Family;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::scan_to_py;
+use crate::scan::family as family_of;
+use crate::segment::{PartitionTuple, SegmentTuple, Transactions, partitions, segment};
+
+/// Where a segment may be cut: ranges of about `piece_bytes`.
+#[pyfunction]
+pub fn cut_segment(
+    py: Python<'_>,
+    source: SegmentTuple<'_>,
+    piece_bytes: u64,
+    log_format: &str,
+) -> PyResult<Vec<(u64, u64)>> {
+    let (segment, options) = (segment(source)?, options(log_format, false, None));
+    py.detach(|| pieces::cut(&segment, piece_bytes, &options)).map_err(|error| scan_to_py(py, error))
+}
+
+/// Whether a segment is of Kafka 0.7.
+#[pyfunction]
+pub fn is_message_set(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<bool> {
+    let (segment, options) = (segment(source)?, ScanOptions::default());
+    py.detach(|| family::of_segment(&segment, &options))
+        .map(|family| family == Family::MessageSet)
+        .map_err(|error| scan_to_py(py, error))
+}
+
+/// Where a log ends whose last segment is `source`; `None` where damage hides it.
+#[pyfunction]
+pub fn end_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) -> PyResult<Option<i64>> {
+    let (segment, options) = (segment(source)?, options(log_format, false, None));
+    py.detach(|| lookup::end_offset(&segment, &options)).map_err(|error| scan_to_py(py, error))
+}
+
+/// The offset of the first record with `timestamp` ms or later.
+#[pyfunction]
+pub fn offset_for_time(
+    py: Python<'_>,
+    source: PartitionTuple<'_>,
+    timestamp: i64,
+    log_format: &str,
+    skip: bool,
+    max_output_size: usize,
+) -> PyResult<Option<i64>> {
+    let (partition, options) = (partition(source)?, options(log_format, skip, Some(max_output_size)));
+    py.detach(|| lookup::offset_for_time(&partition, timestamp, &options)).map_err(|error| scan_to_py(py, error))
+}
+
+/// What a committed reader sees of a partition, and what was odd.
+#[pyfunction]
+pub fn find_transactions(
+    py: Python<'_>,
+    source: PartitionTuple<'_>,
+    log_format: &str,
+    skip: bool,
+) -> PyResult<(Transactions, Vec<String>)> {
+    let (partition, options) = (partition(source)?, options(log_format, skip, None));
+    let found = py.detach(|| transaction_filter(&partition, &options));
+    let (filter, warnings) = found.map_err(|error| scan_to_py(py, error))?;
+    let mut aborted: Vec<_> =
+        filter.aborted().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect();
+    aborted.sort_unstable();
+    Ok(((filter.last_stable_offset(), aborted), warnings))
+}
+
+fn partition(source: PartitionTuple<'_>) -> PyResult<Partition> {
+    partitions(vec![source])?.pop().ok_or_else(|| PyValueError::new_err("no partition"))
+}
+
+fn options(format: &str, skip: bool, max_output_size: Option<usize>) -> ScanOptions {
+    let defaults = ScanOptions::default();
+    ScanOptions {
+        on_error: if skip { OnError::Skip } else { OnError::Raise },
+        max_output_size: max_output_size.unwrap_or(defaults.max_output_size),
+        family: family_of(format),
+        ..defaults
+    }
+}
