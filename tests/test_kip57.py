@@ -9,43 +9,18 @@ code 2 here.
 
 from __future__ import annotations
 
-import zlib
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 import kafkacomp as kc
+from header_checksums import Checksum, checksum_of, frame_at, with_header_checksum
 from kafkacomp import CompressionType, log, lz4, record
 from kafkacomp.record import RecordBatchBuilder
 
-Checksum = Literal["right", "broken", "neither"]
 ROWS = [(10 + i, 1_700_000_000_000 + i, b"key" if i % 2 else None, b"value " * i) for i in range(20)]
-FRAME_MAGIC = bytes.fromhex("04224d18")
 CORRUPT = 2
 HC = 6  # of a header without content size, the byte behind magic, FLG and BD
-
-
-def crc32c(data: bytes) -> int:
-    """CRC-32C, bit by bit."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def frame_of(data: bytes) -> bytes:
-    """The frame of the one batch or wrapper."""
-    return data[data.index(FRAME_MAGIC) :]
-
-
-def checksum_of(data: bytes) -> Checksum:
-    """Which rule the header checksum keeps."""
-    info = lz4.frame_info(frame_of(data))
-    if info.header_checksum == info.standard_header_checksum:
-        return "right"
-    return "broken" if info.header_checksum == info.broken_header_checksum else "neither"
 
 
 def sent(magic: int, checksum: Checksum) -> bytes:
@@ -53,18 +28,9 @@ def sent(magic: int, checksum: Checksum) -> bytes:
     builder = RecordBatchBuilder(magic, "lz4")
     for _, timestamp, key, value in ROWS:
         builder.append(value, key, timestamp)
-    data = bytearray(builder.build())
-    at = data.index(FRAME_MAGIC)
-    info = lz4.frame_info(bytes(data[at:]))
-    right, broken = info.standard_header_checksum, info.broken_header_checksum
-    odd = next(byte for byte in range(256) if byte not in {right, broken})
-    data[at + HC] = {"right": right, "broken": broken, "neither": odd}[checksum]
-    if magic == 2:
-        data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
-    else:
-        data[12:16] = zlib.crc32(bytes(data[16:])).to_bytes(4, "big")
-    assert next(iter(record.read_batches(bytes(data)))).is_valid
-    return bytes(data)
+    data = with_header_checksum(builder.build(), checksum)
+    assert next(iter(record.read_batches(data))).is_valid
+    return data
 
 
 def read_old(data: bytes) -> bool:
@@ -73,7 +39,7 @@ def read_old(data: bytes) -> bool:
     if batch.magic != 0:
         return False
     try:
-        lz4.decompress(frame_of(data), header_checksum="broken")
+        lz4.decompress(data[frame_at(data) :], header_checksum="broken")
     except kc.DecompressionError:
         return False
     return True

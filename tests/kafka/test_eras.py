@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import CompressionType, lz4, record
+from header_checksums import Checksum, with_header_checksum
+from kafkacomp import CompressionType, log, record
 from kafkacomp.record import RecordBatchBuilder, TimestampType
 from livekafka import maven
 
 ERAS = Path(__file__).resolve().parent / "eras"
 JAVA_TIMEOUT = 120.0
-LZ4_MAGIC = bytes.fromhex("04224d18")
 
 
 @dataclass(frozen=True)
@@ -146,25 +146,39 @@ def test_every_era_reads_what_we_write(era: Era, tmp_path: Path) -> None:
         assert line == one.expected, f"seed {seed}: {one.what}"
 
 
-def with_right_header_checksum(data: bytes) -> bytes:
-    """A magic 0 wrapper whose LZ4 frame has the header checksum of the specification."""
-    at = data.index(LZ4_MAGIC)
-    frame = bytearray(data[at:])
-    frame[6] = lz4.frame_info(bytes(frame)).standard_header_checksum
-    message = data[16:at] + bytes(frame)
-    return data[:12] + zlib.crc32(message).to_bytes(4, "big") + message
-
-
 @each_era
 def test_lz4_header_checksum_of_magic_0(era: Era, tmp_path: Path) -> None:
     """0.8.2 and 0.9 read the broken one only; from 0.10 on it is not looked at."""
     made = make(random.Random(57), 0, CompressionType.LZ4)
-    broken, right = java(era, [made.data, with_right_header_checksum(made.data)], tmp_path)
+    broken, right = java(era, [made.data, with_header_checksum(made.data, "right")], tmp_path)
     assert broken == made.expected
     if era.standard_in_v0:
         assert right == made.expected
     else:
         assert right.startswith("error"), right
+
+
+@pytest.mark.parametrize("era", LATER, ids=lambda era: era.version)
+def test_repaired_batches_are_read(era: Era, tmp_path: Path) -> None:
+    """Magic 1 and 2 with KIP-57's broken LZ4 header checksum, or an odd one: refused as it is, read once repaired."""
+    rng = random.Random(58)
+    made = [make(rng, magic, CompressionType.LZ4) for magic in range(1, era.magic + 1) for _ in range(12)]
+    checksums: list[Checksum] = ["broken", "neither"]
+    damaged = [with_header_checksum(one.data, checksums[number % 2]) for number, one in enumerate(made)]
+    repaired = []
+    for number, data in enumerate(damaged):
+        folder, target = tmp_path / str(number), tmp_path / f"repaired-{number}"
+        folder.mkdir()
+        (batch,) = record.read_batches(made[number].data)
+        base_offset = next(iter(batch)).offset if batch.base_offset is None else batch.base_offset
+        (folder / f"{base_offset:020}.log").write_bytes(data)
+        report = log.repair(folder, target)
+        assert (report.mended_batches, report.is_sound) == (1, True)
+        repaired.append(next(target.glob("*.log")).read_bytes())
+    assert repaired == [one.data for one in made]
+    lines = java(era, damaged + repaired, tmp_path)
+    assert all(line.startswith("error") for line in lines[: len(made)])
+    assert lines[len(made) :] == [one.expected for one in made]
 
 
 def test_control_batches_and_markers(tmp_path: Path) -> None:
