@@ -9,7 +9,7 @@ from typing_extensions import Buffer, CapsuleType, disjoint_base
 
 from kafkacomp._profile import TopicSettings
 from kafkacomp._report import ScanReport
-from kafkacomp._types import ArrowRows, CompressionType, TimestampType
+from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, TimestampType
 from kafkacomp._validator import ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.lz4 import HeaderChecksumRule
@@ -538,6 +538,37 @@ class Record:
     @property
     def is_valid(self) -> bool | None:
         """Whether the message's own checksum is right (magic 0 and 1); None in magic 2, where only batches have one."""
+
+@final
+class ArrowArray:
+    """An Arrow array that ``pyarrow.array``, ``polars.Series`` and their like take without a copy."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> CapsuleType: ...
+    def __arrow_c_array__(self, requested_schema: CapsuleType | None = None) -> tuple[CapsuleType, CapsuleType]: ...
+
+def decompress_cells(
+    data: ArrowColumn,
+    compression_type: int | ArrowColumn,
+    magic: int | ArrowColumn,
+    bad_is_null: bool,
+    max_output_size: int,
+) -> ArrowArray:
+    """The contents of compressed cells."""
+
+def compress_cells(
+    data: ArrowColumn,
+    compression_type: int | ArrowColumn,
+    level: int | ArrowColumn | None,
+    magic: int | ArrowColumn,
+    bad_is_null: bool,
+) -> ArrowArray:
+    """Cells, compressed."""
+
+def parse_cells(
+    data: ArrowColumn, columns: list[str], shape: tuple[str, bool, bool], bad_is_null: bool, max_output_size: int
+) -> ArrowArray:
+    """The records of cells that are record sets: columns, unit of the timestamps, control records, checksums."""
 
 @final
 class ScanReader:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
-__all__ = ["ArrowRows", "CompressionType", "TimestampType"]
+__all__ = ["ArrowColumn", "ArrowRows", "CompressionType", "TimestampType"]
 
 
 class CompressionType(enum.IntEnum):
@@ -52,17 +52,19 @@ class TimestampType(enum.IntEnum):
 
 
 class ArrowArray(Protocol):
-    """An Arrow record batch by the PyCapsule interface."""
+    """An Arrow array or record batch by the PyCapsule interface."""
 
-    def __arrow_c_array__(self, requested_schema: CapsuleType | None = None, /) -> tuple[CapsuleType, CapsuleType]:
+    def __arrow_c_array__(self, requested_schema: CapsuleType | None = None, /) -> tuple[object, object]:
         """Schema and array."""
 
 
 class ArrowStream(Protocol):
-    """A stream of Arrow record batches by the PyCapsule interface."""
+    """A stream of Arrow arrays or record batches by the PyCapsule interface."""
 
-    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None, /) -> CapsuleType:
+    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None, /) -> object:
         """The stream."""
 
 
 ArrowRows = ArrowArray | ArrowStream
+#: An Arrow array, or a stream of them (a chunked array).
+ArrowColumn = ArrowArray | ArrowStream

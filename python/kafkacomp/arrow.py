@@ -1,4 +1,4 @@
-"""Segments as Arrow: :func:`scan`."""
+"""Segments as Arrow: :func:`scan`; and functions on Arrow columns: :func:`decompress_cells` and its like."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
+from kafkacomp._cells import RECORD_COLUMNS, compress_cells, decompress_cells, parse_cells
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ArrowArray, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._report import ScanReport, SkippedRange
 from kafkacomp._source import Partition, resolve
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 
-__all__ = ["COLUMNS", "DEFAULT_COLUMNS", "ScanReader", "ScanReport", "SkippedRange", "scan"]
+__all__ = [
+    "COLUMNS",
+    "DEFAULT_COLUMNS",
+    "RECORD_COLUMNS",
+    "ArrowArray",
+    "ScanReader",
+    "ScanReport",
+    "SkippedRange",
+    "compress_cells",
+    "decompress_cells",
+    "parse_cells",
+    "scan",
+]
 
 #: Every column that a scan can build.
 COLUMNS: tuple[str, ...] = tuple(_all_columns())

@@ -46,6 +46,8 @@ class KafkaCompError(Exception):
     position: int | None = None
     #: The file that was read, or ``None``.
     segment: str | None = None
+    #: The row of an Arrow column, from 0, or ``None``.
+    row: int | None = None
 
 
 class CompressionError(KafkaCompError, ValueError):

@@ -19,6 +19,9 @@ use crate::runs::RunColumn;
 use crate::schema::{Column, header_element, header_fields, schema};
 use crate::validity::Validity;
 
+/// Fewer records than this are faster one by one.
+const LEAST_BLOCK: i32 = 8;
+
 /// What the place of a batch adds to its records.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -223,6 +226,27 @@ impl ColumnBuilder {
         self.pending += rows;
     }
 
+    /// Appends records a block at a time as long as they are of the usual kind and the builder stays within `most_rows`
+    /// and `most_bytes`; the rest is for [`push`](Self::push). `block` is scratch memory.
+    pub fn push_blocks(
+        &mut self,
+        records: &mut DefaultRecords<'_>,
+        block: &mut RecordBlock,
+        most_rows: usize,
+        most_bytes: usize,
+    ) {
+        while records.remaining() > LEAST_BLOCK {
+            let before = records.clone();
+            records.fill(block, most_rows.saturating_sub(self.rows));
+            let bytes = self.bytes_of_block(block);
+            if block.is_empty() || self.bytes.saturating_add(bytes) > most_bytes {
+                *records = before;
+                return;
+            }
+            self.push_block(records, block, bytes);
+        }
+    }
+
     /// Gives the rows since the last call the columns that `batch` and its place determine.
     pub fn end_batch(&mut self, batch: &impl BatchFields, place: &Place) {
         let rows = std::mem::take(&mut self.pending);
@@ -233,12 +257,13 @@ impl ColumnBuilder {
         }
     }
 
-    /// Drops the rows from `rows` on, which must be rows of the current Kafka batch; `bytes` is what
-    /// [`bytes`](Self::bytes) was before them.
+    /// Drops the rows from `rows` on; `bytes` is what [`bytes`](Self::bytes) was before them.
     pub fn truncate(&mut self, rows: usize, bytes: usize) {
         self.bytes = bytes;
         let dropped = self.rows.saturating_sub(rows);
         self.rows -= dropped;
+        // Rows of earlier Kafka batches are in the columns of runs already.
+        self.runs.truncate(dropped.saturating_sub(self.pending));
         self.pending = self.pending.saturating_sub(dropped);
         self.key.truncate(rows);
         self.value.truncate(rows);
@@ -360,6 +385,25 @@ impl BatchRuns {
             Column::IsControl => self.is_control.push(&Some(batch.is_control()), rows),
             _ => {}
         }
+    }
+
+    /// Drops the last `rows` rows.
+    fn truncate(&mut self, rows: usize) {
+        if rows == 0 {
+            return;
+        }
+        self.topic.truncate(rows);
+        self.partition.truncate(rows);
+        self.segment.truncate(rows);
+        self.leader_epoch.truncate(rows);
+        self.magic.truncate(rows);
+        self.compression_type.truncate(rows);
+        self.base_offset.truncate(rows);
+        self.position.truncate(rows);
+        self.producer_id.truncate(rows);
+        self.producer_epoch.truncate(rows);
+        self.is_transactional.truncate(rows);
+        self.is_control.truncate(rows);
     }
 
     fn finish(&mut self, column: Column) -> ArrayRef {

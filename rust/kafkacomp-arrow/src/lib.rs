@@ -6,6 +6,7 @@ mod batch_fields;
 mod bounds;
 pub mod build;
 mod bytes_column;
+pub mod cells;
 pub mod columns;
 pub mod committed;
 pub mod family;

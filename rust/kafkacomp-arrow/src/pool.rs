@@ -29,6 +29,13 @@ impl BufferPool {
     /// An empty buffer for about `bytes`: one that came back and has room for them, or none at all for the
     /// few that the allocator keeps warm by itself.
     pub fn take(&self, bytes: usize) -> Vec<u8> {
+        let mut buffer = self.take_warm(bytes);
+        buffer.clear();
+        buffer
+    }
+
+    /// The same with its old content, which need not be set to zero again.
+    pub fn take_warm(&self, bytes: usize) -> Vec<u8> {
         if bytes < MIN_POOLED_BUFFER {
             return Vec::new();
         }
@@ -43,16 +50,17 @@ impl BufferPool {
     pub fn take_largest(&self) -> Vec<u8> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
-        largest.map_or_else(Vec::new, |index| free.swap_remove(index))
+        let mut buffer = largest.map_or_else(Vec::new, |index| free.swap_remove(index));
+        buffer.clear();
+        buffer
     }
 
     /// Keeps a buffer for the next batch or scan. When there are enough, the smallest goes: the small ones of
     /// other columns must not shut out the value column's, which is the one that is dear to fill anew.
-    pub fn give(&self, mut buffer: Vec<u8>) {
+    pub fn give(&self, buffer: Vec<u8>) {
         if !(MIN_POOLED_BUFFER..=MAX_POOLED_BUFFER).contains(&buffer.capacity()) {
             return;
         }
-        buffer.clear();
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < MOST_FREE {
             free.push(buffer);

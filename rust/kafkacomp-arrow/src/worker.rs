@@ -21,15 +21,12 @@ use crate::report::{ScanError, ScanReport, SkippedRange};
 
 /// The most bytes that one record may add to a column of 32-bit offsets. A header key that is no UTF-8
 /// grows to three times its size.
-const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
+pub(crate) const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
 
 /// What a worker alone delivers. A batch that fits into the cache is built, and read by the consumer, faster
 /// than one that is filled up to `batch_bytes`: a fifth of the time of uncompressed segments. Among several
 /// workers a chunk is to give one batch.
 const ENOUGH_BYTES: usize = 1 << 20;
-
-/// Fewer records than this are faster one by one.
-const LEAST_BLOCK: i32 = 8;
 
 /// Takes finished Arrow batches; `false` means that nobody wants more.
 pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
@@ -239,15 +236,9 @@ impl<B: BatchFields> Rows<'_, B> {
     /// Takes records a block at a time as long as all are wanted, are of the usual kind and find room; the rest
     /// goes one by one.
     fn take_blocks(&mut self, records: &mut DefaultRecords<'_>, block: &mut RecordBlock) {
-        while self.filter.always && records.remaining() > LEAST_BLOCK {
-            let before = records.clone();
-            records.fill(block, self.options.batch_size.saturating_sub(self.builder.rows()));
-            let bytes = self.builder.bytes_of_block(block);
-            if block.is_empty() || self.builder.bytes().saturating_add(bytes) > self.options.batch_bytes {
-                *records = before;
-                return;
-            }
-            self.builder.push_block(records, block, bytes);
+        if self.filter.always {
+            let (rows, bytes) = (self.options.batch_size, self.options.batch_bytes);
+            self.builder.push_blocks(records, block, rows, bytes);
         }
     }
 

@@ -29,6 +29,16 @@ impl OutputBuffer {
         Self { storage: Vec::new(), filled: 0, limit }
     }
 
+    /// An empty buffer that takes at most `limit` bytes and begins with the memory of `storage`, whatever is in it.
+    pub fn with_storage(storage: Vec<u8>, limit: usize) -> Self {
+        Self { storage, filled: 0, limit }
+    }
+
+    /// Another cap on the whole content; what is there stays.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Forgets the content, sets the cap for the next use, and gives back memory above the pool's bound.
     pub fn reset(&mut self, limit: usize) {
         self.filled = 0;
@@ -89,6 +99,12 @@ impl OutputBuffer {
     /// zeroed from the allocator, so that pages nobody writes to cost nothing.
     fn grow(&mut self, needed: usize) {
         if needed <= self.storage.len() {
+            return;
+        }
+        if needed <= self.storage.capacity() {
+            // Memory of an earlier use: what the allocator has already is not asked for again.
+            let length = self.storage.len().saturating_mul(2).clamp(needed, self.storage.capacity());
+            self.storage.resize(length, 0);
             return;
         }
         let doubled = self.storage.len().saturating_mul(2).max(MIN_GROWTH);

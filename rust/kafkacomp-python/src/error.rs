@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::ScanError;
 use kafkacomp_arrow::build::BuildError;
+use kafkacomp_arrow::cells::{CellError, CellFault};
 use kafkacomp_core::compress::CodecError;
 use kafkacomp_core::log::ChunkError;
 use kafkacomp_core::log::write::WriteError;
@@ -54,15 +55,20 @@ fn of_kind(kind: ErrorKind, message: String) -> PyErr {
 /// The exception for an error of the core; `segment` names the file in front of the message.
 pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
     let message = segment.map_or_else(|| error.to_string(), |segment| format!("{segment}: {error}"));
+    let exception = with_message(py, error, message);
+    if let Some(segment) = segment {
+        drop(exception.value(py).setattr("segment", segment));
+    }
+    exception
+}
+
+fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
     let exception = of_kind(error.kind(), message);
     let value = exception.value(py);
     // The classes are ours and take these attributes; a subclass that does not is still the right error.
     drop(value.setattr("position", error.position()));
     if let Some(limit) = error.output_limit() {
         drop(value.setattr("limit", limit));
-    }
-    if let Some(segment) = segment {
-        drop(value.setattr("segment", segment));
     }
     if let ErrorKind::MessageSet(kind) = error.kind() {
         drop(value.setattr("kind", kind.name()));
@@ -146,6 +152,23 @@ pub fn build_to_py(py: Python<'_>, fault: BuildFault) -> PyErr {
         }
         BuildFault::Codec(error) => codec_to_py(py, error),
         other => PyValueError::new_err(other.to_string()),
+    }
+}
+
+/// The exception for a column of cells. A cell's own has `row` beside the position in the cell.
+pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        CellError::ArrayType { .. } => PyTypeError::new_err(message),
+        CellError::Cell { row, fault: CellFault::Content(error) } => {
+            let exception = with_message(py, &error, message);
+            drop(exception.value(py).setattr("row", row));
+            exception
+        }
+        CellError::Cell { .. } | CellError::Length { .. } | CellError::TooLarge { .. } => {
+            PyValueError::new_err(message)
+        }
+        CellError::Arrow(_) => pyo3::exceptions::PyRuntimeError::new_err(message),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod batch;
 mod builder;
+mod cells;
 mod codec;
 mod encode;
 mod enums;
@@ -44,6 +45,10 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<record::PyRecord>()?;
     m.add_class::<record::Records>()?;
     m.add_class::<scan::ScanReader>()?;
+    m.add_class::<cells::ArrowArray>()?;
+    m.add_function(wrap_pyfunction!(cells::decompress_cells, m)?)?;
+    m.add_function(wrap_pyfunction!(cells::compress_cells, m)?)?;
+    m.add_function(wrap_pyfunction!(cells::parse_cells, m)?)?;
     m.add_function(wrap_pyfunction!(encode::compress, m)?)?;
     m.add_function(wrap_pyfunction!(encode::lz4_compress, m)?)?;
     m.add_function(wrap_pyfunction!(codec::decompress, m)?)?;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
-use arrow_schema::{ArrowError, DataType, Field, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use kafkacomp_arrow::{Column, IsolationLevel, OnError, Scan, ScanOptions, ScanReport, SkippedRange};
 use kafkacomp_core::log::Family;
 use pyo3::exceptions::PyValueError;
@@ -14,6 +14,7 @@ use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
+use crate::cells::{column, time_unit};
 use crate::error::scan_to_py;
 use crate::gil::with_gil;
 use crate::segment::partitions;
@@ -133,11 +134,8 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         value.extract().map_err(Into::into)
     }
     let names: Vec<String> = get(settings, "columns")?;
-    let columns = names
-        .iter()
-        .map(|name| Column::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown column {name:?}"))));
     Ok(ScanOptions {
-        columns: columns.collect::<PyResult<_>>()?,
+        columns: names.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
         start_timestamp: get(settings, "start_timestamp")?,
         end_timestamp: get(settings, "end_timestamp")?,
         isolation_level: if get(settings, "read_committed")? {
@@ -150,12 +148,7 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         batch_size: get(settings, "batch_size")?,
         batch_bytes: get(settings, "batch_bytes")?,
         threads: get(settings, "threads")?,
-        timestamp_unit: match get::<String>(settings, "timestamp_unit")?.as_str() {
-            "s" => TimeUnit::Second,
-            "us" => TimeUnit::Microsecond,
-            "ns" => TimeUnit::Nanosecond,
-            _ => TimeUnit::Millisecond,
-        },
+        timestamp_unit: time_unit(&get::<String>(settings, "timestamp_unit")?),
         verify_crc: get(settings, "verify_crc")?,
         max_output_size: get(settings, "max_output_size")?,
         family: family(&get::<String>(settings, "format")?),

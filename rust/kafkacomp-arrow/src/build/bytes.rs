@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 /// A column of byte strings. A string column is one too: its bytes are its UTF-8. A dictionary is looked up row by row,
 /// and never unpacked: a value may be as large as it likes and come as often.
 #[derive(Clone, Copy)]
-pub(super) struct Bytes<'a> {
+pub(crate) struct Bytes<'a> {
     values: Values<'a>,
     indices: Option<Indices<'a>>,
 }
@@ -29,9 +29,9 @@ enum Values<'a> {
     Fixed(&'a FixedSizeBinaryArray),
 }
 
-/// Where in the dictionary each row's value is.
+/// Where in the dictionary each row's value is; or any other numbers with nulls.
 #[derive(Clone, Copy)]
-struct Indices<'a> {
+pub(crate) struct Indices<'a> {
     indices: Integers<'a>,
     nulls: Option<&'a NullBuffer>,
 }
@@ -50,7 +50,8 @@ enum Integers<'a> {
 }
 
 impl<'a> Indices<'a> {
-    fn of(array: &'a dyn Array) -> Option<Self> {
+    /// The numbers of an array of integers, `None` of any other type.
+    pub(crate) fn of(array: &'a dyn Array) -> Option<Self> {
         let indices = match array.data_type() {
             DataType::Int8 => Integers::Int8(array.as_primitive::<Int8Type>().values()),
             DataType::Int16 => Integers::Int16(array.as_primitive::<Int16Type>().values()),
@@ -65,27 +66,32 @@ impl<'a> Indices<'a> {
         Some(Self { indices, nulls: array.nulls() })
     }
 
-    fn get(&self, row: usize) -> Option<usize> {
+    /// The row's number; what 63 bits do not hold becomes the largest that they do.
+    pub(crate) fn number(&self, row: usize) -> Option<i64> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return None;
         }
-        // A negative index, which no dictionary has, becomes one that is out of range.
         match self.indices {
-            Integers::Int8(indices) => indices.get(row).map(|&index| index as usize),
-            Integers::Int16(indices) => indices.get(row).map(|&index| index as usize),
-            Integers::Int32(indices) => indices.get(row).map(|&index| index as usize),
-            Integers::Int64(indices) => indices.get(row).map(|&index| index as usize),
-            Integers::UInt8(indices) => indices.get(row).map(|&index| usize::from(index)),
-            Integers::UInt16(indices) => indices.get(row).map(|&index| usize::from(index)),
-            Integers::UInt32(indices) => indices.get(row).map(|&index| index as usize),
-            Integers::UInt64(indices) => indices.get(row).map(|&index| index as usize),
+            Integers::Int8(indices) => indices.get(row).map(|&index| i64::from(index)),
+            Integers::Int16(indices) => indices.get(row).map(|&index| i64::from(index)),
+            Integers::Int32(indices) => indices.get(row).map(|&index| i64::from(index)),
+            Integers::Int64(indices) => indices.get(row).copied(),
+            Integers::UInt8(indices) => indices.get(row).map(|&index| i64::from(index)),
+            Integers::UInt16(indices) => indices.get(row).map(|&index| i64::from(index)),
+            Integers::UInt32(indices) => indices.get(row).map(|&index| i64::from(index)),
+            Integers::UInt64(indices) => indices.get(row).map(|&index| i64::try_from(index).unwrap_or(i64::MAX)),
         }
+    }
+
+    /// The row's place in the dictionary. A negative one, which no dictionary has, is out of range.
+    fn get(&self, row: usize) -> Option<usize> {
+        self.number(row).map(|index| index as usize)
     }
 }
 
 /// The bytes of all rows end to end, and where each begins.
 #[derive(Clone, Copy)]
-pub(super) struct Offsets<'a, O> {
+pub(crate) struct Offsets<'a, O> {
     starts: &'a [O],
     values: &'a [u8],
     nulls: Option<&'a NullBuffer>,
@@ -112,15 +118,15 @@ impl<'a, O: OffsetSizeTrait> Offsets<'a, O> {
 
 impl<'a> Bytes<'a> {
     /// A column that is not there.
-    pub(super) const NULL: Self = Self { values: Values::Null, indices: None };
+    pub(crate) const NULL: Self = Self { values: Values::Null, indices: None };
 
     /// The column, `None` where it holds anything else. The elements' own type was looked at, nothing else.
-    pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
+    pub(crate) fn of(array: &'a dyn Array) -> Option<Self> {
         Self::by(array, Values::of)
     }
 
     /// The same for a column that must hold strings.
-    pub(super) fn of_strings(array: &'a dyn Array) -> Option<Self> {
+    pub(crate) fn of_strings(array: &'a dyn Array) -> Option<Self> {
         Self::by(array, Values::of_strings)
     }
 
@@ -136,7 +142,7 @@ impl<'a> Bytes<'a> {
 
     /// The row's bytes. A row whose index is not in the dictionary, which Arrow does not allow, is null.
     #[inline]
-    pub(super) fn get(&self, row: usize) -> Option<&'a [u8]> {
+    pub(crate) fn get(&self, row: usize) -> Option<&'a [u8]> {
         match &self.indices {
             None => self.values.get(row),
             Some(indices) => self.values.get(indices.get(row)?),

@@ -12,7 +12,7 @@
 //! builder that the caller keeps; [`Batcher`] makes batches of a stream of rows.
 
 mod batcher;
-mod bytes;
+pub(crate) mod bytes;
 mod headers;
 
 pub use batcher::Batcher;

@@ -1,0 +1,177 @@
+"""Columns whose cells are compressed bytes or record sets, by Arrow's PyCapsule interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from kafkacomp import _kafkacomp
+from kafkacomp._codec import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, ArrowArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from typing_extensions import TypeIs
+
+    from kafkacomp._types import ArrowColumn, CompressionType
+
+__all__ = ["RECORD_COLUMNS", "compress_cells", "decompress_cells", "parse_cells"]
+
+OnBadCell = Literal["raise", "null"]
+
+#: The fields that :func:`parse_cells` gives when none are named; a cell knows no topic and partition.
+RECORD_COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "headers")
+#: What a scan can build and a cell does not know.
+_OF_PLACES = ("topic", "partition", "segment")
+
+
+def decompress_cells(
+    data: ArrowColumn,
+    compression_type: CompressionType | str | ArrowColumn,
+    *,
+    magic: int | ArrowColumn = 2,
+    on_error: OnBadCell = "raise",
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> ArrowArray:
+    """Decompress each cell of a binary array as :func:`kafkacomp.decompress` does. A null in any argument makes a null.
+
+    Args:
+        data: An Arrow array of binary, large_binary, binary_view or fixed_size_binary, or a dictionary of these:
+            anything with ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, arro3, ...). A stream's
+            chunks are put together.
+        compression_type: A type or its name for all cells, or an array with one for each: names (strings) or ids
+            (integers).
+        magic: The message format for all cells, or an array of integers. 0 has any LZ4 header checksum (KIP-57).
+        on_error: ``raise`` at the first bad cell (damaged, too large, of an unknown type or magic), or make it
+            ``null``.
+        max_output_size: The most bytes that one cell may give; memory for more is never taken.
+
+    Returns:
+        An array of as many rows, for ``pyarrow.array``, ``polars.Series`` and their like: large_binary if ``data`` is
+        large_binary, else binary, of which an array holds 2 GiB - 1 at most.
+
+    Raises:
+        DecompressionError, OutputLimitError: with ``row``, from 0, and ``position``, the byte of the cell.
+        ValueError: an unknown type, magic or argument; arrays of different lengths; too much for one array.
+        TypeError: an array of the wrong type.
+    """
+    return _kafkacomp.decompress_cells(
+        data,
+        _argument(compression_type, compression_type_of),
+        _argument(magic, checked_magic),
+        _bad_is_null(on_error),
+        checked_max_output_size(max_output_size),
+    )
+
+
+def compress_cells(
+    data: ArrowColumn,
+    compression_type: CompressionType | str | ArrowColumn,
+    *,
+    level: int | ArrowColumn | None = None,
+    magic: int | ArrowColumn = 2,
+    on_error: OnBadCell = "raise",
+) -> ArrowArray:
+    """Compress each cell of a binary or string array as :func:`kafkacomp.compress` does.
+
+    Args:
+        data: As for :func:`decompress_cells`; of strings the UTF-8 is compressed.
+        compression_type: As for :func:`decompress_cells`.
+        level: The level for all cells, or an array of integers; None, or a null, is Kafka's default.
+        magic: As for :func:`decompress_cells`. For 0 the LZ4 header checksum is the broken one (KIP-57).
+        on_error: ``raise`` at the first cell of an unknown type or magic or a level out of range, or make it ``null``.
+
+    Returns:
+        As :func:`decompress_cells`.
+
+    Raises:
+        ValueError: an unknown type, magic, level or argument; arrays of different lengths; too much for one array.
+        TypeError: an array of the wrong type.
+    """
+    kind = _argument(compression_type, compression_type_of)
+    if isinstance(kind, int) and not is_column(level):
+        # A level for all that the type for all does not have is wrong before any cell is looked at.
+        _kafkacomp.compress(b"", kind, level, 2)
+    return _kafkacomp.compress_cells(data, kind, level, _argument(magic, checked_magic), _bad_is_null(on_error))
+
+
+def parse_cells(
+    data: ArrowColumn,
+    *,
+    columns: Iterable[str] | None = None,
+    timestamp_unit: Literal["s", "ms", "us", "ns"] = "ms",
+    include_control: bool = False,
+    verify_crc: bool = True,
+    on_error: OnBadCell = "raise",
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> ArrowArray:
+    """Read the records of each cell of a binary array: a record set, batches of magic 0, 1 and 2 one after another.
+
+    A batch that is cut off at a cell's end is left out, because Kafka cuts the answer to a fetch at any byte, but the
+    first batch must be whole. Zero bytes behind the last batch are a preallocated tail. A null makes a null, an empty
+    cell an empty list.
+
+    Args:
+        data: As for :func:`decompress_cells`.
+        columns: Fields of a record, in the order wanted; only these are built. The names of ``kafkacomp.arrow.COLUMNS``
+            without topic, partition and segment, which a cell does not know. Default: key, value, offset, timestamp,
+            timestampType, headers. ``position`` is the byte of the cell.
+        timestamp_unit: The unit of the timestamps, which are UTC; a time that it cannot hold becomes the last one that
+            it can.
+        include_control: Whether control records are among the records.
+        verify_crc: Whether checksums are verified.
+        on_error: ``raise`` at the first bad cell, or make it ``null``.
+        max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
+
+    Returns:
+        An array of ``list<struct>`` with as many rows; see :func:`decompress_cells`.
+
+    Raises:
+        CorruptRecordError, InvalidRecordError, OutputLimitError, UnknownServerError: with ``row``, from 0, and
+            ``position``, the byte of the cell.
+        ValueError: an unknown column or argument; records with over 683 MiB of keys, values and other fields.
+        TypeError: an array of the wrong type.
+    """
+    names = record_columns(columns)
+    if timestamp_unit not in {"s", "ms", "us", "ns"}:
+        raise ValueError(f"timestamp_unit must be 's', 'ms', 'us' or 'ns', not {timestamp_unit!r}")
+    shape = (timestamp_unit, include_control, verify_crc)
+    cap = checked_max_output_size(max_output_size)
+    return _kafkacomp.parse_cells(data, list(names), shape, _bad_is_null(on_error), cap)
+
+
+def record_columns(names: Iterable[str] | None) -> tuple[str, ...]:
+    """The fields asked for.
+
+    Raises:
+        ValueError: one that a record in a cell does not have, or twice, or none at all.
+    """
+    if names is None:
+        return RECORD_COLUMNS
+    if isinstance(names, str):
+        raise TypeError(f"columns must be a collection of names, not the string {names!r}")
+    known = [name for name in _kafkacomp.columns() if name not in _OF_PLACES]
+    chosen = tuple(names)
+    unknown = [name for name in chosen if name not in known]
+    if unknown or not chosen or len(set(chosen)) != len(chosen):
+        problem = f"unknown column {unknown[0]!r}" if unknown else "columns must be named, each once"
+        raise ValueError(f"{problem}; the records of a cell have {', '.join(known)}")
+    return chosen
+
+
+def _argument(value: object, check: Callable[[Any], int]) -> int | ArrowColumn:
+    """The value for all cells, checked, or the array as it is."""
+    if is_column(value):
+        return value
+    return check(value)
+
+
+def is_column(value: object) -> TypeIs[ArrowColumn]:
+    """Whether it is an Arrow array or a stream of them."""
+    return hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")
+
+
+def _bad_is_null(on_error: OnBadCell) -> bool:
+    if on_error not in {"raise", "null"}:
+        raise ValueError(f"on_error must be 'raise' or 'null', not {on_error!r}")
+    return on_error == "null"

@@ -1,0 +1,183 @@
+//! Record sets in cells to lists of records, by the columns that a scan builds.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, TimeUnit};
+use kafkacomp_core::Error;
+use kafkacomp_core::compress::CodecFault;
+use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, Records, Tail};
+
+use super::codec::{at, binary};
+use super::fault::{CellError, OnBadCell};
+use crate::columns::{ColumnBuilder, Place};
+use crate::pool::BufferPool;
+use crate::schema::Column;
+use crate::validity::Validity;
+use crate::worker::MAX_RECORD_BYTES;
+
+thread_local! {
+    /// Contexts and the buffer of decompressed records, kept from call to call.
+    static KEPT: RefCell<RecordReader> = RefCell::new(RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE));
+}
+
+/// How record sets are parsed.
+#[derive(Debug, Clone)]
+pub struct ParseOptions {
+    /// The fields of a record, in order. A cell knows no topic, partition and segment: those are null.
+    pub columns: Vec<Column>,
+    /// The unit of the timestamps.
+    pub timestamp_unit: TimeUnit,
+    /// Whether control records are among the records.
+    pub include_control: bool,
+    /// Whether checksums are verified.
+    pub verify_crc: bool,
+    /// What a bad cell does.
+    pub on_bad_cell: OnBadCell,
+    /// The most bytes that the records of one cell may decompress to, all batches together.
+    pub max_output_size: usize,
+}
+
+/// The records of each cell as `list<struct>`.
+///
+/// A batch that is cut off at a cell's end is left out, because Kafka cuts the answer to a fetch at any byte; but the
+/// first must be whole, as it is in every such answer (KIP-74).
+///
+/// # Errors
+/// Cells that are not binary; the first bad cell, unless bad cells become nulls; more than one array holds.
+pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRef, CellError> {
+    let cells = binary(data)?;
+    let pool = BufferPool::shared();
+    let mut parser = Parser {
+        reader: KEPT.replace(RecordReader::new(0)),
+        builder: ColumnBuilder::new(&options.columns, options.timestamp_unit, &pool),
+        block: Box::default(),
+        place: Place { topic: None, partition: None, segment: Arc::from("") },
+        options,
+    };
+    let mut offsets = Vec::with_capacity(data.len().saturating_add(1));
+    offsets.push(0);
+    let mut validity = Validity::default();
+    let mut verdict = Ok(());
+    for row in 0..data.len() {
+        match cells.get(row).map_or(Ok(false), |cell| parser.cell(row, cell)) {
+            Ok(sound) => validity.push(sound),
+            Err(error) => {
+                verdict = Err(error);
+                break;
+            }
+        }
+        offsets.push(parser.builder.rows() as i32);
+    }
+    let Parser { reader, mut builder, .. } = parser;
+    KEPT.set(reader);
+    verdict?;
+    let records = StructArray::from(builder.finish()?);
+    let element = Field::new("element", DataType::Struct(records.fields().clone()), true);
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    Ok(Arc::new(ListArray::try_new(Arc::new(element), offsets, Arc::new(records), validity.finish())?))
+}
+
+/// Why a cell was not parsed.
+enum Stop {
+    /// The cell is bad.
+    Bad(Error),
+    /// Its records have no room beside those of the cells before.
+    Full,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Bad(error)
+    }
+}
+
+struct Parser<'o> {
+    reader: RecordReader,
+    builder: ColumnBuilder,
+    block: Box<RecordBlock>,
+    place: Place,
+    options: &'o ParseOptions,
+}
+
+impl Parser<'_> {
+    /// Appends the records of a cell; `Ok(false)` for a bad one that becomes a null.
+    fn cell(&mut self, row: usize, cell: &[u8]) -> Result<bool, CellError> {
+        let (rows, bytes) = (self.builder.rows(), self.builder.bytes());
+        match self.records(cell) {
+            Ok(()) => Ok(true),
+            Err(Stop::Bad(_)) if self.options.on_bad_cell == OnBadCell::Null => {
+                self.builder.truncate(rows, bytes);
+                Ok(false)
+            }
+            Err(Stop::Bad(error)) => Err(at(row)(self.with_cap(error))),
+            Err(Stop::Full) => {
+                Err(CellError::TooLarge { row, limit: MAX_RECORD_BYTES, advice: "give fewer rows at a time" })
+            }
+        }
+    }
+
+    fn records(&mut self, cell: &[u8]) -> Result<(), Stop> {
+        let mut left = self.options.max_output_size;
+        let mut batches = Batches::new(cell, 0);
+        for batch in batches.by_ref() {
+            let batch = batch?;
+            if self.options.verify_crc {
+                batch.ensure_valid()?;
+            }
+            if batch.is_control_batch() && !self.options.include_control {
+                continue;
+            }
+            self.reader.set_max_output_size(left);
+            self.batch(&batch)?;
+            left = left.saturating_sub(self.reader.payload().len());
+        }
+        match batches.tail() {
+            Some(Tail::Partial { position: 0, available, needed }) => {
+                Err(Stop::Bad(Error::IncompleteBatch { position: 0, available, needed }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), Stop> {
+        let builder = &mut self.builder;
+        match self.reader.records(batch)? {
+            Records::Default(mut records) => {
+                builder.push_blocks(&mut records, &mut self.block, usize::MAX, MAX_RECORD_BYTES);
+                push_all(builder, |record| records.advance(record))?;
+            }
+            Records::Legacy(mut records) => push_all(builder, |record| records.advance(record))?,
+        }
+        builder.end_batch(batch, &self.place);
+        Ok(())
+    }
+
+    /// The error with the cap of the whole cell, of which a later batch had only what the earlier ones left.
+    fn with_cap(&self, mut error: Error) -> Error {
+        if let Error::BatchCodec { source, .. } = &mut error
+            && let CodecFault::OutputLimit { limit } = &mut source.fault
+        {
+            *limit = self.options.max_output_size as u64;
+        }
+        error
+    }
+}
+
+fn push_all<'a>(
+    builder: &mut ColumnBuilder,
+    mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, Error>,
+) -> Result<(), Stop> {
+    let mut record = Record::EMPTY;
+    while advance(&mut record)? {
+        let size = builder.bytes_of(&record);
+        if builder.bytes().saturating_add(size) > MAX_RECORD_BYTES {
+            return Err(Stop::Full);
+        }
+        builder.push(&record, size);
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! `kafkacomp.arrow`'s functions on columns of cells: arrays in and out by the `PyCapsule` interface.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{ArrowError, Field, TimeUnit};
+use arrow_select::concat::concat;
+use kafkacomp_arrow::Column;
+use kafkacomp_arrow::cells::{self, CompressOptions, DecompressOptions, OnBadCell, Parameter, ParseOptions};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+use pyo3_arrow::input::AnyArray;
+
+use crate::codec::kind;
+use crate::error::cell_to_py;
+
+/// An array that any Arrow library takes.
+#[pyclass(module = "kafkacomp.arrow", frozen)]
+pub struct ArrowArray(ArrayRef);
+
+#[pymethods]
+impl ArrowArray {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.field())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyTuple>> {
+        to_array_pycapsules(py, Arc::new(self.field()), &self.0, requested_schema)
+    }
+}
+
+impl ArrowArray {
+    fn field(&self) -> Field {
+        Field::new("", self.0.data_type().clone(), true)
+    }
+}
+
+/// One array of whatever came: the chunks of a stream (a chunked array, polars' series) are put together.
+pub struct Whole(ArrayRef);
+
+impl FromPyObject<'_, '_> for Whole {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let (chunks, field) = match value.extract()? {
+            AnyArray::Array(array) => return Ok(Self(array.into_inner().0)),
+            stream @ AnyArray::Stream(_) => stream.into_chunked_array()?.into_inner(),
+        };
+        let wrong = |error: ArrowError| PyValueError::new_err(error.to_string());
+        Ok(Self(match chunks.as_slice() {
+            [] => arrow_array::new_empty_array(field.data_type()),
+            [one] => Arc::clone(one),
+            several => {
+                let several: Vec<&dyn Array> = several.iter().map(AsRef::as_ref).collect();
+                value.py().detach(|| concat(&several)).map_err(wrong)?
+            }
+        }))
+    }
+}
+
+/// A number for all cells, `None`, or an array.
+#[derive(FromPyObject)]
+pub enum Argument {
+    /// For all.
+    Constant(Option<i32>),
+    /// For each.
+    Column(Whole),
+}
+
+impl Argument {
+    fn parameter<T>(&self, constant: impl FnOnce(Option<i32>) -> PyResult<T>) -> PyResult<Parameter<'_, T>> {
+        match self {
+            Self::Constant(value) => constant(*value).map(Parameter::Constant),
+            Self::Column(array) => Ok(Parameter::Column(array.0.as_ref())),
+        }
+    }
+
+    fn compression_type(&self) -> PyResult<Parameter<'_, kafkacomp_core::CompressionType>> {
+        // What is out of a byte is no id either.
+        self.parameter(|id| kind(id.and_then(|id| u8::try_from(id).ok()).unwrap_or(u8::MAX)))
+    }
+
+    fn magic(&self) -> PyResult<Parameter<'_, Option<i8>>> {
+        self.parameter(|magic| Ok(magic.and_then(|magic| i8::try_from(magic).ok())))
+    }
+}
+
+fn on_bad_cell(null: bool) -> OnBadCell {
+    if null { OnBadCell::Null } else { OnBadCell::Raise }
+}
+
+/// The contents of compressed cells.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
+pub fn decompress_cells(
+    py: Python<'_>,
+    data: Whole,
+    compression_type: Argument,
+    magic: Argument,
+    bad_is_null: bool,
+    max_output_size: usize,
+) -> PyResult<ArrowArray> {
+    let options = DecompressOptions {
+        compression_type: compression_type.compression_type()?,
+        magic: magic.magic()?,
+        on_bad_cell: on_bad_cell(bad_is_null),
+        max_output_size,
+    };
+    py.detach(|| cells::decompress(data.0.as_ref(), options)).map(ArrowArray).map_err(|error| cell_to_py(py, error))
+}
+
+/// Cells, compressed.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as above")]
+pub fn compress_cells(
+    py: Python<'_>,
+    data: Whole,
+    compression_type: Argument,
+    level: Argument,
+    magic: Argument,
+    bad_is_null: bool,
+) -> PyResult<ArrowArray> {
+    let options = CompressOptions {
+        compression_type: compression_type.compression_type()?,
+        level: level.parameter(Ok)?,
+        magic: magic.magic()?,
+        on_bad_cell: on_bad_cell(bad_is_null),
+    };
+    py.detach(|| cells::compress(data.0.as_ref(), options)).map(ArrowArray).map_err(|error| cell_to_py(py, error))
+}
+
+/// The records of cells that are record sets: columns, unit of the timestamps, control records, checksums.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as above")]
+pub fn parse_cells(
+    py: Python<'_>,
+    data: Whole,
+    columns: Vec<String>,
+    shape: (String, bool, bool),
+    bad_is_null: bool,
+    max_output_size: usize,
+) -> PyResult<ArrowArray> {
+    let (unit, include_control, verify_crc) = shape;
+    let options = ParseOptions {
+        columns: columns.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
+        timestamp_unit: time_unit(&unit),
+        include_control,
+        verify_crc,
+        on_bad_cell: on_bad_cell(bad_is_null),
+        max_output_size,
+    };
+    py.detach(|| cells::parse_records(data.0.as_ref(), &options)).map(ArrowArray).map_err(|error| cell_to_py(py, error))
+}
+
+/// The column with this name.
+///
+/// # Errors
+/// `ValueError` without one.
+pub fn column(name: &str) -> PyResult<Column> {
+    Column::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown column {name:?}")))
+}
+
+/// The unit with this name; milliseconds for any other.
+pub fn time_unit(name: &str) -> TimeUnit {
+    match name {
+        "s" => TimeUnit::Second,
+        "us" => TimeUnit::Microsecond,
+        "ns" => TimeUnit::Nanosecond,
+        _ => TimeUnit::Millisecond,
+    }
+}
