@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from livekafka import live
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def live_log(request: pytest.FixtureRequest) -> Iterator[live.LiveLog]:
     """A broker whose topics are filled and were read by a consumer; its folder is kept, and named, if a test fails."""
     folder = Path(tempfile.mkdtemp(prefix="kafkacomp-live-"))
