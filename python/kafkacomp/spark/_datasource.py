@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSource
 
 from kafkacomp.spark import _read, _sink, _stream
 from kafkacomp.spark._errors import briefly
+from kafkacomp.spark._ship import Shipped
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["KafkaCompDataSource"]
 
 
-class KafkaCompDataSource(DataSource):
+class KafkaCompDataSource(Shipped, DataSource):
     """Kafka's log segments as a table with the columns of Spark's Kafka source."""
 
     @classmethod

@@ -20,6 +20,7 @@ from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import EVERYTHING, Pruning, SegmentPartition, plan
 from kafkacomp.spark._pushdown import pruning_of
 from kafkacomp.spark._schema import check_schema, struct_of
+from kafkacomp.spark._ship import Shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +73,7 @@ def reader(options: Mapping[str, str], schema: StructType) -> KafkaCompReader:
     return FilteringReader(checked)
 
 
-class KafkaCompReader(DataSourceReader):
+class KafkaCompReader(Shipped, DataSourceReader):
     """Plans the tasks in the driver, reads one in a worker."""
 
     def __init__(self, options: ReadOptions) -> None:
