@@ -128,7 +128,21 @@ def _streams(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
             yield Line(f"{codec}, {way}, {best['by']}", aim["ratio"], best["ratio"])
 
 
-LINES = {"java": _java, "two_threads": _two_threads, "aiokafka": _aiokafka, "build": _build, "streams": _streams}
+def _connector(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    for result in report["results"]:
+        wanted = aim.get(f"{result['action']} {result['columns'] or 'all'}")
+        if wanted is not None:
+            yield Line(f"{result['codec']}, {result['action']}, {result['columns'] or 'all'}", wanted, result["ratio"])
+
+
+LINES = {
+    "connector": _connector,
+    "java": _java,
+    "two_threads": _two_threads,
+    "aiokafka": _aiokafka,
+    "build": _build,
+    "streams": _streams,
+}
 
 
 def _kafka_protocol() -> list[str]:

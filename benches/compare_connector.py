@@ -1,0 +1,206 @@
+"""Spark reading a topic: kafkacomp from the broker's folder beside Spark's own Kafka connector from the broker.
+
+One session on two cores, one run, both sides in turn, each warmed up by a run of its own. The payload is that of all
+benchmarks, flights as JSON of about 265 bytes, in two topics of one partition each (a task each for the connector), in
+batches of 16 KB before compression as a producer makes them. kafkacomp writes the logs and a real broker mounts them,
+so that both sides read the same bytes; the broker runs all the time, on the same cores.
+
+What is timed: `count()`, `sum(length(value))`, and writing all columns of the Kafka source as Parquet. Spark tells no
+Python source which columns a query needs, so for the first two ours is timed with `columns` and without. A ratio is the
+connector's median time by our median time: above 1 ours is faster.
+
+Run: python benches/compare_connector.py [--codecs none lz4] [--bytes 1g] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benches" / "results"
+BUILD = ROOT / "build" / "bench"
+sys.path[:0] = [str(ROOT / "benches"), str(ROOT / "tests" / "kafka")]
+
+import flights  # noqa: E402  (found by the line above)
+from compare_java import machine  # noqa: E402
+
+import kafkacomp as kc  # noqa: E402
+from livekafka import mounting  # noqa: E402
+from livekafka.broker import Broker  # noqa: E402
+from livekafka.spark import jars, session  # noqa: E402
+from livekafka.tools import Tools  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+HALVES = ("first", "second")
+CONNECTOR = "4.0.0"
+ROWS = 10_000
+
+
+class Way(NamedTuple):
+    """Something that is timed: what is done with a frame, and with which `columns` ours reads."""
+
+    action: str
+    columns: str | None
+
+
+WAYS = (Way("count", "offset"), Way("count", None), Way("sum", "value"), Way("sum", None), Way("parquet", None))
+
+
+def main() -> None:
+    """Compares what the arguments ask for and writes benches/results/NAME.json and .md."""
+    parser = argparse.ArgumentParser(description="kafkacomp in Spark against Spark's Kafka connector")
+    parser.add_argument("--codecs", nargs="+", choices=CODECS, default=CODECS)
+    parser.add_argument("--bytes", type=_size, default="1g", help="of values, of each codec; k, m and g are understood")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--name", default="compare-connector", help="of the result files")
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="kafkacomp-connector-"))
+    results: list[dict[str, Any]] = []
+    try:
+        broker = Broker(folder / "broker")
+        fill(broker, arguments.codecs, arguments.bytes, folder)
+        with broker:
+            spark = session(jars())
+            for codec in arguments.codecs:
+                for result in compare(spark, broker, codec, arguments.rounds, folder):
+                    results.append(result)
+                    print(_row(result), flush=True)
+            versions = {"spark": spark.version, "spark-sql-kafka-0-10": CONNECTOR}
+            spark.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    about = {"bytes": arguments.bytes, "rounds": arguments.rounds}
+    report = {"machine": machine() | versions, **about, "results": results}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{arguments.name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    (RESULTS / f"{arguments.name}.md").write_text(markdown(report))
+
+
+def fill(broker: Broker, codecs: list[str], size: int, folder: Path) -> None:
+    """Two topics for each codec, written by kafkacomp in the place of the broker's own."""
+    names = [f"{codec}-{half}" for codec in codecs for half in HALVES]
+    with broker:
+        Tools(broker.bootstrap, folder).create_topics([{"topic": name, "configs": {}} for name in names])
+    ends = {}
+    for name in names:
+
+        def write(target: Path, topic: str = name) -> None:
+            codec = topic.partition("-")[0]
+            written = kc.write(values(size // len(HALVES)), folder, topic=topic, compression_type=codec)
+            ends[topic] = written.log_end_offset
+            Path(written.path).rename(target)
+
+        mounting.mount(broker, name, write)
+    mounting.trust(broker, ends)
+
+
+def values(size: int) -> pa.RecordBatchReader:
+    """Flights over and over, `size` bytes of them."""
+    schema = pa.schema([("value", pa.binary()), ("timestamp", pa.int64())])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        lines = flights.payload(BUILD).read_bytes().splitlines()
+        endless, left, count = itertools.cycle(lines), size, 0
+        while left > 0:
+            taken = list(itertools.islice(endless, ROWS))
+            times = pa.array(range(1_700_000_000_000 + count, 1_700_000_000_000 + count + len(taken)), pa.int64())
+            yield pa.record_batch([pa.array(taken, pa.binary()), times], schema=schema)
+            count += len(taken)
+            left -= sum(map(len, taken))
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def compare(spark: SparkSession, broker: Broker, codec: str, rounds: int, folder: Path) -> Iterator[dict[str, Any]]:
+    """The seconds of each way, both sides in turn."""
+    common = {"subscribe": ",".join(f"{codec}-{half}" for half in HALVES)}
+    connector = spark.read.format("kafka").options(**common, **{"kafka.bootstrap.servers": broker.bootstrap})
+    records = connector.load().count()
+    for way in WAYS:
+        chosen = {} if way.columns is None else {"columns": way.columns}
+        ours = spark.read.format("kafkacomp").options(**common, **chosen, path=str(broker.log_dir))
+        act = ACTIONS[way.action]
+        sides = {"connector": connector, "ours": ours}
+        seconds: dict[str, list[float]] = {name: [] for name in sides}
+        answers = {name: act(reader.load(), folder) for name, reader in sides.items()}
+        if answers["connector"] != answers["ours"]:
+            raise RuntimeError(f"{codec}, {way}: {answers}")
+        for _ in range(rounds):
+            for name, reader in sides.items():
+                start = time.perf_counter()
+                act(reader.load(), folder)
+                seconds[name].append(time.perf_counter() - start)
+        medians = {name: statistics.median(taken) for name, taken in seconds.items()}
+        yield {
+            "codec": codec,
+            **way._asdict(),
+            "records": records,
+            "seconds": seconds,
+            "ratio": medians["connector"] / medians["ours"],
+        }
+
+
+def _count(frame: DataFrame, _: Path) -> int:
+    return frame.count()
+
+
+def _sum(frame: DataFrame, _: Path) -> int:
+    found: int = frame.selectExpr("sum(length(value))").collect()[0][0]
+    return found
+
+
+def _parquet(frame: DataFrame, folder: Path) -> None:
+    frame.write.mode("overwrite").parquet(str(folder / "parquet"))
+
+
+ACTIONS: dict[str, Callable[[DataFrame, Path], object]] = {"count": _count, "sum": _sum, "parquet": _parquet}
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report for people."""
+    lines = ["# kafkacomp in Spark against Spark's Kafka connector", ""]
+    lines += ["Made by `python benches/compare_connector.py`; its head says what is compared.", ""]
+    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
+    lines += [
+        f"- {report['bytes']} bytes of values of each codec, {report['rounds']} rounds, both sides in turn",
+        "",
+        "Millions of records per second, and ours by the connector's.",
+        "",
+        "| codec | action | `columns` | connector | ours | ours / connector |",
+        "|---|---|---|---|---|---|",
+    ]
+    return "\n".join(lines + [_row(result) for result in report["results"]]) + "\n"
+
+
+def _row(result: dict[str, Any]) -> str:
+    speeds = [result["records"] / statistics.median(result["seconds"][side]) / 1e6 for side in ("connector", "ours")]
+    cells = [result["codec"], result["action"], result["columns"] or "", *(f"{speed:.2f}" for speed in speeds)]
+    return f"| {' | '.join([*cells, format(result['ratio'], '.2f')])} |"
+
+
+def _size(text: str) -> int:
+    matched = re.fullmatch(r"(\d+)([kmg]?)", text.lower())
+    if matched is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size like 64m or 1g")
+    return int(matched[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[matched[2]]
+
+
+if __name__ == "__main__":
+    main()
