@@ -60,11 +60,17 @@ fuzz_target!(|data: &[u8]| {
     let mut room = vec![0; piece];
     loop {
         let operation = if rest.len() > piece { Operation::FlushBlock } else { Operation::FlushFrame };
-        let given = &rest[..rest.len().min(piece)];
-        let Ok(progress) = encoder.encode(given, &mut room, operation) else { return };
-        compressed.extend(&room[..progress.written]);
-        rest = &rest[progress.consumed..];
-        if progress.done && operation == Operation::FlushFrame {
+        let mut given = &rest[..rest.len().min(piece)];
+        rest = &rest[given.len()..];
+        loop {
+            let Ok(progress) = encoder.encode(given, &mut room, operation) else { return };
+            compressed.extend(&room[..progress.written]);
+            given = &given[progress.consumed..];
+            if progress.done {
+                break;
+            }
+        }
+        if operation == Operation::FlushFrame {
             break;
         }
     }

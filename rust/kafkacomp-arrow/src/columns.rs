@@ -33,6 +33,17 @@ pub struct Place {
     pub segment: Arc<str>,
 }
 
+impl Place {
+    /// Whether both are the place of one and the same segment.
+    fn is(&self, other: &Self) -> bool {
+        let same_topic = match (&self.topic, &other.topic) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        same_topic && self.partition == other.partition && Arc::ptr_eq(&self.segment, &other.segment)
+    }
+}
+
 /// Builds Arrow record batches from records.
 #[derive(Debug)]
 pub struct ColumnBuilder {
@@ -47,6 +58,12 @@ pub struct ColumnBuilder {
     bytes: usize,
     /// Rows of the current Kafka batch that the run columns do not have yet.
     pending: usize,
+    /// The columns that a batch's header determines.
+    batch_columns: Vec<Column>,
+    /// Where the last batches stood, and their rows, which the columns of the place do not have yet: batches of one
+    /// record are many, and all of a segment's stand in one place.
+    place: Option<Place>,
+    place_rows: usize,
     key: BytesColumn,
     value: BytesColumn,
     headers: HeadersColumn,
@@ -111,6 +128,9 @@ impl ColumnBuilder {
             rows: 0,
             bytes: 0,
             pending: 0,
+            batch_columns: columns.iter().copied().filter(|column| is_of_batch(*column)).collect(),
+            place: None,
+            place_rows: 0,
             key: BytesColumn::new(pool),
             value: if wants.value { BytesColumn::of_values(pool) } else { BytesColumn::new(pool) },
             headers: HeadersColumn::new(pool),
@@ -250,9 +270,25 @@ impl ColumnBuilder {
     /// Gives the rows since the last call the columns that `batch` and its place determine.
     pub fn end_batch(&mut self, batch: &impl BatchFields, place: &Place) {
         let rows = std::mem::take(&mut self.pending);
-        if rows > 0 {
+        if rows == 0 {
+            return;
+        }
+        if !self.place.as_ref().is_some_and(|last| last.is(place)) {
+            self.settle_place();
+            self.place = Some(place.clone());
+        }
+        self.place_rows += rows;
+        for column in &self.batch_columns {
+            self.runs.push(*column, batch, rows);
+        }
+    }
+
+    /// Gives the columns of the place the rows that they lack.
+    fn settle_place(&mut self) {
+        let rows = std::mem::take(&mut self.place_rows);
+        if let Some(place) = self.place.as_ref().filter(|_| rows > 0) {
             for column in &self.columns {
-                self.runs.push(*column, batch, place, rows);
+                self.runs.push_place(*column, place, rows);
             }
         }
     }
@@ -281,6 +317,7 @@ impl ColumnBuilder {
     /// # Errors
     /// None that a caller could cause; Arrow checks the lengths of the columns once more.
     pub fn finish(&mut self) -> Result<ArrowRecordBatch, ArrowError> {
+        self.settle_place();
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
         let columns = self.columns.clone();
@@ -337,6 +374,22 @@ fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
     std::mem::replace(values, room)
 }
 
+/// Whether a batch's header determines the column.
+fn is_of_batch(column: Column) -> bool {
+    matches!(
+        column,
+        Column::LeaderEpoch
+            | Column::Magic
+            | Column::CompressionType
+            | Column::BaseOffset
+            | Column::Position
+            | Column::ProducerId
+            | Column::ProducerEpoch
+            | Column::IsTransactional
+            | Column::IsControl
+    )
+}
+
 fn row_bytes(column: Column) -> usize {
     match column {
         Column::Offset | Column::Timestamp | Column::BaseOffset | Column::Position | Column::ProducerId => 8,
@@ -366,11 +419,17 @@ impl BatchRuns {
         }
     }
 
-    fn push(&mut self, column: Column, batch: &impl BatchFields, place: &Place, rows: usize) {
+    fn push_place(&mut self, column: Column, place: &Place, rows: usize) {
         match column {
             Column::Topic => self.topic.push(&place.topic, rows),
             Column::Partition => self.partition.push(&place.partition, rows),
             Column::Segment => self.segment.push(&Some(Arc::clone(&place.segment)), rows),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, column: Column, batch: &impl BatchFields, rows: usize) {
+        match column {
             Column::LeaderEpoch => self.leader_epoch.push(&Some(batch.leader_epoch()), rows),
             Column::Magic => self.magic.push(&Some(batch.magic()), rows),
             Column::CompressionType => {

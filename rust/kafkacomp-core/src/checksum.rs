@@ -2,11 +2,13 @@
 //! (batches of magic 2) and XXH32 (LZ4 frames).
 
 /// CRC-32 (IEEE, as zlib's) of `data`.
+#[inline]
 pub fn crc32(data: &[u8]) -> u32 {
     crc32fast::hash(data)
 }
 
 /// CRC-32C (Castagnoli) of `data`.
+#[inline]
 pub fn crc32c(data: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(data)
 }

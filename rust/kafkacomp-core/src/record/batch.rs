@@ -82,12 +82,23 @@ impl<'a> RecordBatch<'a> {
         Self { data: header, position, magic }
     }
 
+    /// A view of `data`, which are the bytes that `head` says.
+    ///
+    /// # Errors
+    /// [`Error::SizeTooSmall`].
+    pub(super) fn framed(head: &BatchHead, data: &'a [u8], position: u64) -> Result<Self> {
+        head.check_minimum(position)?;
+        Ok(Self { data, position, magic: head.magic })
+    }
+
     /// The bytes of the batch.
+    #[inline]
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
 
     /// Where the batch begins in its file or buffer.
+    #[inline]
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -99,6 +110,7 @@ impl<'a> RecordBatch<'a> {
     }
 
     /// The whole size in bytes, with offset and size fields.
+    #[inline]
     pub fn size_in_bytes(&self) -> usize {
         self.data.len()
     }
@@ -116,6 +128,7 @@ impl<'a> RecordBatch<'a> {
 
     /// The first offset if the header tells it: always in magic 2; in magic 0 and 1 for a plain message
     /// only, a wrapper's stands in its compressed records.
+    #[inline]
     pub fn base_offset(&self) -> Option<i64> {
         (self.is_default() || self.attributes().compression_id() == 0).then(|| self.offset_field())
     }
@@ -131,6 +144,7 @@ impl<'a> RecordBatch<'a> {
     }
 
     /// `lastOffsetDelta` of magic 2, 0 otherwise.
+    #[inline]
     pub fn last_offset_delta(&self) -> i32 {
         if self.is_default() { be_i32(self.data, LAST_OFFSET_DELTA_OFFSET) } else { 0 }
     }
@@ -143,6 +157,7 @@ impl<'a> RecordBatch<'a> {
     }
 
     /// The whole attributes: 16 bits in magic 2, 8 before.
+    #[inline]
     pub fn raw_attributes(&self) -> i16 {
         if self.is_default() { be_i16(self.data, ATTRIBUTES_OFFSET) } else { i16::from(self.attributes().0) }
     }
@@ -151,17 +166,20 @@ impl<'a> RecordBatch<'a> {
     ///
     /// # Errors
     /// [`Error::UnknownCompressionType`].
+    #[inline]
     pub fn compression_type(&self) -> Result<CompressionType> {
         let id = self.attributes().compression_id();
         CompressionType::for_id(id).ok_or(Error::UnknownCompressionType { position: self.position, id })
     }
 
     /// Where the timestamps come from; a magic 0 message has none.
+    #[inline]
     pub fn timestamp_type(&self) -> TimestampType {
         if self.magic == 0 { TimestampType::NoTimestampType } else { self.attributes().timestamp_type() }
     }
 
     /// The base timestamp (magic 2: with a delete horizon, the horizon), ms; the message's own otherwise.
+    #[inline]
     pub fn base_timestamp(&self) -> i64 {
         match self.magic {
             0 => NO_TIMESTAMP,
@@ -182,6 +200,7 @@ impl<'a> RecordBatch<'a> {
     }
 
     /// The declared number of records; magic 0 and 1 do not declare one.
+    #[inline]
     pub fn records_count(&self) -> Option<i32> {
         self.is_default().then(|| be_i32(self.data, RECORDS_COUNT_OFFSET))
     }
@@ -231,12 +250,14 @@ impl<'a> RecordBatch<'a> {
     }
 
     /// The stored checksum: CRC-32C of magic 2, CRC-32 before.
+    #[inline]
     pub fn crc(&self) -> u32 {
         be_u32(self.data, if self.is_default() { CRC_OFFSET } else { LOG_OVERHEAD + legacy::CRC_OFFSET })
     }
 
     /// The checksum of the bytes. In magic 2 it begins at the attributes, so that a broker may set the
     /// base offset and the leader epoch without computing it anew; before, at the magic.
+    #[inline]
     pub fn compute_crc(&self) -> u32 {
         if self.is_default() {
             crc32c(self.data.get(ATTRIBUTES_OFFSET..).unwrap_or_default())
@@ -254,6 +275,7 @@ impl<'a> RecordBatch<'a> {
     ///
     /// # Errors
     /// [`Error::CrcMismatch`].
+    #[inline]
     pub fn ensure_valid(&self) -> Result<()> {
         let (stored, computed) = (self.crc(), self.compute_crc());
         if stored == computed { Ok(()) } else { Err(Error::CrcMismatch { position: self.position, stored, computed }) }

@@ -113,6 +113,7 @@ pub struct DefaultRecords<'a> {
 
 impl<'a> DefaultRecords<'a> {
     /// Over `payload`, the decompressed records of `batch`; `codec_error` is what cut the payload short.
+    #[inline]
     pub(super) fn new(
         batch: &RecordBatch<'_>,
         payload: &'a [u8],

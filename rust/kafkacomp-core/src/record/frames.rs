@@ -83,7 +83,7 @@ impl<'a> Batches<'a> {
             self.tail = Some(Tail::Partial { position, available, needed: needed as u64 });
             return Ok(None);
         };
-        let batch = RecordBatch::new(data, position)?;
+        let batch = RecordBatch::framed(&head, data, position)?;
         self.rest = rest;
         self.position = position.saturating_add(needed as u64);
         Ok(Some(batch))

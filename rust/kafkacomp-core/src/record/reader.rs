@@ -109,6 +109,7 @@ impl RecordReader {
     ///
     /// # Errors
     /// What Kafka's iterator throws before its first record. Errors after it come from the iterator.
+    #[inline]
     pub fn records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Records<'r>> {
         self.buffer.reset(self.max_output_size);
         let compression_type = batch.compression_type()?;
@@ -121,6 +122,15 @@ impl RecordReader {
                 }
             };
         }
+        self.compressed_records(batch, compression_type)
+    }
+
+    /// [`records`](Self::records) of a compressed batch.
+    fn compressed_records<'r>(
+        &'r mut self,
+        batch: &RecordBatch<'r>,
+        compression_type: CompressionType,
+    ) -> Result<Records<'r>> {
         let compressed = match batch.magic() {
             0 | 1 => wrapper_payload(batch, compression_type)?,
             _ => batch.data().get(RECORDS_OFFSET..).unwrap_or_default(),
