@@ -20,10 +20,10 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kafkacomp._filesystem import Entry, FileSystem
 
@@ -82,17 +82,24 @@ class Partition:
         return (self.topic, self.partition, start, end, segments, context, self.transactions)
 
 
-def resolve(source: object, topic: str | None = None, partition: int | None = None) -> list[Partition]:
+#: Told the path of a folder that cannot be listed, and why.
+_Failed: TypeAlias = "Callable[[str, OSError], object] | None"
+
+
+def resolve(
+    source: object, topic: str | None = None, partition: int | None = None, *, failed: _Failed = None
+) -> list[Partition]:
     """Find what ``source`` names; see :func:`kafkacomp.scan` for what it may be.
 
-    ``topic`` and ``partition`` are for segments whose folder does not tell them.
+    ``topic`` and ``partition`` are for segments whose folder does not tell them. With ``failed``, a folder within a
+    folder that cannot be read is told to it and left out.
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without segments.
         ValueError: a file that is known to be no segment.
         TypeError: neither bytes nor a path nor a collection of these.
     """
-    found = list(_resolve(source))
+    found = list(_resolve(source, failed))
     for each in found:
         if each.topic is None and each.partition is None:
             each.topic, each.partition = topic, partition
@@ -119,7 +126,7 @@ def _merge(found: list[Partition]) -> list[Partition]:
     return result
 
 
-def _resolve(source: object) -> Iterator[Partition]:
+def _resolve(source: object, failed: _Failed) -> Iterator[Partition]:
     if isinstance(source, Partition):
         yield source  # found before: a piece of work that Spark handed to a worker
     elif isinstance(source, str | os.PathLike):
@@ -129,7 +136,7 @@ def _resolve(source: object) -> Iterator[Partition]:
         from kafkacomp._filesystem import open_filesystem  # noqa: PLC0415 - only paths need it
 
         filesystem, path = open_filesystem(path)
-        yield from find_in(filesystem, path)
+        yield from find_in(filesystem, path, failed)
     elif _is_bytes_like(source):
         view = memoryview(source)  # type: ignore[arg-type]  # just tested
         yield Partition(None, None, [Segment(f"<{view.nbytes} bytes>", source, view.nbytes)])
@@ -137,7 +144,7 @@ def _resolve(source: object) -> Iterator[Partition]:
         empty = True
         for each in source:
             empty = False
-            yield from _resolve(each)
+            yield from _resolve(each, failed)
         if empty:
             message = "no source: the collection is empty"
             raise ValueError(message)
@@ -154,7 +161,7 @@ def _is_bytes_like(source: object) -> bool:
     return True
 
 
-def find_in(filesystem: FileSystem, path: str) -> Iterator[Partition]:
+def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterator[Partition]:
     """Find the partitions at a path of a file system.
 
     Raises:
@@ -166,13 +173,15 @@ def find_in(filesystem: FileSystem, path: str) -> Iterator[Partition]:
         yield _single_file(filesystem, entry)
         return
     entries = filesystem.list(path)
-    found = list(_folder(filesystem, path, entries))
+    found = list(_folder(filesystem, path, entries, failed))
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no Kafka log segments in this folder", path)
     yield from found
 
 
-def _folder(filesystem: FileSystem, path: str, entries: list[Entry], depth: int = 0) -> Iterator[Partition]:
+def _folder(
+    filesystem: FileSystem, path: str, entries: list[Entry], failed: _Failed, depth: int = 0
+) -> Iterator[Partition]:
     """Yield a folder's partitions: its own, or those of the folders in it."""
     name = _name(path)
     own = _segments(filesystem, entries)
@@ -191,7 +200,14 @@ def _folder(filesystem: FileSystem, path: str, entries: list[Entry], depth: int 
         if _MARKED_PARTITION.fullmatch(_name(entry.path)):
             _LOGGER.info("%s: skipped: not part of a log", entry.path)
             continue
-        yield from _folder(filesystem, entry.path, filesystem.list(entry.path), depth + 1)
+        try:
+            inside = filesystem.list(entry.path)
+        except OSError as error:
+            if failed is None:
+                raise
+            failed(entry.path, error)
+            continue
+        yield from _folder(filesystem, entry.path, inside, failed, depth + 1)
 
 
 def _segments(filesystem: FileSystem, entries: list[Entry]) -> list[Segment]:

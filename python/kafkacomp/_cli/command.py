@@ -18,6 +18,7 @@ import kafkacomp
 from kafkacomp import arrow
 from kafkacomp._cli import export as exporting
 from kafkacomp._cli import rewrite, validate
+from kafkacomp._cli.advise import advise
 from kafkacomp._cli.common import (
     CORRUPT,
     FINE,
@@ -243,5 +244,5 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     return CORRUPT if report.skipped else FINE
 
 
-for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate):
+for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise):
     cli.add_command(_command)

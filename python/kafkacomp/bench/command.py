@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -203,7 +204,8 @@ def bench(  # noqa: PLR0917 - click hands everything over by name
     found, missing = peers.peers(compare, Jars(kafka_jars))
     try:
         done, compared = _measure(workloads, chosen, found, axes)
-        described = environment.describe(click.get_current_context().obj, [peer for peer in found if peer.version])
+        words = shlex.join(["python", "-m", "kafkacomp.bench", *click.get_current_context().obj])
+        described = environment.describe(words, [peer for peer in found if peer.version])
     finally:
         for peer in found:
             peer.close()

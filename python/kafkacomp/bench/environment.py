@@ -7,7 +7,6 @@ import importlib.metadata
 import os
 import platform
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import kafkacomp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from kafkacomp.bench.peers import Peer
 
@@ -24,7 +23,7 @@ __all__ = ["describe"]
 _OTHERS = ("pyarrow", "altair")
 
 
-def describe(arguments: Sequence[str], peers: Iterable[Peer]) -> dict[str, object]:
+def describe(command: str, peers: Iterable[Peer]) -> dict[str, object]:
     """Machine, versions and command line; call it when the run has ended, as Java tells its version then."""
     load = os.getloadavg() if hasattr(os, "getloadavg") else None
     versions = {"kafkacomp": kafkacomp.__version__}
@@ -35,7 +34,7 @@ def describe(arguments: Sequence[str], peers: Iterable[Peer]) -> dict[str, objec
             continue
     versions |= {peer.name: peer.version for peer in peers}
     return {
-        "command": shlex.join(["python", "-m", "kafkacomp.bench", *arguments]),
+        "command": command,
         "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "machine": {
             "cpu": _cpu(),

@@ -1,0 +1,148 @@
+"""``kafkacomp advise``: which compression a topic should have, from a sample of its own bytes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from kafkacomp import log
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar
+from kafkacomp.advise import prices as price_files
+from kafkacomp.advise.settings import DEFAULT_BATCH_SIZES, DEFAULT_CODECS, DEFAULT_SAMPLE_BYTES, Settings
+from kafkacomp.bench import environment
+from kafkacomp.bench.spec import parse_codecs, parse_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkacomp.advise.report import Report
+
+__all__ = ["advise"]
+
+#: Where standard output is no terminal.
+_WIDTH = 200
+#: With more topics than this the terminal shows the advice, not every topic's figures.
+_MOST_TABLES = 5
+
+
+def _parsed(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    def callback(_: click.Context, option: click.Parameter, value: str | None) -> Any:  # noqa: ANN401 - what it parses
+        if value is None:
+            return None
+        try:
+            return parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param=option) from None
+
+    return callback
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    sizes = parse_sizes(text)
+    words = [size for size in sizes if isinstance(size, str)]
+    if words:
+        raise ValueError(f"{words[0]!r} is no number of bytes")
+    return tuple(size for size in sizes if isinstance(size, int))
+
+
+def _size(text: str) -> int:
+    sizes = _sizes(text)
+    if len(sizes) != 1:
+        raise ValueError(f"{text!r} is more than one size")
+    return sizes[0]
+
+
+def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        click.echo(price_files.example(), nl=False)
+        context.exit(FINE)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--codecs", callback=_parsed(parse_codecs), default=DEFAULT_CODECS, show_default=True,
+              help="Types and levels to try, such as lz4,zstd:1-6.")  # fmt: skip
+@click.option("--batch-sizes", callback=_parsed(_sizes), default=",".join(map(str, DEFAULT_BATCH_SIZES)),
+              show_default=True, help="batch.size of producers to try; 1 is one record a batch.")  # fmt: skip
+@click.option("--sample-bytes", callback=_parsed(_size), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m", show_default=True,
+              help="Of each topic, bytes on disk.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed takes the same sample.")
+@click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+              help="What you pay and send; --example-prices prints one.")  # fmt: skip
+@click.option("--example-prices", is_flag=True, is_eager=True, expose_value=False, callback=_example,
+              help="Print an example of a price file.")  # fmt: skip
+@click.option("--replication-factor", type=click.IntRange(1, 1000), help="Of all topics; overrides the price file.")
+@click.option("--consumers", type=click.FloatRange(0), help="How many times each record is read; likewise.")
+@click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
+              help="What a batch may take longer, filling it included.")  # fmt: skip
+@click.option("--compression-type", type=click.Choice([kind.value for kind in log.BrokerCompressionType]),
+              default="producer", show_default=True, help="compression.type of the topics today.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), help="Windows measured at a time; default: one per core.")
+@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@MAX_OUTPUT_SIZE
+def advise(  # noqa: PLR0917 - click hands everything over by name
+    paths: tuple[str, ...], codecs: list[Any], batch_sizes: tuple[int, ...], sample_bytes: int, seed: int,
+    prices: Path | None, replication_factor: int | None, consumers: float | None, max_latency_ms: float | None,
+    compression_type: str, threads: int | None, as_json: bool, max_output_size: int,
+) -> int:  # fmt: skip
+    """Tell whether topics should be compressed, with what, and what that saves, by a sample of their own batches.
+
+    PATHS are log folders, partitions, segments, URLs of these, or files of sample records: JSON lines or Parquet.
+    Exit status 1: something could not be read, or a line of the price file is wrong; the rest was done.
+    """
+    from kafkacomp.advise import advise as run  # noqa: PLC0415 - needs pyarrow
+
+    settings = Settings(tuple(codecs), batch_sizes, sample_bytes, seed, max_output_size)
+    wrong: list[str] = []
+    paid = price_files.Prices()
+    if prices is not None:
+        paid = price_files.parse(prices.read_text(encoding="utf-8"), str(prices), wrong.append)
+    paid = _overridden(paid, replication_factor, consumers)
+    with progress_bar("advise", None) as advance:
+        done = 0
+
+        def step(now: int, total: int) -> None:
+            nonlocal done
+            advance(now - done, total)
+            done = now
+
+        report = run(
+            paths, settings, paid, max_latency_ms=max_latency_ms, compression_type=compression_type,
+            threads=threads, progress=step,
+        )  # fmt: skip
+    report.problems += wrong
+    report.environment = environment.describe(shlex.join(["kafkacomp", *sys.argv[1:]]), [])
+    _give(report, as_json=as_json)
+    return FINE if report.complete else CORRUPT
+
+
+def _overridden(
+    paid: price_files.Prices, replication_factor: int | None, consumers: float | None
+) -> price_files.Prices:
+    given: dict[str, Any] = {"replication_factor": replication_factor, "consumers": consumers}
+    given = {name: value for name, value in given.items() if value is not None}
+    topics = {name: replace(each, **given) for name, each in paid.topics.items()}
+    return replace(paid, traffic=replace(paid.traffic, **given), topics=topics)
+
+
+def _give(report: Report, *, as_json: bool) -> None:
+    for problem in report.problems:
+        complain(problem)
+    for topic in report.empty:
+        complain(f"{topic}: no batches")
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
+        return
+    if not report.topics:
+        return
+    from kafkacomp.advise.table import render  # noqa: PLC0415 - not for JSON
+
+    console = Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDTH)
+    console.print(render(report, full=len(report.topics) <= _MOST_TABLES))

@@ -1,0 +1,83 @@
+"""``kafkacomp advise``: should a topic be compressed, with what, and what does it save? Answered from its own bytes.
+
+What is measured and how it is judged is in docs/advise.md. The modules, in the order in which a run goes through them:
+
+- ``settings``, ``prices``: what is asked for, what the user pays
+- ``sampling``: topics, and the windows of their segments that are looked at
+- ``segments``, ``content``, ``formats``: a window's batches and records, in any message format
+- ``measure``, ``levels``, ``entropy``: codecs and batch sizes on one window, today's level, what the values are
+- ``topic``, ``cost``: windows added up with their spread; bytes, processor time and money for a month
+- ``recommend``, ``configuration``: what to do and why, and the lines to set
+- ``run``, ``report``, ``table``: a run as a whole, and what comes out
+
+:func:`advise` needs the extra ``arrow``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+
+    from kafkacomp.advise.prices import Prices
+    from kafkacomp.advise.report import Report
+    from kafkacomp.advise.settings import Settings
+
+__all__ = ["advise"]
+
+
+def advise(
+    paths: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
+    settings: Settings | None = None,
+    prices: Prices | None = None,
+    *,
+    max_latency_ms: float | None = None,
+    compression_type: str = "producer",
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Report:
+    """Measure a sample of topics and advise on their compression.
+
+    Args:
+        paths: Log folders, partitions, segments, URLs of these, record sets as bytes, files of records (``.jsonl``,
+            ``.ndjson``, ``.parquet``).
+        settings: Codecs, batch sizes, size and seed of the sample.
+        prices: What :func:`kafkacomp.advise.prices.parse` made of a price file.
+        max_latency_ms: The most that a batch may take longer, filling it included where that is known.
+        compression_type: The topics' ``compression.type`` today.
+        threads: How many measure at a time; default: one per core.
+        progress: Called as ``progress(bytes_done, bytes_total)``.
+
+    Returns:
+        The report. What cannot be read is among its ``problems``; the rest goes on.
+
+    Raises:
+        ValueError: an argument that cannot be; no batches at all, although everything was read.
+    """
+    import os  # noqa: PLC0415 - only here
+
+    from kafkacomp import log  # noqa: PLC0415 - `import kafkacomp.advise` loads no pyarrow
+    from kafkacomp.advise.prices import Prices as NoPrices  # noqa: PLC0415
+    from kafkacomp.advise.run import finish, in_threads, plan  # noqa: PLC0415
+    from kafkacomp.advise.settings import Settings as Defaults  # noqa: PLC0415
+
+    log.target_compression_type(compression_type, "none")
+    several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
+    made = plan(several, settings or Defaults())
+    total, done = made.size, 0
+
+    def step(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total)
+
+    measured = in_threads(made.tasks, threads, step)
+    report = finish(
+        made, measured, prices or NoPrices(), max_latency_ms=max_latency_ms, compression_type=compression_type
+    )
+    if not report.topics and not report.problems:
+        raise ValueError("no batches: " + (", ".join(report.empty) or "nothing was found") + " hold none")
+    return report

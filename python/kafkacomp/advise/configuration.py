@@ -1,0 +1,79 @@
+"""The lines to set, for producers, for the topic or for the broker, and what each place implies."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkacomp import log
+from kafkacomp._types import CompressionType
+from kafkacomp.advise.formats import OLDEST
+from kafkacomp.advise.settings import TODAY
+
+if TYPE_CHECKING:
+    from kafkacomp.advise.formats import Format
+    from kafkacomp.advise.recommend import Circumstances
+    from kafkacomp.advise.topic import Cell
+
+__all__ = ["Lines", "lines_for"]
+
+#: The default of a broker's message.max.bytes and a topic's max.message.bytes.
+_MAX_MESSAGE_BYTES = 1_048_588
+
+
+class Lines(NamedTuple):
+    """Configuration of one place."""
+
+    #: producer, topic or broker.
+    place: str
+    lines: list[str]
+    implies: str
+
+
+def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | None) -> list[Lines]:
+    """How to come to a cell: by the producers, which is best, or else by the topic or the broker."""
+    codec = cell.codec
+    if form.name == OLDEST:
+        return [Lines("producer", [f"compression.codec={codec.type.value}"], "Kafka 0.7 compresses in producers only")]
+    stored = log.target_compression_type(about.compression_type, codec.type)
+    producer = [f"compression.type={codec.type}", *_level(codec.type, codec.level)]
+    if cell.batch_size != TODAY:
+        producer.append(f"batch.size={cell.batch_size}")
+        wait = 5 if fill_ms is None else max(1, math.ceil(fill_ms))
+        producer.append(f"linger.ms={wait}")
+    implies = (
+        "the producers compress; less is sent, replicated, stored and fetched; the broker stores batches as they come"
+    )
+    if stored is not codec.type:
+        implies = (
+            f"the topic's compression.type is {about.compression_type}: the broker would compress what comes again, "
+            f"as {stored}, so set the topic, too"
+        )
+    if codec.type is CompressionType.ZSTD:
+        implies += "; clients and brokers before 2.1 have no zstd"
+    if codec.level is not None:
+        implies += f"; producers before 3.8 have no compression.{codec.type}.level"
+    if cell.batch_size != TODAY:
+        implies += "; a batch waits up to linger.ms for more records" + (
+            "" if fill_ms is not None else " (how long is needed depends on the rate, which the timestamps do not tell)"
+        )
+    if cell.batch_bytes > _MAX_MESSAGE_BYTES:
+        implies += f"; batches above {_MAX_MESSAGE_BYTES} bytes need max.message.bytes and max.request.size raised"
+    found = [Lines("producer", producer, implies)]
+    if stored is not codec.type:
+        found.append(Lines("topic", ["compression.type=producer"], "the broker stores what producers send"))
+        return found
+    kind = "uncompressed" if codec.type is CompressionType.NONE else str(codec.type)
+    work = (
+        "only where producers cannot be changed: the leader decompresses what comes in another type and compresses it "
+        f"again ({cell.compress_seconds:.2f} s of a core per GB more), and producers send as much as today; what comes "
+        f"as {kind} stays as it is, at the producer's level"
+    )
+    level = _level(codec.type, codec.level)
+    found.append(Lines("topic", [f"compression.type={kind}", *level], work))
+    found.append(Lines("broker", [f"compression.type={kind}"], "the same for every topic that does not set its own"))
+    return found
+
+
+def _level(kind: CompressionType, level: int | None) -> list[str]:
+    return [] if level is None else [f"compression.{kind}.level={level}"]

@@ -1,0 +1,326 @@
+"""What a window holds: its batches as they are stored, and their records as Arrow rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import kafkacomp
+from kafkacomp._types import CompressionType
+from kafkacomp.advise.formats import MODERN, OLDEST
+from kafkacomp.advise.sampling import LINES, LOG
+from kafkacomp.advise.segments import entries_of, read_window
+from kafkacomp.advise.settings import ASSUMED_BATCH_SIZE
+from kafkacomp.bench.batches import RECORDS_OFFSET
+from kafkacomp.exceptions import KafkaCompError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kafkacomp.advise.formats import Format
+    from kafkacomp.advise.sampling import Window
+
+__all__ = ["Batch", "Content", "read"]
+
+#: Of one window no more is held than this many bytes before compression.
+MOST_PLAIN: Final = 32 << 20
+
+_MODERN_MAGIC: Final = 2
+_COLUMNS: Final = ("key", "value", "timestamp", "headers")
+#: The first line's timestamp: 2024-01-01T00:00:00Z, and one line a millisecond, as a busy topic has them.
+_FIRST_TIMESTAMP: Final = 1_704_067_200_000
+
+
+class Batch(NamedTuple):
+    """A batch as it is stored, or would be by a producer's defaults."""
+
+    kind: CompressionType
+    #: Bytes on disk; None for records that are in no log.
+    stored: int | None
+    records: int
+    #: The records before compression, as the topic's format has them.
+    section: bytes
+    #: The same as they are stored, where the format is the topic's own.
+    packed: bytes | None
+
+
+@dataclass
+class Content:
+    """A window, read."""
+
+    batches: list[Batch] = field(default_factory=list)
+    #: All records of ``batches``, in their order.
+    rows: pa.RecordBatch | None = None
+    #: Bytes on disk that stay as they are: control batches, and those that compaction emptied.
+    kept: int = 0
+    #: Earliest and latest timestamp, ms; None without any.
+    times: tuple[int, int] | None = None
+
+    def payload(self) -> list[int]:
+        """Bytes of keys, values and headers before each row, and of all."""
+        if self.rows is None:
+            return [0]
+        sizes = _filled(pc.binary_length(self.rows.column("value")))
+        if "key" in self.rows.schema.names:
+            sizes = pc.add(sizes, _filled(pc.binary_length(self.rows.column("key"))))
+        total, sums = 0, [0]
+        headers = self.rows.column("headers") if "headers" in self.rows.schema.names else None
+        more = headers.to_pylist() if headers is not None and headers.null_count < len(headers) else None
+        for at, size in enumerate(sizes.to_pylist()):
+            total += size
+            if more is not None:
+                total += sum(len(each["key"]) + len(each["value"] or b"") for each in more[at] or ())
+            sums.append(total)
+        return sums
+
+
+class _Stored(NamedTuple):
+    """A batch before its records are known as rows."""
+
+    kind: CompressionType
+    stored: int
+    records: int
+    section: bytes | None
+    packed: bytes | None
+    data: bytes
+
+
+def read(window: Window, form: Format, max_output_size: int, failed: Callable[[str], object]) -> Content:
+    """Read a window.
+
+    Args:
+        window: What to read.
+        form: The topic's message format; batches of older ones are taken as if they came in it.
+        max_output_size: The most bytes that the records of one batch may decompress to.
+        failed: Told what is damaged; the rest goes on.
+    """
+    if window.source.kind != LOG:
+        return _of_records(_lines(window) if window.source.kind == LINES else _parquet(window), form)
+    if form.name == OLDEST:
+        return _of_messages(window, max_output_size, failed)
+    return _of_log(window, form, max_output_size, failed)
+
+
+# ------------------------------------------------------------------------------------------- Kafka 0.8 and later
+def _of_log(window: Window, form: Format, cap: int, failed: Callable[[str], object]) -> Content:
+    content = Content()
+    found = list(_stored(window, form, cap, content, failed))
+    try:
+        rows = _scanned([each.data for each in found], cap)
+        if rows.num_rows != sum(each.records for each in found):
+            raise ValueError("batches and records do not agree")  # noqa: TRY301 - the same way out
+    except (KafkaCompError, ValueError):
+        found = [each for each in found if _reads(each, window, cap, failed)]
+        rows = _scanned([each.data for each in found], cap)
+    content.rows = rows
+    content.times = _times(rows)
+    if form.name == MODERN:
+        at = 0
+        for each in found:
+            section = each.section
+            if section is None:
+                section = form.section(rows.slice(at, each.records))
+            content.batches.append(Batch(each.kind, each.stored, each.records, section, each.packed))
+            at += each.records
+    else:
+        content.batches = list(_joined(found, rows, form))
+    return content
+
+
+def _stored(
+    window: Window, form: Format, cap: int, content: Content, failed: Callable[[str], object]
+) -> Iterator[_Stored]:
+    plain = 0
+    reader = read_window(window, cap)
+    while plain < MOST_PLAIN:
+        try:
+            batch = next(reader, None)
+            if batch is None:
+                return
+            batch.ensure_valid()
+            if batch.is_control_batch or batch.records_count == 0:
+                content.kept += batch.size_in_bytes
+                continue
+            data, kind = bytes(batch), batch.compression_type
+            if batch.magic < _MODERN_MAGIC or form.name != MODERN:
+                count = batch.records_count
+                records = sum(1 for _ in batch) if count is None else count
+                plain += len(data)
+                yield _Stored(kind, len(data), records, None, None, data)
+                continue
+            packed = data[RECORDS_OFFSET:]
+            section = kafkacomp.decompress(packed, kind, max_output_size=cap)
+        except KafkaCompError as error:
+            failed(_where(window, error))  # damage of the framing ends the reader, other damage one batch
+            continue
+        plain += len(section)
+        yield _Stored(kind, len(data), batch.records_count or 0, section, packed, data)
+
+
+def _where(window: Window, error: KafkaCompError) -> str:
+    text = str(error)
+    return text if window.source.name in text else f"{window.source.name}: {text}"
+
+
+def _reads(each: _Stored, window: Window, cap: int, failed: Callable[[str], object]) -> bool:
+    try:
+        count = _scanned([each.data], cap).num_rows
+    except KafkaCompError as error:
+        failed(f"{window.source.name}: {error}")
+        return False
+    if count != each.records:
+        failed(f"{window.source.name}: a batch says {each.records} records and has {count}")
+        return False
+    return True
+
+
+def _scanned(data: list[bytes], cap: int) -> pa.RecordBatch:
+    reader = kafkacomp.scan(b"".join(data), columns=_COLUMNS, threads=1, max_output_size=cap, format="0.8+")
+    return _one(pa.table(reader))
+
+
+def _one(table: pa.Table) -> pa.RecordBatch:
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+
+
+def _joined(found: list[_Stored], rows: pa.RecordBatch, form: Format) -> Iterator[Batch]:
+    """Batches of formats 0 and 1: plain messages have no bounds, so as many as a producer's default would hold."""
+    at = 0
+    run: list[_Stored] = []
+
+    def flush() -> Iterator[Batch]:
+        nonlocal at
+        if run:
+            records, size = sum(each.records for each in run), sum(each.stored for each in run)
+            yield Batch(run[0].kind, size, records, form.section(rows.slice(at, records)), None)
+            at += records
+            run.clear()
+
+    for each in found:
+        plain = each.kind is CompressionType.NONE
+        full = run and sum(part.stored for part in run) + each.stored > ASSUMED_BATCH_SIZE
+        if not plain or full:
+            yield from flush()
+        run.append(each)
+        if not plain:
+            yield from flush()
+    yield from flush()
+
+
+# ----------------------------------------------------------------------------------------------------- Kafka 0.7
+def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> Content:
+    content = Content()
+    payloads: list[bytes] = []
+    run: list[bytes] = []
+    run_size = 0
+
+    def flush(kind: CompressionType, size: int) -> None:
+        nonlocal run_size
+        if run:
+            section = kafkacomp.message_set.write_messages(run)
+            content.batches.append(Batch(kind, size, len(run), section, None))
+            payloads.extend(run)
+        run.clear()
+        run_size = 0
+
+    try:
+        for message in entries_of(window):
+            size = message.size_in_bytes + 4
+            inner = kafkacomp.message_set.write_messages([message])
+            parts = [each.message.payload for each in kafkacomp.message_set.read_messages(inner, max_output_size=cap)]
+            kind = message.compression_type
+            if kind is not CompressionType.NONE or run_size + size > ASSUMED_BATCH_SIZE:
+                flush(CompressionType.NONE, run_size)
+            run += parts
+            run_size += size
+            if kind is not CompressionType.NONE:
+                flush(kind, size)
+    except KafkaCompError as error:
+        failed(_where(window, error))
+    flush(CompressionType.NONE, run_size)
+    content.rows = pa.RecordBatch.from_arrays([pa.array(payloads, pa.binary())], names=["value"])
+    return content
+
+
+# ---------------------------------------------------------------------------------------------- files of records
+def _of_records(rows: pa.RecordBatch, form: Format) -> Content:
+    """Batches as a producer's defaults would make them; nothing is stored today."""
+    content = Content(rows=rows, times=_times(rows))
+    at = 0
+    while at < rows.num_rows:
+        builder = kafkacomp.record.RecordBatchBuilder(form.magic, CompressionType.NONE, write_limit=ASSUMED_BATCH_SIZE)
+        count = builder.append_arrow(rows.slice(at))
+        section = builder.build()[form.plain_overhead :]
+        content.batches.append(Batch(CompressionType.NONE, None, count, section, None))
+        at += count
+    return content
+
+
+def _lines(window: Window) -> pa.RecordBatch:
+    """The lines that begin in a window, empty ones left out: a record each, with a value alone."""
+    with open(window.source.source, "rb") as file:  # noqa: PTH123 - a source's path is a string
+        file.seek(max(window.start - 1, 0))
+        if window.start:
+            file.readline()
+        values = []
+        while file.tell() < window.end:
+            line = file.readline()
+            if not line:
+                break
+            if stripped := line.rstrip(b"\r\n"):
+                values.append(stripped)
+    return _timed(values)
+
+
+def _timed(values: list[bytes]) -> pa.RecordBatch:
+    times = pa.array(range(_FIRST_TIMESTAMP, _FIRST_TIMESTAMP + len(values)), pa.int64())
+    return pa.RecordBatch.from_arrays([pa.array(values, pa.binary()), times], names=["value", "timestamp"])
+
+
+def _parquet(window: Window) -> pa.RecordBatch:
+    """The rows that stand where the window's bytes are in the file.
+
+    With a column ``value`` they are records, as ``kafkacomp export`` writes them; else each row becomes a JSON object.
+    """
+    from pyarrow import parquet  # noqa: PLC0415 - only here
+
+    with parquet.ParquetFile(window.source.source) as file:
+        total = file.metadata.num_rows
+        first = total * window.start // window.source.size
+        behind = total * window.end // window.source.size
+        names = set(file.schema_arrow.names)
+        columns = [name for name in _COLUMNS if name in names] if "value" in names else None
+        picked, at = [], 0
+        for group in range(file.num_row_groups):
+            size = file.metadata.row_group(group).num_rows
+            if at + size > first and at < behind:
+                for piece in file.iter_batches(batch_size=8192, row_groups=[group], columns=columns):
+                    low, high = max(first - at, 0), min(behind - at, piece.num_rows)
+                    if low < high:
+                        picked.append(piece.slice(low, high - low))
+                    at += piece.num_rows
+                    if at >= behind:
+                        break
+            else:
+                at += size
+    table = pa.Table.from_batches(picked, schema=picked[0].schema) if picked else file.schema_arrow.empty_table()
+    if "value" in names:
+        return _one(table)
+    return _timed([json.dumps(row, separators=(",", ":"), default=str).encode() for row in table.to_pylist()])
+
+
+def _times(rows: pa.RecordBatch) -> tuple[int, int] | None:
+    if "timestamp" not in rows.schema.names or not rows.num_rows:
+        return None
+    bounds: dict[str, Any] = pc.min_max(rows.column("timestamp").cast(pa.int64())).as_py()
+    least, most = bounds["min"], bounds["max"]
+    return None if least is None or least < 0 else (least, most)
+
+
+def _filled(lengths: pa.Array) -> pa.Array:
+    return pc.fill_null(lengths.cast(pa.int64()), 0)

@@ -1,0 +1,138 @@
+"""What a codec at a batch size comes to: bytes on disk and on the wire, processor time, and money for a month.
+
+What a broker does follows from :class:`kafkacomp.log.LogValidator`: a batch that comes in the type in which it is to be
+stored is validated in place, for which its records are read, so decompressed, once; one of another type is decompressed
+and compressed anew; followers store what the leader sends. ``compression.type`` of the topic decides
+(:func:`kafkacomp.log.target_compression_type`); a level makes no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kafkacomp.advise.prices import Prices, Traffic
+    from kafkacomp.advise.topic import Cell, TopicFigures
+
+__all__ = ["KINDS", "Amounts", "Bill", "amounts", "bill", "broker_seconds"]
+
+DAYS_A_MONTH: Final = 365.25 / 12
+_GIGABYTE: Final = 1e9
+_DAY: Final = 86400.0
+_HOUR: Final = 3600.0
+#: Kinds of cost, each with the price that it needs.
+KINDS: Final = {
+    "storage": "storage_gb_month",
+    "networkIn": "network_in_gb",
+    "networkReplication": "network_replication_gb",
+    "networkOut": "network_out_gb",
+    "cpuProducers": "vcpu_hour",
+    "cpuBrokers": "vcpu_hour",
+    "cpuConsumers": "vcpu_hour",
+}
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What a month takes."""
+
+    #: GB (10^9 bytes) on all brokers' disks.
+    disk_gb: float
+    #: GB a month; None where nothing tells how much is sent.
+    in_gb: float | None
+    replication_gb: float | None
+    out_gb: float | None
+    #: Hours of one core a month.
+    producer_hours: float | None
+    broker_hours: float | None
+    consumer_hours: float | None
+
+    def by_kind(self) -> dict[str, float | None]:
+        """In the units of the prices."""
+        return dict(
+            zip(
+                KINDS,
+                (
+                    self.disk_gb, self.in_gb, self.replication_gb, self.out_gb,
+                    self.producer_hours, self.broker_hours, self.consumer_hours,
+                ),
+                strict=True,
+            )
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bill:
+    """Money for a month by kind; None for what has no price or no known amount."""
+
+    by_kind: Mapping[str, float | None]
+
+    @property
+    def total(self) -> float | None:
+        """Of what is known; None if nothing is."""
+        known = [money for money in self.by_kind.values() if money is not None]
+        return sum(known) if known else None
+
+    @property
+    def missing(self) -> list[str]:
+        """The kinds that are not in it."""
+        return [kind for kind, money in self.by_kind.items() if money is None]
+
+
+def broker_seconds(sent: Cell, stored: Cell) -> float:
+    """Processor seconds of the leader for 1 GB of records."""
+    if sent.codec.type is stored.codec.type:
+        return stored.decompress_seconds  # in place; 0 where nothing is compressed
+    return sent.decompress_seconds + stored.compress_seconds
+
+
+def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic) -> Amounts:
+    """What a month takes if producers send one cell's batches and brokers store another's.
+
+    Where a topic recompresses, ``stored`` is the cell of the same batches in the topic's codec.
+    """
+    today_in = _sent_today(topic, traffic)
+    disk_today = topic.size / _GIGABYTE
+    if traffic.retention_days is not None and today_in is not None:
+        disk_today = today_in / DAYS_A_MONTH * traffic.retention_days
+    disk = disk_today * factor(topic, stored) * traffic.replication_factor
+    if today_in is None:
+        return Amounts(disk, None, None, None, None, None, None)
+    plain = today_in * topic.plain_size / topic.size if topic.size else 0.0
+    stored_gb = today_in * factor(topic, stored)
+    return Amounts(
+        disk_gb=disk,
+        in_gb=today_in * factor(topic, sent),
+        replication_gb=stored_gb * (traffic.replication_factor - 1),
+        out_gb=stored_gb * traffic.consumers,
+        producer_hours=plain * sent.compress_seconds / _HOUR,
+        broker_hours=plain * broker_seconds(sent, stored) / _HOUR,
+        consumer_hours=plain * stored.decompress_seconds * traffic.consumers / _HOUR,
+    )
+
+
+def factor(topic: TopicFigures, cell: Cell) -> float:
+    """Bytes with a cell's batches, to today's; control batches stay as they are."""
+    total = topic.total.size
+    own = total / (total + topic.kept) if total else 0.0
+    return 1 - own * topic.saving(cell)[0]
+
+
+def _sent_today(topic: TopicFigures, traffic: Traffic) -> float | None:
+    """GB a month from producers, as compressed as today."""
+    if traffic.gb_per_day is not None:
+        return traffic.gb_per_day * DAYS_A_MONTH
+    seconds = topic.seconds if topic.stored else None
+    return None if seconds is None else topic.size / _GIGABYTE / seconds * _DAY * DAYS_A_MONTH
+
+
+def bill(amount: Amounts, prices: Prices) -> Bill:
+    """The money."""
+    found: dict[str, float | None] = {}
+    for kind, number in amount.by_kind().items():
+        price = prices.prices.get(KINDS[kind])
+        found[kind] = None if price is None or number is None else price * number
+    return Bill(found)

@@ -1,0 +1,307 @@
+"""What one window gives: its records compressed by every codec, at today's batch boundaries and at others.
+
+Batches of another size are those that a producer would make with that ``batch.size`` under load: as Kafka's
+``MemoryRecordsBuilder`` it takes records while its *estimate* of the compressed size leaves room, and the estimate
+follows the batches before (``CompressionRatioEstimator``), so that the better a topic compresses, the more records a
+batch gets.
+
+Processor time is that of the one thread that compresses, so that other threads of this process do not count.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import kafkacomp
+from kafkacomp import record
+from kafkacomp._types import CompressionType
+from kafkacomp.advise import entropy
+from kafkacomp.advise.content import read
+from kafkacomp.advise.entropy import Payload
+from kafkacomp.advise.formats import FORMATS, OLDEST, allowed
+from kafkacomp.advise.levels import Trials, try_levels
+from kafkacomp.advise.sampling import LOG
+from kafkacomp.advise.settings import TODAY
+from kafkacomp.bench.batches import RECORDS_OFFSET
+from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
+from kafkacomp.exceptions import KafkaCompError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from kafkacomp.advise.content import Batch, Content
+    from kafkacomp.advise.formats import Format
+    from kafkacomp.advise.sampling import Window
+    from kafkacomp.advise.settings import Settings
+
+__all__ = ["Figures", "Run", "Task", "measure"]
+
+#: A window's batches are counted in this many runs, so that their spread can be told.
+_RUNS: Final = 4
+#: Batches compressed between two looks at the clock.
+_AT_ONCE: Final = 64
+#: A record that is a batch by itself costs as much as this many bytes of a large batch.
+_COST_OF_SINGLE: Final = 4096
+#: Sizes of batches that are kept of a window, for the distribution.
+_MOST_SIZES: Final = 500
+#: How Kafka's producer lets its estimate follow what it sees (``CompressionRatioEstimator``).
+_IMPROVING_STEP: Final = 0.005
+_DETERIORATE_STEP: Final = 0.05
+
+
+class Run(NamedTuple):
+    """Some batches that follow on one another, or a sum of such."""
+
+    #: Keys, values and headers, bytes.
+    payload: int = 0
+    #: Records before compression, as the format lays them out.
+    plain: int = 0
+    #: Batches on disk.
+    size: int = 0
+    records: int = 0
+    batches: int = 0
+    #: Processor time.
+    compress_ns: int = 0
+    decompress_ns: int = 0
+
+    def __add__(self, other: object) -> Run:
+        """The sum, field by field."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        return Run(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True)
+class Task:
+    """A window and what is to be done with it; pickles."""
+
+    topic: str
+    format: str
+    window: Window
+    settings: Settings
+    #: Bytes before compression that are tried at each other batch size, and at least one batch; 0 for none.
+    sized_bytes: int
+    #: Whether today's level is looked for.
+    levels: bool
+
+
+@dataclass
+class Figures:
+    """What was measured on one window; pickles."""
+
+    topic: str
+    #: As the batches are stored, with the time that their own codec takes at its default level.
+    today: list[Run] = field(default_factory=list)
+    #: The same by compression type.
+    types: dict[str, Run] = field(default_factory=dict)
+    #: Stored bytes, bytes before compression and records of some batches.
+    batches: list[tuple[int, int, int]] = field(default_factory=list)
+    #: By codec and batch size.
+    cells: dict[tuple[Codec, int], list[Run]] = field(default_factory=dict)
+    payload: Payload = field(default_factory=Payload)
+    levels: dict[CompressionType, Trials] = field(default_factory=dict)
+    #: Bytes on disk that stay as they are.
+    kept: int = 0
+    times: tuple[int, int] | None = None
+    #: Whether the batches are stored ones.
+    stored: bool = True
+    problems: list[str] = field(default_factory=list)
+
+
+def measure(task: Task) -> Figures:
+    """Do all that is to be done with a window. What is damaged is among the ``problems``."""
+    figures = Figures(task.topic, stored=task.window.source.kind == LOG)
+    form, settings = FORMATS[task.format], task.settings
+    try:
+        content = read(task.window, form, settings.max_output_size, figures.problems.append)
+    except (KafkaCompError, OSError, ValueError) as error:
+        text = str(error)
+        name = task.window.source.name
+        figures.problems.append(text if name in text else f"{name}: {text}")
+        return figures
+    figures.kept, figures.times = content.kept, content.times
+    if content.rows is None or not content.batches:
+        return figures
+    figures.payload = entropy.look(content.rows)
+    if task.levels:
+        figures.levels = try_levels(content.batches)
+    before = content.payload()
+    _at_todays_bounds(content, form, settings, figures, before)
+    if task.sized_bytes:
+        _at_other_sizes(content.rows, form, task, figures, before)
+    return figures
+
+
+# ----------------------------------------------------------------------------------------------- today's boundaries
+def _at_todays_bounds(content: Content, form: Format, settings: Settings, figures: Figures, before: list[int]) -> None:
+    batches = content.batches
+    step = -(-len(batches) // _RUNS)
+    runs = [batches[at : at + step] for at in range(0, len(batches), step)]
+    own = {Codec(each.kind, DEFAULT_LEVELS.get(each.kind)) for each in batches}
+    codecs = dict.fromkeys((*allowed(form, settings.codecs), *sorted(own), Codec(CompressionType.NONE)))
+    spent: dict[tuple[Codec, int], Run] = {}
+    for codec in codecs:
+        at, cells = 0, []
+        for number, run in enumerate(runs):
+            records = sum(each.records for each in run)
+            sums = _compressed(run, codec, form)
+            sums = sums._replace(payload=before[at + records] - before[at], records=records)
+            spent[codec, number] = sums
+            cells.append(sums)
+            at += records
+        figures.cells[codec, TODAY] = cells
+    for number, run in enumerate(runs):
+        total = Run()
+        for each in run:
+            codec = Codec(each.kind, DEFAULT_LEVELS.get(each.kind))
+            cell = spent[codec, number]
+            share = len(each.section) / cell.plain if cell.plain else 0.0
+            size = _size(each, form)
+            took = (int(cell.compress_ns * share), int(cell.decompress_ns * share))
+            one = Run(0, len(each.section), size, each.records, 1, *took)
+            total += one
+            figures.types[str(each.kind)] = figures.types.get(str(each.kind), Run()) + one
+        cell = spent[codec, number]
+        figures.today.append(total._replace(payload=cell.payload))
+    stride = -(-len(batches) // _MOST_SIZES)
+    figures.batches = [(_size(each, form), len(each.section), each.records) for each in batches[::stride]]
+
+
+def _size(batch: Batch, form: Format) -> int:
+    """Bytes on disk; of records that are in no log, what they would have uncompressed."""
+    return len(batch.section) + form.plain_overhead if batch.stored is None else batch.stored
+
+
+def _compressed(run: Sequence[Batch], codec: Codec, form: Format) -> Run:
+    plain = sum(len(each.section) for each in run)
+    if codec.type is CompressionType.NONE:
+        return Run(0, plain, sum(form.size(codec, len(each.section)) for each in run), 0, len(run))
+    magic = form.magic
+    start = time.thread_time_ns()
+    packed = [kafkacomp.compress(each.section, codec.type, level=codec.level, magic=magic) for each in run]
+    middle = time.thread_time_ns()
+    for each in packed:
+        kafkacomp.decompress(each, codec.type, magic=magic)
+    end = time.thread_time_ns()
+    size = sum(form.size(codec, len(each)) for each in packed)
+    return Run(0, plain, size, 0, len(run), middle - start, end - middle)
+
+
+# ------------------------------------------------------------------------------------------------------ other sizes
+def _at_other_sizes(rows: pa.RecordBatch, form: Format, task: Task, figures: Figures, before: list[int]) -> None:
+    codecs = dict.fromkeys((*allowed(form, task.settings.codecs), Codec(CompressionType.NONE)))
+    for codec in codecs:
+        # What a producer has learned by the time that it has sent some batches.
+        known = sum(figures.cells[codec, TODAY], Run())
+        learned = min(1.0, (known.size - known.batches * form.overhead) / known.plain) if known.plain else 1.0
+        for size in task.settings.batch_sizes:
+            build = _OldBatches if form.name == OLDEST else _Batches
+            batches = build(rows, codec, size, form, learned)
+            runs = list(_sized(batches, rows.num_rows, size, task.sized_bytes, before))
+            if runs:
+                figures.cells[codec, size] = runs
+
+
+def _sized(batches: _Batches | _OldBatches, records: int, size: int, most: int, before: list[int]) -> Iterator[Run]:
+    """Runs of batches of one size. The last one, which the window's end cuts, counts only if it is the only one."""
+    at, done = 0, 0
+    if size == 1:
+        records = min(records, max(most // _COST_OF_SINGLE, 50))
+    while at < records and (before[at] < most or not done):
+        run = batches.next_run(at, records, most // _RUNS, last_counts=done == 0)
+        if not run.batches:
+            return
+        at_end = at + run.records
+        yield run._replace(payload=before[at_end] - before[at])
+        done += run.batches
+        at = at_end
+
+
+class _Batches:
+    """Makes batches as a producer does."""
+
+    def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format, learned: float) -> None:
+        self._rows, self._codec, self._size, self._form, self._estimate = rows, codec, size, form, learned
+
+    def next_run(self, at: int, end: int, most: int, *, last_counts: bool) -> Run:
+        """Some batches from a row on; without any, only a cut one is left."""
+        codec, form = self._codec, self._form
+        total = Run()
+        packed: list[bytes] = []
+        builders: list[record.RecordBatchBuilder] = []
+        while at < end and len(builders) < _AT_ONCE and total.plain < most:
+            builder = record.RecordBatchBuilder(form.magic, codec.type, codec.level, write_limit=self._size)
+            builder.set_estimated_compression_ratio(self._estimate)
+            # One record needs no look at all that follow.
+            count = builder.append_arrow(self._rows.slice(at, 1 if self._size == 1 else end - at))
+            at += count
+            if at >= end and self._size != 1 and not builder.is_full and (builders or not last_counts):
+                break  # the window's end, not the size, ended it
+            builders.append(builder)
+            # Its ratio is needed for the next one; built batches are kept, so that this costs nothing twice.
+            if self._size != 1 and codec.type is not CompressionType.NONE:
+                start = time.thread_time_ns()
+                packed.append(builder.build())
+                total += Run(compress_ns=time.thread_time_ns() - start)
+                self._learn(builder.compression_ratio)
+            total += Run(0, builder.uncompressed_bytes_written - form.plain_overhead, 0, count, 1)
+        if not packed:
+            start = time.thread_time_ns()
+            packed = [builder.build() for builder in builders]
+            total += Run(compress_ns=time.thread_time_ns() - start)
+        size = sum(map(len, packed))
+        if codec.type is CompressionType.NONE:
+            return total._replace(size=size, compress_ns=0)
+        return total._replace(size=size, decompress_ns=_decompress(packed, codec, form))
+
+    def _learn(self, ratio: float) -> None:
+        if ratio > self._estimate:
+            self._estimate = max(self._estimate + _DETERIORATE_STEP, ratio)
+        else:
+            self._estimate = max(self._estimate - _IMPROVING_STEP, ratio)
+
+
+class _OldBatches:
+    """Makes wrappers of Kafka 0.7, whose producers count bytes before compression."""
+
+    def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format, _learned: float) -> None:
+        self._values = [value.as_py() or b"" for value in rows.column("value")]
+        self._codec, self._size, self._form = codec, size, form
+
+    def next_run(self, at: int, end: int, most: int, *, last_counts: bool) -> Run:
+        """Some batches from a row on; without any, only a cut one is left."""
+        total = Run()
+        sections: list[bytes] = []
+        while at < end and len(sections) < _AT_ONCE and total.plain < most:
+            behind, size = at, 0
+            while behind < end and (behind == at or size + len(self._values[behind]) + 10 <= self._size):
+                size += len(self._values[behind]) + 10
+                behind += 1
+            if behind == end and self._size != 1 and (sections or not last_counts):
+                break
+            sections.append(kafkacomp.message_set.write_messages(self._values[at:behind]))
+            total += Run(0, len(sections[-1]), 0, behind - at, 1)
+            at = behind
+        codec, form = self._codec, self._form
+        if codec.type is CompressionType.NONE:
+            return total._replace(size=total.plain)
+        start = time.thread_time_ns()
+        packed = [kafkacomp.compress(each, codec.type, level=codec.level, magic=0) for each in sections]
+        middle = time.thread_time_ns()
+        for each in packed:
+            kafkacomp.decompress(each, codec.type, magic=0)
+        size = sum(form.size(codec, len(each)) for each in packed)
+        return total._replace(size=size, compress_ns=middle - start, decompress_ns=time.thread_time_ns() - middle)
+
+
+def _decompress(packed: Iterable[bytes], codec: Codec, form: Format) -> int:
+    """The time that it takes, ns."""
+    sections = [each[form.overhead if form.magic < 2 else RECORDS_OFFSET :] for each in packed]  # noqa: PLR2004
+    start = time.thread_time_ns()
+    for each in sections:
+        kafkacomp.decompress(each, codec.type, magic=form.magic)
+    return time.thread_time_ns() - start

@@ -1,0 +1,160 @@
+"""What the user pays and how much is sent: a small TOML file, of which ``example-prices.toml`` is an example.
+
+Nothing is built in. A key that is not known, or a number that cannot be, is named and left out; the rest counts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import tomllib
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Prices", "Traffic", "example", "parse"]
+
+_PRICES: Final = ("storage_gb_month", "network_in_gb", "network_replication_gb", "network_out_gb", "vcpu_hour")
+_TRAFFIC: Final = ("replication_factor", "consumers", "gb_per_day", "retention_days")
+_TOP: Final = ("currency", "date", "prices", "traffic")
+_MOST_REPLICAS: Final = 1000
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """How a topic is used."""
+
+    replication_factor: float = 1
+    #: How many times each record is read.
+    consumers: float = 1
+    #: What producers send, in GB (10^9 bytes) as they compress today; None: by the records' timestamps.
+    gb_per_day: float | None = None
+    #: None: what is on disk is what is stored.
+    retention_days: float | None = None
+
+
+@dataclass(frozen=True)
+class Prices:
+    """A price file."""
+
+    currency: str = ""
+    #: When the prices were looked up.
+    date: str | None = None
+    #: By the names in the file; what was not given is not there.
+    prices: Mapping[str, float] = field(default_factory=dict)
+    traffic: Traffic = Traffic()
+    topics: Mapping[str, Traffic] = field(default_factory=dict)
+
+    def traffic_of(self, topic: str, share: float) -> Traffic:
+        """How one topic is used; ``share`` is its part of all topics' bytes."""
+        own = self.topics.get(topic)
+        if own is not None:
+            return own
+        everything = self.traffic.gb_per_day
+        return replace(self.traffic, gb_per_day=None if everything is None else everything * share)
+
+
+def example() -> str:
+    """The example file's text."""
+    return resources.files("kafkacomp.advise").joinpath("example-prices.toml").read_text(encoding="utf-8")
+
+
+def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:
+    """Read a price file.
+
+    Args:
+        text: Its content.
+        name: What messages call it.
+        failed: Told each key that is not known and each value that cannot be; they are left out.
+
+    Raises:
+        ValueError: it is no TOML.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{name}: {error}") from None
+    _known(content, _TOP, f"{name}: ", failed)
+    currency = content.get("currency", "")
+    if not isinstance(currency, str):
+        failed(f"{name}: currency must be text, not {currency!r}")
+        currency = ""
+    date = content.get("date")
+    given = _numbers(content, "prices", _PRICES, name, failed)
+    traffic = _table(content, "traffic", name, failed)
+    topics = _table(traffic, "topics", f"{name}: traffic", failed, separator=".")
+    general = _traffic(traffic, Traffic(), f"{name}: traffic.", failed, also=("topics",))
+    shared = replace(general, gb_per_day=None)
+    return Prices(
+        currency=currency,
+        date=None if date is None else date.isoformat() if isinstance(date, dt.date) else str(date),
+        prices=given,
+        traffic=general,
+        topics={
+            topic: _traffic(_table(topics, topic, f"{name}: traffic.topics", failed, separator="."), shared,
+                            f"{name}: traffic.topics.{topic}.", failed)
+            for topic in topics
+        },
+    )  # fmt: skip
+
+
+def _table(
+    content: Mapping[str, Any], key: str, name: str, failed: Callable[[str], object], *, separator: str = ": "
+) -> dict[str, Any]:
+    found = content.get(key, {})
+    if isinstance(found, dict):
+        return found
+    failed(f"{name}{separator}{key} must be a table, not {found!r}")
+    return {}
+
+
+def _known(content: Mapping[str, Any], names: tuple[str, ...], prefix: str, failed: Callable[[str], object]) -> None:
+    for key in content:
+        if key not in names:
+            failed(f"{prefix}{key} is not known; there are {', '.join(names)}")
+
+
+def _numbers(
+    content: Mapping[str, Any], table: str, names: tuple[str, ...], name: str, failed: Callable[[str], object]
+) -> dict[str, float]:
+    given = _table(content, table, name, failed)
+    prefix = f"{name}: {table}."
+    _known(given, names, prefix, failed)
+    found = {}
+    for key in names:
+        if key in given and _is_number(given[key], f"{prefix}{key}", failed):
+            found[key] = float(given[key])
+    return found
+
+
+def _traffic(
+    given: Mapping[str, Any],
+    base: Traffic,
+    prefix: str,
+    failed: Callable[[str], object],
+    *,
+    also: tuple[str, ...] = (),
+) -> Traffic:
+    _known(given, (*_TRAFFIC, *also), prefix, failed)
+    found = {}
+    for key in _TRAFFIC:
+        if key not in given or not _is_number(given[key], f"{prefix}{key}", failed):
+            continue
+        if key == "replication_factor" and not 1 <= given[key] <= _MOST_REPLICAS:
+            failed(f"{prefix}{key} must be 1 to {_MOST_REPLICAS}, not {given[key]}")
+            continue
+        found[key] = float(given[key])
+    return replace(base, **found)
+
+
+def _is_number(value: object, name: str, failed: Callable[[str], object]) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        failed(f"{name} must be a number, not {value!r}")
+        return False
+    if not math.isfinite(value) or value < 0:
+        failed(f"{name} must not be negative: {value}" if value < 0 else f"{name} must be finite, not {value}")
+        return False
+    return True

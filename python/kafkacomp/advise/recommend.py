@@ -1,0 +1,369 @@
+"""What to do with a topic, and why.
+
+Options are the measured codecs at today's batch boundaries and at larger batches. With prices for processors and for
+what is stored or sent, the cheapest month wins. Without, bytes are weighed against processor time: going from nothing
+to the fastest codec must save 5% of the bytes, and each doubling of processor time from there 3% more of the
+uncompressed bytes. Whatever wins must save 5% of today's bytes, or money, and its uncertainty must not reach zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kafkacomp._types import CompressionType
+from kafkacomp.advise.configuration import Lines, lines_for
+from kafkacomp.advise.cost import amounts, bill
+from kafkacomp.advise.settings import TODAY, size_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kafkacomp.advise.cost import Bill
+    from kafkacomp.advise.prices import Prices, Traffic
+    from kafkacomp.advise.topic import Cell, Spread, TopicFigures
+
+__all__ = ["CHANGE", "LEAVE", "RAISE", "Advice", "Circumstances", "advice_on"]
+
+LEAVE: Final = "leave it"
+CHANGE: Final = "change"
+RAISE: Final = "raise the batch size first"
+
+#: What an option must save at least, a share of today's bytes or money.
+_WORTH: Final = 0.05
+#: What a doubling of processor time must save, a share of the uncompressed bytes.
+_A_DOUBLING: Final = 0.03
+#: Processor seconds a GB below which time is not looked at.
+_FREE: Final = 0.3
+#: Larger batches are the first thing to do if they save this share of bytes more than today's, and half as much again.
+_MORE_BY_SIZE: Final = 0.10
+_HALF_AS_MUCH: Final = 1.5
+#: Of what larger batches bring, the part that the smallest sufficient one must have.
+_MOST_OF_IT: Final = 0.9
+#: What a batch may take to fill, if no limit is given.
+_LONG_TO_WAIT_MS: Final = 1000.0
+#: A producer's own batch.size: below it there is nothing to raise.
+_DEFAULT_BATCH_SIZE: Final = 16384
+#: From here on single bytes have next to no pattern, and this share is next to no repetition.
+_RANDOM_BITS: Final = 7.5
+_NO_REPETITION: Final = 0.05
+#: Processor time that a change must save where bytes stay about the same.
+_LESS_TIME: Final = 0.3
+_SAME_BYTES: Final = 0.02
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What holds for a topic beside its bytes."""
+
+    prices: Prices
+    traffic: Traffic
+    #: Milliseconds that a batch may take longer; None for no limit.
+    max_latency_ms: float | None = None
+    #: The topic's compression.type today.
+    compression_type: str = "producer"
+
+
+@dataclass
+class Advice:
+    """A recommendation."""
+
+    verdict: str
+    #: One sentence.
+    headline: str
+    reasons: list[str] = field(default_factory=list)
+    #: What to come to; None to leave it.
+    option: Cell | None = None
+    saving: float = 0.0
+    spread: Spread | None = None
+    lines: list[Lines] = field(default_factory=list)
+
+
+class Options:
+    """The cells of a topic with what decides between them."""
+
+    def __init__(self, topic: TopicFigures, about: Circumstances) -> None:
+        self.topic, self.about = topic, about
+        self.today = topic.today_cell()
+        self.too_slow: list[Cell] = []
+        self._bills: dict[int, Bill] = {}
+
+    def saving(self, cell: Cell) -> float:
+        """The share of today's bytes."""
+        return 0.0 if cell is self.today else self.topic.saving(cell)[0]
+
+    def seconds(self, cell: Cell) -> float:
+        """Processor seconds of all who work on 1 GB of records: producer, leader and consumers."""
+        return cell.compress_seconds + (1 + self.about.traffic.consumers) * cell.decompress_seconds
+
+    def bill(self, cell: Cell) -> Bill:
+        """A month's money with producers sending these batches and the topic storing them so."""
+        if id(cell) not in self._bills:
+            self._bills[id(cell)] = bill(amounts(self.topic, cell, cell, self.about.traffic), self.about.prices)
+        return self._bills[id(cell)]
+
+    @property
+    def by_money(self) -> bool:
+        """Whether the money that is known decides: that of processors and of bytes."""
+        known = self.bill(self.today)
+        byte_kinds = ("storage", "networkIn", "networkReplication", "networkOut")
+        return "cpuProducers" not in known.missing and any(kind not in known.missing for kind in byte_kinds)
+
+    def fill_ms(self, cell: Cell) -> float | None:
+        """How long a partition's records take to fill a batch of another size; None where that is not known."""
+        seconds, total = self.topic.seconds, self.topic.total
+        if cell.batch_size == TODAY or seconds is None or not total.size:
+            return None
+        records = total.records * self.topic.size / total.size
+        a_second = records / seconds / max(self.topic.partitions, 1)
+        return cell.batch_records / a_second * 1000
+
+    def latency(self, cell: Cell) -> float:
+        """Milliseconds that a batch takes longer than uncompressed ones of today's size."""
+        return sum(cell.milliseconds) + (self.fill_ms(cell) or 0.0)
+
+    def at(self, size: int) -> list[Cell]:
+        """The cells of one batch size that the latency limit allows."""
+        found = []
+        for (_, batch_size), cell in self.topic.cells.items():
+            if batch_size != size or not cell.total.plain:
+                continue
+            limit = self.about.max_latency_ms
+            if limit is not None and cell.codec.type is not CompressionType.NONE and self.latency(cell) > limit:
+                self.too_slow.append(cell)
+                continue
+            found.append(cell)
+        return found
+
+    def best(self, cells: Iterable[Cell]) -> Cell | None:
+        """The winner among cells, by money or by the weighing of bytes and time."""
+        cells = list(cells)
+        if not cells:
+            return None
+        if self.by_money:
+            return min(cells, key=lambda cell: self.bill(cell).total or 0.0)
+        return self._weighed(cells)
+
+    def _weighed(self, cells: list[Cell]) -> Cell:
+        ordered = sorted(cells, key=lambda cell: (self.seconds(cell), cell.per_payload))
+        plain = max(cell.per_payload for cell in ordered)
+        chosen = ordered[0]
+        for cell in ordered[1:]:
+            gain = (chosen.per_payload - cell.per_payload) / plain
+            if chosen.codec.type is CompressionType.NONE:
+                needed = _WORTH
+            else:
+                doublings = math.log2(max(self.seconds(cell), _FREE) / max(self.seconds(chosen), _FREE))
+                needed = max(_A_DOUBLING * doublings, 0.005)
+            if gain >= needed:
+                chosen = cell
+        return chosen
+
+
+def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
+    """What to do with a topic that has batches."""
+    options = Options(topic, about)
+    now = options.best(options.at(TODAY))
+    larger = _larger(options)
+    reason = _incompressible(topic, options, [cell for cell in (now, larger) if cell is not None])
+    if reason is not None:
+        return _leave(topic, options, reason, larger)
+    if larger is not None and _size_matters(options, now, larger):
+        return _raise(topic, options, now, larger)
+    if now is None or not _worth(options, now):
+        return _leave(topic, options, _why_not(options, now), larger)
+    return _change(topic, options, now, larger)
+
+
+# ------------------------------------------------------------------------------------------------------- deciding
+def _larger(options: Options) -> Cell | None:
+    """The best codec at the smallest batch size that has most of what larger batches bring."""
+    mean = options.topic.total.size / max(options.topic.total.batches, 1)
+    sizes = sorted({size for _, size in options.topic.cells if size > max(mean, _DEFAULT_BATCH_SIZE - 1)})
+    bests = [cell for size in sizes if (cell := options.best(options.at(size))) is not None]
+    if not bests:
+        return None
+    # Who waits a second for a batch to fill has no use for one that takes a minute; somebody may have for the smallest.
+    bests = [cell for cell in bests if (options.fill_ms(cell) or 0.0) <= _LONG_TO_WAIT_MS] or bests[:1]
+    most = max(options.saving(cell) for cell in bests)
+    return next(cell for cell in bests if options.saving(cell) >= most * _MOST_OF_IT or most <= 0)
+
+
+def _size_matters(options: Options, now: Cell | None, larger: Cell) -> bool:
+    here = max(options.saving(now), 0.0) if now is not None else 0.0
+    there = options.saving(larger)
+    if not _worth(options, larger):
+        return False
+    return there - here >= _MORE_BY_SIZE and there >= here * _HALF_AS_MUCH
+
+
+def _worth(options: Options, cell: Cell) -> bool:
+    """Whether a change to a cell pays, its uncertainty counted in."""
+    topic = options.topic
+    if cell.batch_size == TODAY and cell.codec == options.today.codec and len(topic.types) == 1:
+        return False
+    saving, spread = topic.saving(cell)
+    certain = spread is None or spread.low > 0
+    if options.by_money:
+        before, after = options.bill(options.today).total or 0.0, options.bill(cell).total or 0.0
+        return before > 0 and (before - after) / before >= _WORTH and (certain or saving < 0)
+    if saving >= _WORTH:
+        return certain
+    today = options.seconds(options.today)
+    less = today > _FREE and options.seconds(cell) <= today * (1 - _LESS_TIME)
+    return saving >= -_SAME_BYTES and less and cell.codec.type is not CompressionType.NONE
+
+
+def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) -> str | None:
+    """Why the values themselves cannot be compressed; None if they can, or money says that it pays all the same."""
+    payload = topic.payload
+    if topic.type is not CompressionType.NONE and payload.packing is None:
+        return None  # it is compressed: whether another way is better is for the figures
+    bits = f"{payload.bits_per_byte:.1f} of 8 bits per byte"
+    text = payload.text_of_random_bytes
+    repeats = payload.repeated >= _NO_REPETITION
+    if payload.packing is not None:
+        why = f"the values are compressed already ({payload.packing}); their entropy is {bits}"
+    elif payload.bits_per_byte >= _RANDOM_BITS and not repeats:
+        why = f"the entropy of the values is too high: {bits}, and nothing in them repeats"
+    elif text is not None and not repeats:
+        why = (
+            f"the values are random bytes written as {text} text: nothing in them repeats, and a codec could only undo "
+            "the writing; send the bytes themselves, which saves more and costs nothing"
+        )
+    else:
+        return None
+    most = max((options.saving(cell) for cell in winners), default=0.0)
+    if payload.packing is not None and most > 2 * _MORE_BY_SIZE:
+        return None  # many small values of one kind repeat each other's beginnings
+    if options.by_money and any(_worth(options, cell) for cell in winners):
+        return None
+    if most >= _WORTH:
+        why += f". What there is to save, {most:.0%}, lies in what stands around the values"
+    return why
+
+
+def _why_not(options: Options, now: Cell | None) -> str:
+    limit = options.about.max_latency_ms
+    slow = [cell for cell in options.too_slow if options.saving(cell) >= _WORTH]
+    if limit is not None and slow:
+        quickest = min(slow, key=options.latency)
+        return (
+            f"the latency limit of {limit:g} ms is not met: {quickest.codec} ({size_name(quickest.batch_size)}), the "
+            f"quickest that would save something ({options.saving(quickest):.0%}), adds "
+            f"{options.latency(quickest):.2f} ms"
+        )
+    if now is None:
+        return "no codec was measured that the topic may have"
+    if options.by_money:
+        return _too_dear(options)
+    saving, spread = options.topic.saving(now)
+    if saving >= _WORTH and spread is not None and spread.low <= 0:
+        return f"{now.codec} may save {saving:.0%}, but the sample leaves open whether: {_between(spread)}"
+    own = options.today.codec
+    if own.type is not CompressionType.NONE:
+        other = "" if now.codec == own else f": {now.codec} would make {-saving:+.1%} bytes"
+        return f"{own} does about as well as anything{other}"
+    return f"nothing saves {_WORTH:.0%}: the best, {now.codec}, {max(saving, 0):.0%}"
+
+
+def _too_dear(options: Options) -> str:
+    """What the smallest batches would cost."""
+    smallest = min(options.at(TODAY), key=lambda cell: cell.per_payload)
+    before, after = options.bill(options.today).total or 0.0, options.bill(smallest).total or 0.0
+    return (
+        f"nothing takes {_WORTH:.0%} less money: {before:,.2f} {options.about.prices.currency} a month today, with "
+        f"{smallest.codec}, which makes the fewest bytes, {after:,.2f}"
+    ).replace("  ", " ")
+
+
+# -------------------------------------------------------------------------------------------------------- wording
+def _between(spread: Spread) -> str:
+    return f"{spread.low:.0%} to {spread.high:.0%}"
+
+
+def _saves(cell: Cell, options: Options) -> str:
+    saving, spread = options.topic.saving(cell)
+    within = "" if spread is None else f" ({_between(spread)})"
+    return f"{saving:.0%} of today's bytes{within}"
+
+
+def _leave(topic: TopicFigures, options: Options, reason: str, larger: Cell | None) -> Advice:
+    advice = Advice(LEAVE, f"leave it: {reason}")
+    advice.reasons.append(reason)
+    plain = [
+        cell for (codec, size), cell in topic.cells.items() if codec.type is CompressionType.NONE and size != TODAY
+    ]
+    packed = min(plain, key=lambda cell: cell.per_payload, default=None)
+    if packed is not None and options.today.codec.type is CompressionType.NONE and options.saving(packed) >= _WORTH:
+        advice.reasons.append(
+            f"batches of {topic.total.records / topic.total.batches:.1f} records are small: larger ones save "
+            f"{options.saving(packed):.0%} without any codec, by fewer headers"
+        )
+    elif larger is not None and options.saving(larger) >= _WORTH and "entropy" not in reason:
+        advice.reasons.append(f"with batches of {size_name(larger.batch_size)}, {larger.codec} would save "
+                              f"{_saves(larger, options)}")  # fmt: skip
+    return advice
+
+
+def _change(topic: TopicFigures, options: Options, cell: Cell, larger: Cell | None) -> Advice:
+    today = options.today.codec
+    word = "compress with" if today.type is CompressionType.NONE else f"change {today} to"
+    if cell.codec == today:
+        word = "use one codec for all of it,"
+    elif cell.codec.type is CompressionType.NONE:
+        word = f"stop compressing ({today}):"
+    saving, spread = topic.saving(cell)
+    headline = f"{word} {cell.codec}: saves {_saves(cell, options)}"
+    advice = Advice(
+        CHANGE, headline, [], cell, saving, spread, lines_for(topic.format, cell, options.about, options.fill_ms(cell))
+    )
+    advice.reasons += _figures(options, cell)
+    if larger is not None and options.saving(larger) - saving >= _WORTH:
+        advice.reasons.append(
+            f"more by larger batches: {larger.codec} with batch.size {larger.batch_size} saves "
+            f"{_saves(larger, options)}"
+        )
+    return advice
+
+
+def _raise(topic: TopicFigures, options: Options, now: Cell | None, larger: Cell) -> Advice:
+    saving, spread = topic.saving(larger)
+    total = topic.total
+    at_most = "" if now is None else f", where today's batches let {now.codec} save {max(options.saving(now), 0):.0%}"
+    headline = (
+        f"raise the batch size first: {total.records / total.batches:.1f} records a batch today; with batch.size "
+        f"{larger.batch_size} and {larger.codec} ({larger.batch_records:.0f} records a batch) it saves "
+        f"{_saves(larger, options)}{at_most}"
+    )
+    advice = Advice(RAISE, headline, [], larger, saving, spread)
+    advice.lines = lines_for(topic.format, larger, options.about, options.fill_ms(larger))
+    advice.reasons += _figures(options, larger)
+    fill = options.fill_ms(larger)
+    if fill is not None:
+        advice.reasons.append(
+            f"at the rate of the records' timestamps, a batch of one partition takes {fill:,.0f} ms to fill, if one "
+            "producer sends all of it"
+        )
+    return advice
+
+
+def _figures(options: Options, cell: Cell) -> list[str]:
+    today = options.today
+    compress, decompress = cell.milliseconds
+    size = f"{cell.per_record:,.0f} bytes a record instead of {today.per_record:,.0f}"
+    seconds = (
+        f"{cell.compress_seconds:.2f} s of a core per GB to compress, {cell.decompress_seconds:.2f} s to decompress"
+    )
+    reasons = [
+        f"ratio {cell.ratio:.2f} instead of {today.ratio:.2f}; {size}",
+        f"{seconds}; {compress:.3f} and {decompress:.3f} ms a batch",
+    ]
+    before, after = options.bill(today).total, options.bill(cell).total
+    if before is not None and after is not None:
+        currency = options.about.prices.currency
+        reasons.append(f"{after:,.2f} {currency} a month instead of {before:,.2f}".replace("  ", " "))
+    if options.topic.saving(cell)[1] is None:
+        reasons.append("the sample is too small to tell its own uncertainty")
+    return reasons

@@ -1,0 +1,163 @@
+"""A run: topics found, windows chosen, each measured (by threads here, or by Spark), figures added up, advice given."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kafkacomp.advise.formats import FORMATS, MODERN
+from kafkacomp.advise.measure import Task, measure
+from kafkacomp.advise.recommend import Circumstances, advice_on
+from kafkacomp.advise.report import Report, TopicReport
+from kafkacomp.advise.sampling import LOG, WINDOW_BYTES, find_topics, windows_of
+from kafkacomp.advise.segments import newest_format
+from kafkacomp.advise.topic import TopicFigures
+from kafkacomp.exceptions import KafkaCompError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kafkacomp.advise.measure import Figures
+    from kafkacomp.advise.prices import Prices
+    from kafkacomp.advise.sampling import Source, Topic
+    from kafkacomp.advise.settings import Settings
+
+__all__ = ["Plan", "finish", "in_threads", "plan"]
+
+#: Before compression, what is tried at each other batch size: of one window, and of all topics' together.
+_MOST_SIZED: Final = 2 << 20
+_LEAST_SIZED: Final = 128 << 10
+_SIZED_OF_ALL: Final = 96 << 20
+#: Windows of a topic on which other batch sizes are tried: every eighth, at least two.
+_EVERY: Final = 8
+_LEAST_WINDOWS: Final = 2
+_MOST_WINDOWS: Final = 8
+#: Windows of a topic on which levels are tried.
+_LEVEL_WINDOWS: Final = 2
+
+
+@dataclass
+class Plan:
+    """What is to be measured."""
+
+    settings: Settings
+    tasks: list[Task] = field(default_factory=list)
+    topics: dict[str, TopicFigures] = field(default_factory=dict)
+    #: What cannot be read, in words.
+    problems: list[str] = field(default_factory=list)
+    #: Topics without any bytes.
+    empty: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the sample."""
+        return sum(task.window.end - task.window.start for task in self.tasks)
+
+
+def plan(paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings) -> Plan:
+    """Find the topics and choose the windows of their samples. Nothing is decompressed yet."""
+    made = Plan(settings)
+    found = find_topics(paths, lambda name, error: made.problems.append(_named(name, error)))
+    for topic in found:
+        windows = windows_of(topic, settings)
+        if not windows:
+            made.empty.append(topic.name)
+            continue
+        try:
+            form = _format(topic)
+        except (KafkaCompError, OSError, ValueError) as error:
+            made.problems.append(_named(topic.name, error))
+            continue
+        figures = TopicFigures(
+            topic.name,
+            FORMATS[form],
+            topic.size,
+            topic.partitions,
+            len(topic.sources),
+            len(windows),
+            seed=settings.seed,
+        )
+        figures.all_windows = sum(-(-source.size // WINDOW_BYTES) for source in topic.sources)
+        for codec in settings.codecs:
+            why = figures.format.refusal(codec.type)
+            if why is not None:
+                figures.refused[str(codec)] = why
+        made.topics[topic.name] = figures
+        wanted = min(max(len(windows) // _EVERY, _LEAST_WINDOWS), _MOST_WINDOWS)
+        sized = {number * len(windows) // wanted for number in range(wanted)}
+        most = min(max(_SIZED_OF_ALL // wanted // len(found), _LEAST_SIZED), _MOST_SIZED)
+        for number, window in enumerate(windows):
+            at = most if number in sized else 0
+            made.tasks.append(Task(topic.name, form, window, settings, at, number < _LEVEL_WINDOWS))
+    return made
+
+
+def _named(name: str, error: Exception) -> str:
+    text = str(getattr(error, "strerror", None) or error)
+    return text if name in text else f"{name}: {text}"
+
+
+def _format(topic: Topic) -> str:
+    """The format of the newest batch of any partition: formats only go up, and what comes next has the last one."""
+    newest: dict[int | None, Source] = {}
+    for source in topic.sources:
+        if source.kind != LOG:
+            return MODERN
+        if source.size:
+            newest[source.partition] = source
+    order = list(FORMATS)
+    found = [form for source in newest.values() if (form := newest_format(source)) is not None]
+    return max(found, key=order.index, default=MODERN)
+
+
+def in_threads(
+    tasks: list[Task], threads: int | None, progress: Callable[[int], object]
+) -> Iterator[tuple[int, Figures]]:
+    """Measure all tasks; each result with its number, as they come. ``progress`` gets the bytes done since last."""
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        waiting = {pool.submit(measure, task): number for number, task in enumerate(tasks)}
+        try:
+            for done in as_completed(waiting):
+                number = waiting.pop(done)
+                progress(tasks[number].window.end - tasks[number].window.start)
+                yield number, done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def finish(
+    made: Plan,
+    measured: Iterable[tuple[int, Figures]],
+    prices: Prices,
+    *,
+    max_latency_ms: float | None = None,
+    compression_type: str = "producer",
+) -> Report:
+    """Add the figures up and advise on every topic.
+
+    Raises:
+        ValueError: ``compression_type`` is none of a topic's.
+    """
+    for number, figures in sorted(measured, key=lambda each: each[0]):
+        made.topics[figures.topic].add(number, figures)
+    problems = list(made.problems)
+    known = []
+    for topic in made.topics.values():
+        problems += topic.problems
+        if not topic.today:
+            if not topic.problems:
+                made.empty.append(topic.name)
+            continue
+        if not topic.stored:
+            topic.size = round(topic.total.size * topic.all_windows / topic.windows)
+        known.append(topic)
+    whole = sum(topic.size for topic in known)
+    reports = []
+    for topic in known:
+        traffic = prices.traffic_of(topic.name, topic.size / whole if whole else 0.0)
+        about = Circumstances(prices, traffic, max_latency_ms, compression_type)
+        reports.append(TopicReport(topic, about, advice_on(topic, about)))
+    return Report(made.settings, prices, reports, problems, made.empty)

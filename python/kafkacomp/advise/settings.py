@@ -1,0 +1,63 @@
+"""What a run is asked for, in a form that travels to Spark's executors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp.bench.spec import Codec, parse_codecs
+
+__all__ = ["DEFAULT_BATCH_SIZES", "DEFAULT_CODECS", "DEFAULT_SAMPLE_BYTES", "TODAY", "Settings", "size_name"]
+
+#: The types at Kafka's default levels, and the levels of zstd that are in common use.
+DEFAULT_CODECS: Final = "none,gzip,snappy,lz4,zstd:1,3,6"
+#: ``batch.size`` in bytes. 1 is one record a batch, for a batch takes a first record of any size.
+DEFAULT_BATCH_SIZES: Final = (1, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
+DEFAULT_SAMPLE_BYTES: Final = 8 << 20
+#: A producer's own ``batch.size``: for records of which no batches are known.
+ASSUMED_BATCH_SIZE: Final = 16384
+#: The batches as they are stored, where other batches have a number of bytes.
+TODAY: Final = 0
+
+_KILO: Final = 1 << 10
+_MEGA: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the sample is taken and what is measured on it."""
+
+    codecs: tuple[Codec, ...] = tuple(parse_codecs(DEFAULT_CODECS))
+    #: ``batch.size`` of producers, bytes.
+    batch_sizes: tuple[int, ...] = DEFAULT_BATCH_SIZES
+    #: Of each topic, bytes on disk.
+    sample_bytes: int = DEFAULT_SAMPLE_BYTES
+    #: The same seed gives the same sample.
+    seed: int = 0
+    #: The most bytes that the records of one batch may decompress to.
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be measured.
+
+        Raises:
+            ValueError: nothing to measure, a size that is none.
+        """
+        if not self.codecs:
+            raise ValueError("no codecs to measure")
+        if any(not 1 <= size <= 1 << 30 for size in self.batch_sizes):
+            raise ValueError("batch sizes must be 1 to 1073741824 bytes")
+        if self.sample_bytes < 1:
+            raise ValueError(f"the sample must have at least 1 byte, not {self.sample_bytes}")
+
+
+def size_name(size: int) -> str:
+    """A batch size for people."""
+    if size == TODAY:
+        return "today"
+    if size == 1:
+        return "1 record"
+    if size % _MEGA == 0:
+        return f"{size // _MEGA} MB"
+    return f"{size // _KILO} KB" if size % _KILO == 0 else f"{size} B"

@@ -1,0 +1,161 @@
+"""The report for people, in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from kafkacomp._types import CompressionType
+from kafkacomp.advise.settings import size_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from kafkacomp.advise.report import Report, TopicReport
+    from kafkacomp.advise.topic import Cell
+
+__all__ = ["render", "size_of", "today_of"]
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_THOUSAND = 1000.0
+
+
+def render(report: Report, *, full: bool = True) -> RenderableType:
+    """All topics; with ``full`` each topic's figures, else only the overview and the advice."""
+    parts: list[RenderableType] = []
+    if full:
+        for topic in report.topics:
+            parts += [_topic(topic), Text("")]
+    parts.append(_overview(report))
+    for topic in report.topics:
+        parts += list(_advice(topic))
+    return Group(*parts)
+
+
+def size_of(number: float) -> str:
+    """Bytes for people, in powers of ten."""
+    for unit in _UNITS:
+        if abs(number) < _THOUSAND or unit == _UNITS[-1]:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= _THOUSAND
+    return ""
+
+
+def today_of(topic: TopicReport) -> str:
+    """Today's type and level, as far as it shows."""
+    figures = topic.figures
+    if not figures.stored:
+        return "not in a log"
+    level = figures.level
+    if figures.type is CompressionType.NONE or (level is None and not figures.levels.get(figures.type)):
+        name = str(figures.type)
+    elif level is None:
+        name = f"{figures.type}, level not known"
+    else:
+        name = f"{figures.type}:{level.level}" + ("" if level.exact else f" (about, {level.difference:+.1%} bytes)")
+    others = len(figures.types) - 1
+    return f"{name} and {others} more" if others > 0 else name
+
+
+def _topic(topic: TopicReport) -> Table:
+    figures, total = topic.figures, topic.figures.total
+    share = f"{figures.windows} of {figures.all_windows} windows"
+    sizes = figures.sizes()
+    title = (
+        f"{figures.name}: {size_of(figures.size)} in {figures.partitions} partition(s), message format "
+        f"{figures.format.name}; today {today_of(topic)}, {sizes['recordsMean']:.1f} records and "
+        f"{size_of(sizes['storedBytesMean'])} a batch; sample {total.records:,} records, {share}"
+    )
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
+    table.add_column("batches")
+    table.add_column("codec")
+    money = topic.options.bill(topic.today).total is not None
+    names = (
+        "records\na batch",
+        "ratio",
+        "bytes\na record",
+        "saves",
+        "90% within",
+        "compress\ns/GB",
+        "decompress\ns/GB",
+    )
+    for name in (*names, "broker s/GB\nas is, anew", "ms a batch\nboth ways", *(("a month",) if money else ())):
+        table.add_column(name, justify="right")
+    seen: int | None = None
+    for cell in [topic.today, *topic.cells]:
+        batches = "stored" if cell is topic.today else size_name(cell.batch_size)
+        key = -1 if cell is topic.today else cell.batch_size
+        chosen = cell is topic.advice.option
+        table.add_row(
+            "" if key == seen else batches,
+            *_cells(topic, cell, money=money),
+            style="bold green" if chosen else "bold" if cell is topic.today else None,
+        )
+        seen = key
+    return table
+
+
+def _cells(topic: TopicReport, cell: Cell, *, money: bool) -> Iterator[str]:
+    own = cell is topic.today
+    saving, spread = (0.0, None) if own else topic.figures.saving(cell)
+    plain = cell.codec.type is CompressionType.NONE
+    yield str(cell.codec)
+    yield f"{cell.batch_records:,.1f}"
+    yield f"{cell.ratio:.2f}"
+    yield f"{cell.per_record:,.1f}"
+    yield "" if own else f"{saving:.1%}"
+    yield "" if spread is None else f"{spread.low:.1%} to {spread.high:.1%}"
+    yield "" if plain else f"{cell.compress_seconds:.2f}"
+    yield "" if plain else f"{cell.decompress_seconds:.2f}"
+    anew = topic.today.decompress_seconds + cell.compress_seconds
+    yield "" if own else f"{cell.decompress_seconds:.2f}, {anew:.2f}"
+    yield "" if plain else f"{sum(cell.milliseconds):.3f}"
+    if money:
+        total = topic.options.bill(cell).total
+        yield "" if total is None else f"{total:,.2f}"
+
+
+def _overview(report: Report) -> Table:
+    totals = report.totals()
+    currency = report.prices.currency
+    title = f"All: {size_of(totals['today']['bytes'])} today, {size_of(totals['advised']['bytes'])} with the advice"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
+    table.add_column("")
+    names = ("ratio", "on disk,\nreplicas too", "in", "replication", "out", "compress\ns/GB", "decompress\ns/GB")
+    money = totals["today"]["money"]["total"] is not None
+    for name in (*names, "brokers\ns/GB", *((f"a month\n{currency}",) if money else ())):
+        table.add_column(name, justify="right")
+    rows = {"today": totals["today"], "with the advice": totals["advised"]}
+    rows |= {f"{name}, today's batches": each for name, each in totals["byCodec"].items()}
+    for name, each in rows.items():
+        wire = each["bytesOnWire"]
+        table.add_row(
+            name,
+            f"{each['ratio']:.2f}",
+            size_of(each["bytesOnDisk"]),
+            *(size_of(wire[key]) for key in ("in", "replication", "out")),
+            f"{each['compressSecondsPerGB']:.2f}",
+            f"{each['decompressSecondsPerGB']:.2f}",
+            f"{each['brokerSecondsPerGB']:.2f}",
+            *(("" if each["money"]["total"] is None else f"{each['money']['total']:,.2f}",) if money else ()),
+        )
+    return table
+
+
+def _advice(topic: TopicReport) -> Iterator[Text]:
+    advice = topic.advice
+    yield Text("")
+    yield Text.assemble((f"{topic.figures.name}: ", "bold"), advice.headline)
+    for reason in advice.reasons:
+        if reason not in advice.headline:
+            yield Text(f"  - {reason}")
+    for refused, why in topic.figures.refused.items():
+        yield Text(f"  - {refused} left out: {why}")
+    for place in advice.lines:
+        yield Text.assemble(("  " + place.place + ": ", "bold"), "  ".join(place.lines))
+        yield Text(f"      {place.implies}", style="dim")
