@@ -170,7 +170,7 @@ def test_repaired_batches_are_read(era: Era, tmp_path: Path) -> None:
         folder, target = tmp_path / str(number), tmp_path / f"repaired-{number}"
         folder.mkdir()
         (batch,) = record.read_batches(made[number].data)
-        base_offset = next(iter(batch)).offset if batch.base_offset is None else batch.base_offset
+        base_offset = batch.base_offset if batch.magic == 2 else next(iter(batch)).offset
         (folder / f"{base_offset:020}.log").write_bytes(data)
         report = log.repair(folder, target)
         assert (report.mended_batches, report.is_sound) == (1, True)
