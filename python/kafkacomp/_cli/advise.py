@@ -59,6 +59,13 @@ def _size(text: str) -> int:
     return sizes[0]
 
 
+def _page(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    """An input given by mistake is not written over."""
+    if value is not None and value.suffix != ".html":
+        raise click.BadParameter(f"{value} does not end in .html", param=option)
+    return value
+
+
 def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
         click.echo(price_files.example(), nl=False)
@@ -86,11 +93,13 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
               default="producer", show_default=True, help="compression.type of the topics today.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Windows measured at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), callback=_page,
+              help="The report with pictures, one file that needs nothing else: .html.")  # fmt: skip
 @MAX_OUTPUT_SIZE
 def advise(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...], codecs: list[Any], batch_sizes: tuple[int, ...], sample_bytes: int, seed: int,
     prices: Path | None, replication_factor: int | None, consumers: float | None, max_latency_ms: float | None,
-    compression_type: str, threads: int | None, as_json: bool, max_output_size: int,
+    compression_type: str, threads: int | None, as_json: bool, html: Path | None, max_output_size: int,
 ) -> int:  # fmt: skip
     """Tell whether topics should be compressed, with what, and what that saves, by a sample of their own batches.
 
@@ -99,6 +108,10 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
     """
     from kafkacomp.advise import advise as run  # noqa: PLC0415 - needs pyarrow
 
+    if html is not None:
+        from kafkacomp.advise import charts  # noqa: PLC0415 - an extra
+
+        charts.check()
     settings = Settings(tuple(codecs), batch_sizes, sample_bytes, seed, max_output_size)
     wrong: list[str] = []
     paid = price_files.Prices()
@@ -119,6 +132,10 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
         )  # fmt: skip
     report.problems += wrong
     report.environment = environment.describe(shlex.join(["kafkacomp", *sys.argv[1:]]), [])
+    if html is not None:
+        from kafkacomp.advise.page import html as page  # noqa: PLC0415 - an extra
+
+        html.write_text(page(report), encoding="utf-8")
     _give(report, as_json=as_json)
     return FINE if report.complete else CORRUPT
 

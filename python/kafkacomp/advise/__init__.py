@@ -9,6 +9,7 @@ What is measured and how it is judged is in docs/advise.md. The modules, in the 
 - ``topic``, ``cost``: windows added up with their spread; bytes, processor time and money for a month
 - ``recommend``, ``configuration``: what to do and why, and the lines to set
 - ``run``, ``report``, ``table``: a run as a whole, and what comes out
+- ``page``, ``charts``: the same as HTML with pictures, for which the extra ``report`` is needed
 
 :func:`advise` needs the extra ``arrow``.
 """

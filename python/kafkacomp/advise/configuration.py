@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkacomp import log
 from kafkacomp._types import CompressionType
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Lines", "lines_for"]
 
+#: What a batch may take to fill, if no limit is given; above 90 s a producer would want another delivery.timeout.ms.
+LONG_TO_WAIT_MS: Final = 1000
 #: The default of a broker's message.max.bytes and a topic's max.message.bytes.
-_MAX_MESSAGE_BYTES = 1_048_588
+_MAX_MESSAGE_BYTES: Final = 1_048_588
 
 
 class Lines(NamedTuple):
@@ -39,7 +41,7 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     producer = [f"compression.type={codec.type}", *_level(codec.type, codec.level)]
     if cell.batch_size != TODAY:
         producer.append(f"batch.size={cell.batch_size}")
-        wait = 5 if fill_ms is None else max(1, math.ceil(fill_ms))
+        wait = 5 if fill_ms is None else min(max(1, math.ceil(fill_ms)), LONG_TO_WAIT_MS)
         producer.append(f"linger.ms={wait}")
     implies = (
         "the producers compress; less is sent, replicated, stored and fetched; the broker stores batches as they come"
@@ -54,9 +56,7 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     if codec.level is not None:
         implies += f"; producers before 3.8 have no compression.{codec.type}.level"
     if cell.batch_size != TODAY:
-        implies += "; a batch waits up to linger.ms for more records" + (
-            "" if fill_ms is not None else " (how long is needed depends on the rate, which the timestamps do not tell)"
-        )
+        implies += f"; a batch waits up to linger.ms for more records{_waiting(fill_ms)}"
     if cell.batch_bytes > _MAX_MESSAGE_BYTES:
         implies += f"; batches above {_MAX_MESSAGE_BYTES} bytes need max.message.bytes and max.request.size raised"
     found = [Lines("producer", producer, implies)]
@@ -73,6 +73,14 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     found.append(Lines("topic", [f"compression.type={kind}", *level], work))
     found.append(Lines("broker", [f"compression.type={kind}"], "the same for every topic that does not set its own"))
     return found
+
+
+def _waiting(fill_ms: float | None) -> str:
+    if fill_ms is None:
+        return " (how long is needed depends on the rate, which the timestamps do not tell)"
+    if fill_ms > LONG_TO_WAIT_MS:
+        return " (at the rate of the timestamps that does not fill it: the saving is that of full batches)"
+    return ""
 
 
 def _level(kind: CompressionType, level: int | None) -> list[str]:

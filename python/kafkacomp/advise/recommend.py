@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.configuration import Lines, lines_for
+from kafkacomp.advise.configuration import LONG_TO_WAIT_MS, Lines, lines_for
 from kafkacomp.advise.cost import amounts, bill
 from kafkacomp.advise.settings import TODAY, size_name
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kafkacomp.advise.prices import Prices, Traffic
     from kafkacomp.advise.topic import Cell, Spread, TopicFigures
 
-__all__ = ["CHANGE", "LEAVE", "RAISE", "Advice", "Circumstances", "advice_on"]
+__all__ = ["CHANGE", "LEAVE", "RAISE", "Advice", "Circumstances", "advice_on", "money_of"]
 
 LEAVE: Final = "leave it"
 CHANGE: Final = "change"
@@ -41,8 +41,6 @@ _MORE_BY_SIZE: Final = 0.10
 _HALF_AS_MUCH: Final = 1.5
 #: Of what larger batches bring, the part that the smallest sufficient one must have.
 _MOST_OF_IT: Final = 0.9
-#: What a batch may take to fill, if no limit is given.
-_LONG_TO_WAIT_MS: Final = 1000.0
 #: A producer's own batch.size: below it there is nothing to raise.
 _DEFAULT_BATCH_SIZE: Final = 16384
 #: From here on single bytes have next to no pattern, and this share is next to no repetition.
@@ -185,7 +183,7 @@ def _larger(options: Options) -> Cell | None:
     if not bests:
         return None
     # Who waits a second for a batch to fill has no use for one that takes a minute; somebody may have for the smallest.
-    bests = [cell for cell in bests if (options.fill_ms(cell) or 0.0) <= _LONG_TO_WAIT_MS] or bests[:1]
+    bests = [cell for cell in bests if (options.fill_ms(cell) or 0.0) <= LONG_TO_WAIT_MS] or bests[:1]
     most = max(options.saving(cell) for cell in bests)
     return next(cell for cell in bests if options.saving(cell) >= most * _MOST_OF_IT or most <= 0)
 
@@ -273,12 +271,24 @@ def _too_dear(options: Options) -> str:
     smallest = min(options.at(TODAY), key=lambda cell: cell.per_payload)
     before, after = options.bill(options.today).total or 0.0, options.bill(smallest).total or 0.0
     return (
-        f"nothing takes {_WORTH:.0%} less money: {before:,.2f} {options.about.prices.currency} a month today, with "
-        f"{smallest.codec}, which makes the fewest bytes, {after:,.2f}"
+        f"nothing takes {_WORTH:.0%} less money: {money_of(before)} {options.about.prices.currency} a month today, "
+        f"with {smallest.codec}, which makes the fewest bytes, {money_of(after)}"
     ).replace("  ", " ")
 
 
 # -------------------------------------------------------------------------------------------------------- wording
+def money_of(amount: float) -> str:
+    """An amount for people: cents, or three digits of less than one."""
+    return f"{amount:,.2f}" if abs(amount) >= 1 or not amount else f"{amount:.3g}"
+
+
+def _duration(milliseconds: float) -> str:
+    for unit, size in (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("s", 1000)):
+        if milliseconds >= 2 * size:
+            return f"{milliseconds / size:,.0f} {unit}"
+    return f"{milliseconds:,.0f} ms"
+
+
 def _between(spread: Spread) -> str:
     return f"{spread.low:.0%} to {spread.high:.0%}"
 
@@ -343,7 +353,7 @@ def _raise(topic: TopicFigures, options: Options, now: Cell | None, larger: Cell
     fill = options.fill_ms(larger)
     if fill is not None:
         advice.reasons.append(
-            f"at the rate of the records' timestamps, a batch of one partition takes {fill:,.0f} ms to fill, if one "
+            f"at the rate of the records' timestamps, a batch of one partition takes {_duration(fill)} to fill, if one "
             "producer sends all of it"
         )
     return advice
@@ -363,7 +373,7 @@ def _figures(options: Options, cell: Cell) -> list[str]:
     before, after = options.bill(today).total, options.bill(cell).total
     if before is not None and after is not None:
         currency = options.about.prices.currency
-        reasons.append(f"{after:,.2f} {currency} a month instead of {before:,.2f}".replace("  ", " "))
+        reasons.append(f"{money_of(after)} {currency} a month instead of {money_of(before)}".replace("  ", " "))
     if options.topic.saving(cell)[1] is None:
         reasons.append("the sample is too small to tell its own uncertainty")
     return reasons

@@ -1,0 +1,185 @@
+"""The report's pictures, as SVG that takes its text colour from the page: they are readable in a light and a dark one.
+
+Altair describes them and vl-convert draws them, without a browser and without a network.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkacomp.advise.settings import TODAY, size_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kafkacomp._types import CompressionType
+    from kafkacomp.advise.report import TopicReport
+
+__all__ = ["by_batch_size", "check", "ratio_and_speed", "stacked"]
+
+#: Narrow enough for a phone: type keeps a size that can be read there.
+_WIDTH: Final = 290
+_HEIGHT: Final = 230
+#: Of a brightness that stands out from white and from black alike.
+_COLOURS: Final = {
+    "none": "#858b95",
+    "gzip": "#cf7a22",
+    "snappy": "#2f9484",
+    "lz4": "#4483d6",
+    "zstd": "#b05bc8",
+}
+_KINDS: Final = ("#4483d6", "#2f9484", "#7fae3a", "#cf7a22", "#b05bc8", "#d0576b", "#858b95")
+#: What is not of the data takes the colour of the page's text.
+_TEXT: Final = "currentColor"
+_MEGABYTES: Final = 1000.0
+
+
+def check() -> None:
+    """Find out before the run whether pictures can be drawn.
+
+    Raises:
+        ModuleNotFoundError: it needs the extra ``report``.
+    """
+    import altair as alt  # noqa: F401, PLC0415 - an extra
+    import jinja2  # noqa: F401, PLC0415 - the page's template
+    import vl_convert  # noqa: F401, PLC0415 - what draws
+
+
+def ratio_and_speed(topic: TopicReport) -> str | None:
+    """Ratio against the speed of compression at today's batch boundaries, today's point marked; None without points."""
+    import altair as alt  # noqa: PLC0415 - an extra
+
+    points = [
+        _point(cell.codec.type, cell.codec.level, cell.compress_seconds, cell.ratio)
+        for cell in topic.cells
+        if cell.batch_size == TODAY and cell.compress_seconds
+    ]
+    if not points:
+        return None
+    own = topic.today
+    marks = []
+    if own.compress_seconds:
+        marks = [_point(own.codec.type, own.codec.level, own.compress_seconds, own.ratio) | {"text": "today"}]
+    base = alt.Chart(alt.InlineData(values=points)).encode(
+        x=alt.X("speed:Q", title="compression, MB/s of one core", scale=alt.Scale(type="log", nice=False, padding=30)),
+        y=alt.Y("ratio:Q", title="ratio", scale=alt.Scale(zero=False, padding=18)),
+        color=_codec_colour(alt),
+    )
+    layers = [
+        base.mark_line(opacity=0.5).encode(detail="codec:N", order="level:Q"),
+        base.mark_point(size=60, filled=True, opacity=1),
+        base.mark_text(align="left", dx=7, dy=-5, fontSize=11).encode(text="text:N"),
+    ]
+    if marks:
+        mark = alt.Chart(alt.InlineData(values=marks)).encode(x="speed:Q", y="ratio:Q")
+        layers += [
+            mark.mark_point(size=260, filled=False, stroke=_TEXT, strokeWidth=2, shape="circle"),
+            mark.mark_text(dy=19, fontSize=11, fontWeight="bold", fill=_TEXT).encode(text="text:N"),
+        ]
+    return _svg(alt.layer(*layers), "Ratio against compression speed, today's batches")
+
+
+def _point(kind: CompressionType, level: int | None, seconds: float, ratio: float) -> dict[str, Any]:
+    return {
+        "codec": str(kind),
+        "level": level or 0,
+        "text": str(kind) if level is None else f"{kind} {level}",
+        "speed": _MEGABYTES / seconds,
+        "ratio": ratio,
+    }
+
+
+def by_batch_size(topic: TopicReport) -> str | None:
+    """Bytes a record against the batch size, a line for each codec, today's bytes across; None without other sizes."""
+    import altair as alt  # noqa: PLC0415 - an extra
+
+    cells = [cell for cell in topic.cells if cell.batch_size != TODAY]
+    if not cells:
+        return None
+    order = [size_name(size) for size in sorted({cell.batch_size for cell in cells})]
+    values = [
+        {
+            "codec": str(cell.codec.type),
+            "label": str(cell.codec),
+            "size": size_name(cell.batch_size),
+            "bytes": cell.per_record,
+        }
+        for cell in cells
+    ]
+    lines = (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_line(point=alt.OverlayMarkDef(size=28), strokeWidth=1.6)
+        .encode(
+            x=alt.X("size:O", title="batch.size", sort=order, axis=alt.Axis(labelAngle=-40)),
+            y=alt.Y("bytes:Q", title="bytes a record on disk", scale=alt.Scale(type="log", nice=False, padding=12)),
+            color=_codec_colour(alt),
+            detail="label:N",
+        )
+    )
+    today = alt.Chart(alt.InlineData(values=[{"bytes": topic.today.per_record, "text": "today"}])).encode(y="bytes:Q")
+    across = today.mark_rule(stroke=_TEXT, strokeDash=[5, 4])
+    label = today.mark_text(align="right", dy=-6, fontSize=11, fontWeight="bold", fill=_TEXT)
+    label = label.encode(text="text:N", x=alt.value(_WIDTH))
+    return _svg(alt.layer(lines, across, label), "Bytes a record against batch size")
+
+
+def stacked(bars: Mapping[str, Mapping[str, float | None]], unit: str, title: str) -> str | None:
+    """Bars of parts by kind, one for each choice; None if nothing is known."""
+    import altair as alt  # noqa: PLC0415 - an extra
+
+    kinds = list(dict.fromkeys(kind for parts in bars.values() for kind in parts))
+    names = {kind: _words(kind) for kind in kinds}
+    values = [
+        {"choice": choice, "kind": names[kind], "amount": amount, "at": kinds.index(kind)}
+        for choice, parts in bars.items()
+        for kind, amount in parts.items()
+        if amount
+    ]
+    if not values:
+        return None
+    colours = alt.Scale(domain=list(names.values()), range=list(_KINDS[: len(kinds)]))
+    chart = (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_bar()
+        .encode(
+            y=alt.Y("choice:N", title=None, sort=list(bars)),
+            x=alt.X("amount:Q", title=unit, axis=alt.Axis(format="~s")),
+            color=alt.Color("kind:N", title=None, scale=colours, sort=list(names.values())),
+            order="at:Q",
+        )
+    )
+    return _svg(chart, title, height=max(22 * len(bars), 60), legend_columns=2)
+
+
+def _words(kind: str) -> str:
+    """A kind of cost in words: ``networkIn`` is "network in"."""
+    return re.sub(r"(?<=[a-z])([A-Z])", lambda matched: f" {matched[1].lower()}", kind).replace("cpu", "processor:")
+
+
+def _codec_colour(alt: Any) -> Any:  # noqa: ANN401 - altair is an extra
+    scale = alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
+    return alt.Color("codec:N", title=None, scale=scale)
+
+
+def _svg(chart: Any, title: str, *, height: int = _HEIGHT, legend_columns: int = 5) -> str:  # noqa: ANN401 - as above
+    import vl_convert  # noqa: PLC0415 - an extra
+
+    muted = {"labelColor": _TEXT, "titleColor": _TEXT, "titleFontWeight": "normal"}
+    lines = {"domainColor": _TEXT, "tickColor": _TEXT, "gridColor": _TEXT, "gridOpacity": 0.15, "domainOpacity": 0.5}
+    made = chart.properties(width=_WIDTH, height=height, background="transparent").configure(
+        axis={**muted, **lines, "tickOpacity": 0.5, "labelFontSize": 11, "titleFontSize": 11, "labelLimit": 140},
+        legend={
+            **muted,
+            "orient": "bottom",
+            "columns": legend_columns,
+            "labelFontSize": 11,
+            "symbolStrokeWidth": 2,
+            "symbolOpacity": 1,
+        },
+        view={"stroke": None},
+        font="system-ui, sans-serif",
+    )
+    svg: str = vl_convert.vegalite_to_svg(made.to_dict())
+    # A name for screen readers, and sizes by the page: the view box keeps the proportions.
+    return re.sub(r"<svg ", f'<svg role="img" aria-label="{title}" ', svg, count=1)

@@ -1,0 +1,148 @@
+"""The report as one HTML file: it asks for nothing from anywhere, and its Content-Security-Policy says so."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkacomp.advise import charts
+from kafkacomp.advise.cost import KINDS
+from kafkacomp.advise.settings import TODAY, size_name
+from kafkacomp.advise.table import size_of, today_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kafkacomp.advise.report import Report, TopicReport
+    from kafkacomp.advise.topic import Cell
+
+__all__ = ["html"]
+
+#: Topics that get pictures, the largest first; the table has them all.
+MOST_PICTURES: Final = 40
+
+
+def html(report: Report) -> str:
+    """The page.
+
+    Raises:
+        ModuleNotFoundError: it needs the extra ``report``.
+    """
+    import jinja2  # noqa: PLC0415 - an extra
+
+    template = resources.files("kafkacomp.advise").joinpath("report.html.j2").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["size"] = size_of
+    environment.filters["svg"] = _markup
+    largest = sorted(report.topics, key=lambda topic: topic.figures.size, reverse=True)
+    shown = {topic.figures.name for topic in largest[:MOST_PICTURES]}
+    totals = report.totals() if report.topics else None
+    return environment.from_string(template).render(
+        report=report,
+        totals=totals,
+        currency=report.prices.currency,
+        cost=None if totals is None else _of_all(totals, report.prices.currency),
+        topics=[_topic(topic, pictures=topic.figures.name in shown) for topic in report.topics],
+        left_out=len(report.topics) - len(shown),
+        machine=report.environment,
+    )
+
+
+def _markup(svg: str) -> Any:  # noqa: ANN401 - jinja2 is an extra
+    import markupsafe  # noqa: PLC0415 - comes with jinja2
+
+    return markupsafe.Markup(svg)  # noqa: S704 - our own picture, whose texts its maker escaped
+
+
+def _of_all(totals: Mapping[str, Any], currency: str) -> str | None:
+    bars = {"today": totals["today"], "advised": totals["advised"], **totals["byCodec"]}
+    if totals["today"]["money"]["total"] is not None:
+        parts = {name: {kind: each["money"][kind] for kind in KINDS} for name, each in bars.items()}
+        return charts.stacked(parts, f"{currency} a month", "Monthly cost by kind, all topics")
+    return charts.stacked({name: _bytes(each) for name, each in bars.items()}, "bytes", "Bytes by kind, all topics")
+
+
+def _bytes(each: Mapping[str, Any]) -> dict[str, float]:
+    wire = each["bytesOnWire"]
+    return {
+        "disk": each["bytesOnDisk"],
+        "networkIn": wire["in"],
+        "networkReplication": wire["replication"],
+        "networkOut": wire["out"],
+    }
+
+
+def _topic(topic: TopicReport, *, pictures: bool) -> dict[str, Any]:
+    figures, advice = topic.figures, topic.advice
+    cells = [topic.today, *topic.cells]
+    before, after = topic.options.bill(topic.today).total, topic.options.bill(topic.chosen).total
+    return {
+        "name": figures.name,
+        "size": figures.size,
+        "after": topic.bytes_with(topic.chosen),
+        "today": today_of(topic),
+        "format": figures.format.name,
+        "partitions": figures.partitions,
+        "sizes": figures.sizes(),
+        "records": figures.total.records,
+        "windows": (figures.windows, figures.all_windows),
+        "bits": figures.payload.bits_per_byte,
+        "repeated": figures.payload.repeated,
+        "ratio": topic.today.ratio,
+        "verdict": advice.verdict,
+        "headline": advice.headline,
+        "reasons": [reason for reason in advice.reasons if reason not in advice.headline],
+        "option": "" if advice.option is None else _name(advice.option),
+        "saving": advice.saving,
+        "spread": advice.spread,
+        "lines": advice.lines,
+        "refused": figures.refused,
+        "problems": figures.problems,
+        "money": (before, after),
+        "rows": [_row(topic, cell) for cell in cells],
+        "pictures": [each for each in _pictures(topic) if each] if pictures else [],
+    }
+
+
+def _name(cell: Cell) -> str:
+    return str(cell.codec) if cell.batch_size == TODAY else f"{cell.codec}, {size_name(cell.batch_size)}"
+
+
+def _row(topic: TopicReport, cell: Cell) -> dict[str, Any]:
+    own = cell is topic.today
+    saving, spread = (0.0, None) if own else topic.figures.saving(cell)
+    return {
+        "batches": "stored" if own else size_name(cell.batch_size),
+        "codec": str(cell.codec),
+        "records": cell.batch_records,
+        "ratio": cell.ratio,
+        "bytes": cell.per_record,
+        "saving": saving,
+        "spread": spread,
+        "compress": cell.compress_seconds,
+        "decompress": cell.decompress_seconds,
+        "milliseconds": sum(cell.milliseconds),
+        "month": topic.options.bill(cell).total,
+        "own": own,
+        "chosen": cell is topic.advice.option,
+    }
+
+
+def _pictures(topic: TopicReport) -> list[str | None]:
+    bars: dict[str, Any] = {"today": topic.today}
+    if topic.advice.option is not None:
+        bars["advised"] = topic.advice.option
+    bars |= {str(cell.codec): cell for cell in topic.cells if cell.batch_size == TODAY}
+    currency = topic.about.prices.currency
+    if topic.options.bill(topic.today).total is not None:
+        parts = {name: topic.options.bill(cell).by_kind for name, cell in bars.items()}
+        cost = charts.stacked(parts, f"{currency} a month", "Monthly cost by kind")
+    else:
+        traffic = topic.about.traffic
+        amounts = {}
+        for name, cell in bars.items():
+            size = topic.bytes_with(cell)
+            wire = {"in": size, "replication": size * (traffic.replication_factor - 1), "out": size * traffic.consumers}
+            amounts[name] = _bytes({"bytesOnDisk": size * traffic.replication_factor, "bytesOnWire": wire})
+        cost = charts.stacked(amounts, "bytes", "Bytes by kind")
+    return [charts.ratio_and_speed(topic), charts.by_batch_size(topic), cost]
