@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Final, Self, final
+from typing import Any, Final, Literal, Self, final
 
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
@@ -42,6 +42,34 @@ def find_transactions(
 
     The first offset that is not stable, and aborted transactions: producer id, first and last offset.
     """
+
+@final
+class LogFollower:
+    """What has come to a partition's log since the last look, by headers."""
+
+    def __new__(cls, transactions: bool) -> LogFollower: ...
+    def follow(
+        self, source: tuple[object, ...], is_new: bool, skip: bool
+    ) -> Literal["end", "torn", "damage", "shrunk"]:
+        """Look at a segment: the one of the last look from where that ended, or if ``is_new`` from its start."""
+
+    def aborted(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """Aborted transactions that reach into these offsets: producer id, first and last offset."""
+
+    def forget(self, offset: int) -> None:
+        """Forget aborted transactions that end before this offset."""
+
+    @property
+    def position(self) -> int:
+        """Where in the segment the next batch begins."""
+
+    @property
+    def end_offset(self) -> int | None:
+        """The offset behind the last batch; ``None`` before the first."""
+
+    @property
+    def first_open(self) -> int | None:
+        """The first offset of the earliest open transaction."""
 
 def compress(data: Buffer, compression_type: int, level: int | None, magic: int) -> bytes:
     """As Kafka's stream of this type and magic frames it."""

@@ -44,7 +44,13 @@ OPTIONS = (
     "maxOffsetsPerTrigger",
 )
 #: What only one kind of read has.
-_BATCH_ONLY = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "filterPushdown")
+_BATCH_ONLY = (
+    "endingOffsets",
+    "endingTimestamp",
+    "endingOffsetsByTimestamp",
+    "filterPushdown",
+    "pathGlobFilter",
+)
 _STREAM_ONLY = ("maxOffsetsPerTrigger",)
 
 #: What one batch may decompress to in a worker, whose memory is shared with the JVM's executor.
@@ -133,7 +139,9 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         subscribe=_subscribe(given),
         subscribe_pattern=_pattern(given),
         assign=_assign(given),
-        starting_offsets=bounds("starting", given, EARLIEST, LATEST if streaming is False else None),
+        starting_offsets=bounds(
+            "starting", given, LATEST if streaming else EARLIEST, LATEST if streaming is False else None
+        ),
         ending_offsets=bounds("ending", given, LATEST, EARLIEST),
         starting_times=times("starting", given),
         ending_times=times("ending", given),

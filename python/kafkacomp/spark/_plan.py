@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 
     from kafkacomp.spark._options import Bounds, ReadOptions, Times
 
-__all__ = ["EVERYTHING", "Pruning", "SegmentPartition", "cut", "plan", "transactions"]
+__all__ = [
+    "EVERYTHING",
+    "Pruning",
+    "SegmentPartition",
+    "check_names",
+    "check_offset",
+    "cut",
+    "offset_for",
+    "plan",
+    "transactions",
+]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -92,7 +102,7 @@ def plan(options: ReadOptions, pruning: Pruning = EVERYTHING) -> list[SegmentPar
         ("endingOffsetsByTimestamp", options.ending_times),
     ):
         if isinstance(bounds, dict):
-            _check_names(name, bounds, found)
+            check_names(name, bounds, found)
     tasks: list[SegmentPartition] = []
     for partition in found:
         if _is_left(partition.topic, pruning.topics) and _is_left(partition.partition, pruning.partitions):
@@ -203,7 +213,7 @@ def _start(partition: Partition, options: ReadOptions) -> int | None:
     time = _of(options.starting_times, partition)
     if time is None:
         return _offset("startingOffsets", options.starting_offsets, partition, options)
-    offset = _offset_for(partition, time, options)
+    offset = offset_for(partition, time, options)
     if offset is None and not options.latest_unmatched:
         raise ValueError(
             f"{name_of(partition)} has no record with the starting timestamp {time} or later;"
@@ -216,10 +226,11 @@ def _end(partition: Partition, options: ReadOptions) -> int | None:
     time = _of(options.ending_times, partition)
     if time is None:
         return _offset("endingOffsets", options.ending_offsets, partition, options)
-    return _offset_for(partition, time, options)
+    return offset_for(partition, time, options)
 
 
-def _offset_for(partition: Partition, time: int, options: ReadOptions) -> int | None:
+def offset_for(partition: Partition, time: int, options: ReadOptions) -> int | None:
+    """The offset of a partition's first record with a time, ms, or later."""
     return _kafkacomp.offset_for_time(
         partition.as_tuple(), time, options.log_format, options.on_error == "skip", options.max_output_size
     )
@@ -236,11 +247,11 @@ def _offset(name: str, bounds: Bounds, partition: Partition, options: ReadOption
     if offset in {EARLIEST, LATEST}:
         return None
     if options.fail_on_data_loss:
-        _check_offset(name, offset, partition, options)
+        check_offset(name, offset, partition, options)
     return offset
 
 
-def _check_offset(name: str, offset: int, partition: Partition, options: ReadOptions) -> None:
+def check_offset(name: str, offset: int, partition: Partition, options: ReadOptions) -> None:
     """Refuse an offset that the log does not reach, or no longer has."""
     first, last = partition.segments[0].base_offset, partition.segments[-1]
     if first is None or last.base_offset is None:
@@ -261,13 +272,13 @@ def _check_offset(name: str, offset: int, partition: Partition, options: ReadOpt
 
 
 def _key(partition: Partition) -> tuple[str, int]:
-    """Topic and partition, which :func:`_check_names` has seen."""
+    """Topic and partition, which :func:`check_names` has seen."""
     assert partition.topic is not None  # noqa: S101 - as above
     assert partition.partition is not None  # noqa: S101 - as above
     return partition.topic, partition.partition
 
 
-def _check_names(name: str, bounds: dict[tuple[str, int], int], found: list[Partition]) -> None:
+def check_names(name: str, bounds: dict[tuple[str, int], int], found: list[Partition]) -> None:
     """Demand that offsets by partition name all partitions and no others, as Spark's Kafka source does."""
     there: set[tuple[str, int]] = set()
     for partition in found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kafkacomp._filesystem import open_filesystem
 from kafkacomp._source import Partition, Segment, resolve
 from kafkacomp.spark._glob import find, matcher
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from kafkacomp.spark._options import ReadOptions
 
-__all__ = ["name_of", "select"]
+__all__ = ["name_of", "select", "select_growing"]
 
 
 def select(options: ReadOptions) -> list[Partition]:
@@ -29,6 +30,39 @@ def select(options: ReadOptions) -> list[Partition]:
     return _named(chosen, options.path_glob_filter) if options.path_glob_filter is not None else chosen
 
 
+def select_growing(options: ReadOptions, *, has_begun: bool) -> list[Partition]:
+    """Find them in folders that change meanwhile: what is named and not there may come, and what was there may go.
+
+    Args:
+        options: As :func:`select` takes them.
+        has_begun: Whether the paths were there before, and may be gone.
+
+    Raises:
+        FileNotFoundError: a path that is not there and was not there before.
+    """
+    everything = [each for path in options.paths for each in _there(path, has_begun=has_begun)]
+    return _chosen(resolve(everything, options.topic, options.partition) if everything else [], options, growing=True)
+
+
+def _there(path: str, *, has_begun: bool, attempts: int = 5) -> list[Partition]:
+    try:
+        return list(find(path))
+    except FileNotFoundError as error:
+        filesystem, own = open_filesystem(path)
+        try:
+            is_folder = filesystem.info(own).is_dir
+        except FileNotFoundError:
+            if has_begun:
+                return []
+            raise error from None
+        if is_folder and error.filename in {path, own}:
+            return []  # no segments yet
+        if attempts == 1:
+            raise
+    # A folder below was deleted while it was listed.
+    return _there(path, has_begun=has_begun, attempts=attempts - 1)
+
+
 def name_of(partition: Partition) -> str:
     """A partition for a message: its name, or that of its first file."""
     if partition.topic is None or partition.partition is None:
@@ -36,28 +70,33 @@ def name_of(partition: Partition) -> str:
     return f"{partition.topic}-{partition.partition}"
 
 
-def _chosen(found: list[Partition], options: ReadOptions) -> list[Partition]:
+def _chosen(found: list[Partition], options: ReadOptions, *, growing: bool = False) -> list[Partition]:
     if options.subscribe_pattern is not None:
         pattern = re.compile(options.subscribe_pattern)
         chosen = [each for each in found if each.topic is not None and pattern.fullmatch(each.topic)]
     elif options.assign is not None:
-        chosen = _only(found, "assign", options.assign, lambda each: (each.topic, each.partition))
+        chosen = _only(found, "assign", options.assign, lambda each: (each.topic, each.partition), growing=growing)
     else:
         chosen = found
         for name, topics in (("topic", options.topic and (options.topic,)), ("subscribe", options.subscribe)):
             if topics:
-                chosen = _only(chosen, name, topics, lambda each: each.topic)
+                chosen = _only(chosen, name, topics, lambda each: each.topic, growing=growing)
     if options.partition is not None:
-        chosen = _only(chosen, "partition", (options.partition,), lambda each: each.partition)
+        chosen = _only(chosen, "partition", (options.partition,), lambda each: each.partition, growing=growing)
     return chosen
 
 
 def _only(
-    found: list[Partition], option: str, wanted: Collection[object], key: Callable[[Partition], object]
+    found: list[Partition],
+    option: str,
+    wanted: Collection[object],
+    key: Callable[[Partition], object],
+    *,
+    growing: bool,
 ) -> list[Partition]:
     there = {key(each) for each in found}
     missing = [each for each in wanted if each not in there]
-    if missing:
+    if missing and not growing:
         names = ", ".join(sorted(map(_text, missing)))
         known = ", ".join(sorted(_text(each) for each in there if _is_known(each))[:100]) or "none with a name"
         raise ValueError(f"{option}: the source does not have {names}; there are {known}")

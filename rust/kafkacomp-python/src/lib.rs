@@ -8,6 +8,7 @@ mod codec;
 mod encode;
 mod enums;
 mod error;
+mod follow;
 mod gil;
 mod input;
 mod message_set;
@@ -40,6 +41,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(builder::build_batches, m)?)?;
     m.add_function(wrap_pyfunction!(builder::estimate_batch_size_upper_bound, m)?)?;
     m.add_function(wrap_pyfunction!(builder::convert, m)?)?;
+    m.add_class::<follow::LogFollower>()?;
     m.add_class::<message_set::MessageReader>()?;
     m.add_class::<message_set::PyMessage>()?;
     m.add_class::<record::PyRecord>()?;

@@ -72,13 +72,31 @@ impl TransactionCollector {
         self.open.entry(producer_id).or_insert(first_offset);
     }
 
+    /// The first offset of the earliest transaction that is open.
+    pub fn first_open(&self) -> Option<i64> {
+        self.open.values().copied().min()
+    }
+
+    /// The aborted transactions seen so far with their producer ids, in no order.
+    pub fn aborted(&self) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
+        self.aborted.iter().flat_map(|(&producer_id, ranges)| ranges.iter().map(move |&range| (producer_id, range)))
+    }
+
+    /// Forgets the aborted transactions that end before `offset`.
+    pub fn forget(&mut self, offset: i64) {
+        self.aborted.retain(|_, ranges| {
+            ranges.retain(|range| range.last_offset >= offset);
+            !ranges.is_empty()
+        });
+    }
+
     /// What the batches seen so far amount to.
     pub fn finish(mut self) -> TransactionFilter {
         for ranges in self.aborted.values_mut() {
             ranges.sort_unstable();
             ranges.dedup();
         }
-        TransactionFilter { last_stable_offset: self.open.values().copied().min(), aborted: self.aborted }
+        TransactionFilter { last_stable_offset: self.first_open(), aborted: self.aborted }
     }
 }
 

@@ -1,0 +1,150 @@
+"""Where the logs of growing partitions end: what a stream's driver remembers between two looks.
+
+A look costs a listing of the folders, one open of the segment that is written last in each partition, and the headers
+that have come. Segments that are closed are not opened, but for ``read_committed`` once each: transactions are followed
+from the log's beginning.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kafkacomp import _kafkacomp
+from kafkacomp.exceptions import CorruptRecordError
+from kafkacomp.spark._plan import cut
+from kafkacomp.spark._select import name_of
+
+if TYPE_CHECKING:
+    from kafkacomp._source import Partition, Segment
+    from kafkacomp.spark._options import ReadOptions
+
+__all__ = ["PartitionLog"]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+#: How many ends are remembered with their places: a batch begins where one of the last few ended.
+_MARKS = 8
+#: An end that lies behind any file's.
+_OPEN_END = (1 << 63) - 1
+
+
+class PartitionLog:
+    """One partition, followed."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._is_known_format = options.log_format != "auto"
+        self._reset()
+
+    def _reset(self) -> None:
+        self._follower = _kafkacomp.LogFollower(self._options.is_committed)
+        self._segment: tuple[int, str] | None = None
+        self._marks: dict[int, tuple[str, int]] = {}
+        #: The offset behind the last whole batch.
+        self.end = 0
+        #: The first one that a reader of the stream's isolation level does not see yet.
+        self.stable = 0
+
+    def look(self, partition: Partition) -> None:
+        """Take note of what has come.
+
+        Raises:
+            FileNotFoundError: a segment was deleted since the listing.
+            CorruptRecordError: damage, but where the mode is to leave it out.
+            ValueError: a log of Kafka 0.7.
+        """
+        last = partition.segments[-1]
+        self._check_format(partition)
+        if self._segment is not None and _base(last) < self._segment[0]:
+            self._reset()  # made anew
+        for segment in self._todo(partition):
+            if not self._follow(segment, is_last=segment is last):
+                _LOGGER.warning("%s: truncated; it is followed anew", last.name)
+                self._reset()
+                self.look(partition)
+                return
+        seen = self._follower.end_offset
+        self.end = max(_base(last) if seen is None else seen, _base(last))
+        self._marks.pop(self.end, None)
+        self._marks[self.end] = (last.name, self._follower.position)
+        if len(self._marks) > _MARKS:
+            del self._marks[next(iter(self._marks))]
+        first_open = self._follower.first_open
+        self.stable = self.end if first_open is None else min(first_open, self.end)
+
+    def _todo(self, partition: Partition) -> list[Segment]:
+        if not self._options.is_committed:
+            return partition.segments[-1:]
+        known = -1 if self._segment is None else self._segment[0]
+        return [each for each in partition.segments if _base(each) >= known]
+
+    def _follow(self, segment: Segment, *, is_last: bool) -> bool:
+        """Go on in a segment; whether it has not become shorter."""
+        here = (_base(segment), segment.name)
+        is_new = here != self._segment
+        skip = self._options.on_error == "skip"
+        try:
+            stop = self._follower.follow(segment.as_tuple(), is_new, skip)
+        except CorruptRecordError:
+            if is_new or is_last:
+                raise
+            stop = "shrunk"
+        if stop == "shrunk":
+            if is_last:
+                return False
+            # Closed and replaced by its compacted form.
+            stop = self._follower.follow(segment.as_tuple(), True, skip)  # noqa: FBT003 - a position of the core's
+        self._segment = here
+        if stop == "damage":
+            _LOGGER.warning("%s: no batch at byte %d; waiting", segment.name, self._follower.position)
+        return True
+
+    def _check_format(self, partition: Partition) -> None:
+        if self._is_known_format:
+            return
+        filled = [each for each in partition.segments if each.size > 0]
+        if filled and _kafkacomp.is_message_set(filled[0].as_tuple()):
+            raise ValueError(
+                f"{name_of(partition)} is a log of Kafka 0.7, whose offsets are positions of bytes:"
+                " it cannot be followed as a stream; spark.read reads it"
+            )
+        self._is_known_format = bool(filled)
+
+    def aborted(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """Aborted transactions that reach into these offsets: producer id, first and last offset."""
+        return self._follower.aborted(start, end)
+
+    def forget(self, offset: int) -> None:
+        """Forget what nobody asks for who reads from this offset on."""
+        self._follower.forget(offset)
+
+    def pieces(self, segment: Segment, start: int, end: int) -> list[Segment]:
+        """Cut what a segment holds of these offsets into pieces of about ``splitSize``."""
+        first, last = self._place(segment, start) or 0, self._place(segment, end)
+        stop = segment.size if last is None else last
+        if stop - first <= self._options.split_size * 3 // 2:
+            ranges = [(first, stop)]
+        else:
+            cuts = [each.range or (0, stop) for each in cut(segment, self._options)]
+            ranges = [(max(a, first), min(b, stop)) for a, b in cuts if b > first and a < stop]
+        if last is None:  # the segment may have grown since it was listed
+            ranges[-1] = (ranges[-1][0], _OPEN_END)
+        return [replace(segment, range=each, active=segment.active and each is ranges[-1]) for each in ranges]
+
+    def _place(self, segment: Segment, offset: int) -> int | None:
+        """Where the batch of an offset begins, so that what was read before is not read again.
+
+        Only where no index tells it: a broker has one, and may replace the segment by a compacted one of the same name.
+        """
+        name, position = self._marks.get(offset, ("", 0))
+        if name != segment.name or self._segment != (_base(segment), name):
+            return None
+        is_local = isinstance(segment.source, str)
+        return None if is_local and os.path.exists(f"{os.path.splitext(segment.source)[0]}.index") else position  # noqa: PTH110, PTH122
+
+
+def _base(segment: Segment) -> int:
+    return segment.base_offset or 0

@@ -1,0 +1,146 @@
+"""The partitions that a stream follows: which there are, where they begin and end, and what is gone of them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.spark._follow import PartitionLog
+from kafkacomp.spark._select import select_growing
+
+if TYPE_CHECKING:
+    from kafkacomp._source import Partition
+    from kafkacomp.spark._offsets import Offsets
+    from kafkacomp.spark._options import ReadOptions
+
+__all__ = ["LOOKS", "PAUSE", "Seen", "View", "Watch", "tell_loss"]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+#: How often, and after how many seconds again, folders are looked at before something counts as gone: where a broker
+#: replaces segments by their compacted form, it renames the old ones first.
+LOOKS, PAUSE = 5, 0.2
+
+
+class Seen(NamedTuple):
+    """A partition as it is now."""
+
+    partition: Partition
+    #: The first offset, by the name of the first segment.
+    first: int
+    log: PartitionLog
+
+
+View: TypeAlias = dict[tuple[str, int], Seen]
+
+
+class Watch:
+    """All partitions of a stream."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._logs: dict[tuple[str, int], PartitionLog] = {}
+        self._has_begun = False
+
+    def __reduce__(self) -> tuple[type[Watch], tuple[ReadOptions]]:
+        """A task needs nothing of what was seen."""
+        return Watch, (self._options,)
+
+    def look(self, begin: Offsets | None = None, until: Offsets | None = None) -> View:
+        """Look at all partitions.
+
+        Args:
+            begin: Where the stream goes on, if that is known: whether all is there still.
+            until: How far, if that is known.
+
+        Raises:
+            KafkaCompError: offsets are gone, with ``failOnDataLoss``; damage.
+            FileNotFoundError: a path that is not there.
+        """
+        self._has_begun = self._has_begun or bool(begin)
+        for _ in range(LOOKS - 1):
+            try:
+                view = self._look()
+            except FileNotFoundError:
+                pass  # of a segment that was deleted between its listing and its opening
+            else:
+                if begin is None or not _losses(begin, until, view):
+                    return view
+            time.sleep(PAUSE)
+        view = self._look()
+        losses = [] if begin is None else _losses(begin, until, view)
+        if losses:
+            tell_loss(losses, self._options)
+        return view
+
+    def _look(self) -> View:
+        view: View = {}
+        logs = {}
+        for partition in select_growing(self._options, has_begun=self._has_begun):
+            topic, number, last = partition.topic, partition.partition, partition.segments[-1]
+            if topic is None or number is None:
+                raise ValueError(f"{last.name} belongs to no known partition; give the options topic and partition")
+            first = partition.segments[0].base_offset
+            if first is None:
+                raise ValueError(f"{last.name} cannot be followed: a segment's name is the offset that it begins with")
+            key = (topic, number)
+            if key in view:
+                other = view[key].partition.segments[-1].name
+                raise ValueError(f"{topic}-{number} cannot be followed: it is there twice, {other} and {last.name}")
+            log = logs[key] = self._logs.get(key) or PartitionLog(self._options)
+            log.look(partition)
+            view[key] = Seen(partition, first, log)
+        self._logs = logs
+        self._has_begun = self._has_begun or bool(view)
+        return view
+
+    def forget(self, offsets: Offsets) -> None:
+        """Let go what nobody asks for who reads from these offsets on."""
+        for key, offset in offsets.items():
+            if key in self._logs:
+                self._logs[key].forget(offset)
+
+
+def tell_loss(losses: list[str], options: ReadOptions) -> None:
+    """Say what is gone, in the log where that is no reason to stop.
+
+    Raises:
+        KafkaCompError: it is one.
+    """
+    if options.fail_on_data_loss:
+        raise KafkaCompError(
+            "; ".join(losses)
+            + ". The stream stops, because records may be missed; with failOnDataLoss=false it goes on"
+        )
+    for loss in losses:
+        _LOGGER.warning("%s; the stream goes on", loss)
+
+
+def _losses(begin: Offsets, until: Offsets | None, view: View) -> list[str]:
+    """What is not there of the offsets that are to be read: from ``begin`` to ``until``, or whatever may come."""
+    losses = []
+    for key, start in sorted(begin.items()):
+        name, seen = f"{key[0]}-{key[1]}", view.get(key)
+        end = start if until is None else until.get(key)
+        if end is None or (seen is None and (until is None or end > start)):
+            losses.append(f"{name}: the offsets from {start} on are gone: the partition is no longer there")
+            continue
+        if seen is None:
+            continue
+        if until is None:
+            end = seen.log.end
+        if end < start:
+            losses.append(f"{name}: the log ends at offset {end}, before {start}: it was truncated or made anew")
+        elif seen.first > start and (until is None or end > start):
+            losses.append(_gone(name, start, seen.first if until is None else min(seen.first, end), seen.first))
+    for key in sorted((view if until is None else until).keys() - begin.keys()):
+        if key in view and view[key].first > 0:
+            first = view[key].first
+            losses.append(_gone(f"{key[0]}-{key[1]}, which is new,", 0, first, first))
+    return losses
+
+
+def _gone(name: str, start: int, end: int, first: int) -> str:
+    return f"{name}: offsets {start} to {end - 1} are gone: the log begins at {first}"
