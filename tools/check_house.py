@@ -15,7 +15,7 @@ MAX_LINES = 800
 
 # Made by tools, or by Kafka itself, and read by nobody from top to bottom.
 GENERATED = re.compile(r"^((.*/)?Cargo\.lock|requirements/[^/]+\.txt|docs/.*\.svg)$")
-EVIDENCE = ("tests/vectors/", "examples/data/")
+EVIDENCE = ("tests/vectors/", "examples/data/", "benches/results/")
 
 LEAKS = {
     # A registry is the business of whoever installs; a lock holds versions and hashes only.
