@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.datasource import InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
@@ -240,3 +240,19 @@ def test_format_of_the_logs(tmp_path: Path) -> None:
         assert rows == [{"value": b"payload", "offset": len(message) + 4}]
     with pytest.raises(ValueError, match=r"format.*0\.7"):
         parse({"path": str(folder), "format": "0.6"})
+
+
+def test_filters_need_a_spark_that_hands_them_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark 4.0 cannot; what it would ignore is an error there."""
+    monkeypatch.delattr(DataSourceReader, "pushFilters", raising=False)
+    source = KafkaCompDataSource({"path": "p", "filterPushdown": "true"})
+    with pytest.raises(ValueError, match=r"filterPushdown needs PySpark 4\.1 or later; this is "):
+        source.reader(source.schema())
+
+
+@pytest.mark.parametrize("options", [{}, {"filterPushdown": "false"}])
+def test_filters_are_not_asked_for_by_default(options: dict[str, str]) -> None:
+    """Where Spark's own switch is off, a reader that overrides this makes every read fail."""
+    source = KafkaCompDataSource({"path": "p", **options})
+    assert type(source.reader(source.schema())) is KafkaCompReader
+    assert "pushFilters" not in vars(KafkaCompReader)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import operator
 import pickle
 import random
 import shutil
@@ -20,11 +22,12 @@ from kafkacomp._source import find_in, resolve
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
 from kafkacomp.spark._options import parse
-from kafkacomp.spark._plan import SegmentPartition, cut
+from kafkacomp.spark._plan import Pruning, SegmentPartition, cut, plan
+from kafkacomp.spark._pushdown import pruning_of
 from kafkacomp.spark._read import KafkaCompReader, read_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kafkacomp.arrow import IsolationLevel
 
@@ -488,3 +491,66 @@ def test_a_file_system_of_pyarrow_is_opened_in_the_task(tmp_path: Path) -> None:
         task = pickle.loads(pickle.dumps(SegmentPartition(partition, None, None)))  # noqa: S301 - our own
         found += [row["offset"] for batch in read_task(options, task) for row in batch.to_pylist()]
     assert found == list(range(1000))
+
+
+# ------------------------------------------------------------------------------------- a query's filters
+
+
+@pytest.mark.spark_since("4.1")
+def test_filters_leave_out_nothing_that_they_let_through() -> None:
+    """Random filters against random records: what is pruned does not match, and something is pruned."""
+    from pyspark.sql import datasource as ds  # noqa: PLC0415 - older ones have no filters
+
+    random_ = random.Random(11)
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    tests: dict[str, Callable[[Any, Any], bool]] = {
+        "EqualTo": operator.eq,
+        "EqualNullSafe": operator.eq,
+        "GreaterThan": operator.gt,
+        "GreaterThanOrEqual": operator.ge,
+        "LessThan": operator.lt,
+        "LessThanOrEqual": operator.le,
+        "In": lambda found, wanted: found in wanted,
+    }
+
+    def value(name: str) -> Any:
+        if name == "topic":
+            return random_.choice("abc")
+        number = random_.randrange(10)
+        return epoch + dt.timedelta(microseconds=number * 700) if name == "timestamp" else number
+
+    pruned = 0
+    for _ in range(3000):
+        filters: list[Any] = [ds.IsNotNull(("offset",)), ds.StringStartsWith(("topic",), ""), ds.IsNull(("key",))]
+        chosen = []
+        for _ in range(random_.randrange(1, 4)):
+            name, kind = random_.choice(["topic", "partition", "offset", "timestamp"]), random_.choice([*tests])
+            wanted = (value(name), value(name)) if kind == "In" else value(name)
+            chosen.append((name, kind, wanted))
+            filters.append(getattr(ds, kind)((name,), wanted))
+        record = {name: value(name) for name in ("topic", "partition", "offset", "timestamp")}
+        left = pruning_of(filters)
+        time = (record["timestamp"] - epoch) // dt.timedelta(milliseconds=1)
+        is_read = (
+            (left.topics is None or record["topic"] in left.topics)
+            and (left.partitions is None or record["partition"] in left.partitions)
+            and (left.start_offset is None or left.start_offset <= record["offset"])
+            and (left.end_offset is None or record["offset"] < left.end_offset)
+            and (left.start_timestamp is None or left.start_timestamp <= time)
+            and (left.end_timestamp is None or time < left.end_timestamp)
+        )
+        matches = all(tests[kind](record[name], wanted) for name, kind, wanted in chosen)
+        assert is_read or not matches, (filters, record, left)
+        pruned += not is_read
+    assert pruned > 1000
+
+
+def test_filters_on_the_offsets_of_0_7_rule_out_nothing(small_vectors: Path) -> None:
+    """An entry begins before the offsets of its records; the filter is evaluated by Spark."""
+    folder = next(path.parent for path in sorted((small_vectors / "v07").rglob("*.kafka")))
+    options = parse({"path": str(folder)})
+    whole = plan(options)
+    assert [vars(each) for each in plan(options, Pruning(start_offset=100, end_offset=101))] == [
+        vars(each) for each in whole
+    ]
+    assert plan(options, Pruning(topics=frozenset(["no-such-topic"]))) == []

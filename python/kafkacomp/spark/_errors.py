@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from kafkacomp.exceptions import KafkaCompError
@@ -10,20 +12,50 @@ from kafkacomp.exceptions import KafkaCompError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["briefly"]
+__all__ = ["EXPECTED", "briefly", "plain", "trimmed"]
+
+#: What is wrong with data, files or options; anything else is a fault of ours, whose traceback is wanted.
+EXPECTED = (KafkaCompError, OSError, ValueError)
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Error = TypeVar("_Error", bound=Exception)
 
 
-def briefly(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Cut the way to an error out of its traceback: Spark shows users that text, of which what and where matter."""
+def plain(error: _Error) -> _Error:
+    """Make an error that ends a Spark worker say what and where in its first line.
+
+    Spark shows users what the worker makes of it, which begins with a traceback unless the worker is told otherwise.
+    The way to the error is ours and tells them nothing.
+    """
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if main is not None and main.name.startswith("pyspark."):
+        # Spark's own switch; it dies with the worker, which the error ends.
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+    return error.with_traceback(None)
+
+
+def trimmed(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Cut the way to an error out of its traceback, which is shown: where Spark 4.0 fails once more over the error."""
 
     @functools.wraps(function)
     def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         try:
             return function(*args, **kwargs)
-        except (KafkaCompError, OSError, ValueError) as error:
+        except EXPECTED as error:
             raise error.with_traceback(None) from None
+
+    return call
+
+
+def briefly(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Make the errors of something that Spark calls :func:`plain`."""
+
+    @functools.wraps(function)
+    def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*args, **kwargs)
+        except EXPECTED as error:
+            raise plain(error) from None
 
     return call

@@ -14,8 +14,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafkacomp.arrow import ScanReader, SkippedRange, scan
-from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.spark._errors import briefly
+from kafkacomp.spark._errors import EXPECTED, briefly, plain
 from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import EVERYTHING, Pruning, SegmentPartition, plan
 from kafkacomp.spark._pushdown import pruning_of
@@ -133,9 +132,8 @@ def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.Recor
                 return
             for batch in reader:
                 yield _with_damage(batch, damage, options)
-        except (KafkaCompError, OSError) as error:
-            # Spark shows the user the text of the traceback: what and where, without the way to it.
-            raise error.with_traceback(None) from None
+        except EXPECTED as error:
+            raise plain(error) from None
         if options.mode == "PERMISSIVE":
             yield from _damaged(reader, task, options)
 

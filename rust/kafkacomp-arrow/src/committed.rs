@@ -70,7 +70,7 @@ impl Pass<'_> {
             if !header.is_control_batch {
                 self.collector.begin(header.producer_id, header.offset_field);
             } else if let Some(batch) =
-                whole_batch(source, &header, &mut buffer).map_err(|error| ScanError::io(&segment.name, error))?
+                whole_batch(source, &header, CHUNK, &mut buffer).map_err(|error| ScanError::io(&segment.name, error))?
             {
                 self.collector.observe(&batch, &mut self.reader);
             }
@@ -117,16 +117,19 @@ impl Pass<'_> {
     }
 }
 
-/// The batch of a header, read whole into `buffer`; `None` where it is no longer there.
+/// The batch of a header, read whole into `buffer`; `None` where it is no longer there, or has more than `most` bytes: a
+/// size that was damaged may be any.
 ///
 /// # Errors
 /// Whatever the file system says.
 pub fn whole_batch<'b>(
     source: &dyn ReadAt,
     header: &BatchHeader,
+    most: usize,
     buffer: &'b mut Vec<u8>,
 ) -> std::io::Result<Option<RecordBatch<'b>>> {
-    buffer.resize(usize::try_from(header.size).unwrap_or(usize::MAX), 0);
+    let Some(size) = usize::try_from(header.size).ok().filter(|&size| size <= most) else { return Ok(None) };
+    buffer.resize(size, 0);
     let read = read_full(source, buffer, header.position)?;
     Ok(RecordBatch::new(buffer.get(..read).unwrap_or_default(), header.position).ok())
 }

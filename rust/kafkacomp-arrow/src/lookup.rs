@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use kafkacomp_core::log::recover::next_sound_batch;
 use kafkacomp_core::log::time_index::TimeIndex;
 use kafkacomp_core::log::{BatchHeader, Family, HeaderWalk, Hop, ReadAt};
@@ -129,7 +130,8 @@ fn first_in_batch(
     reader: &mut RecordReader,
 ) -> Result<Option<i64>, ScanError> {
     let mut buffer = Vec::new();
-    let read = whole_batch(source, header, &mut buffer).map_err(|error| ScanError::io(&segment.name, error))?;
+    let read = whole_batch(source, header, DEFAULT_MAX_OUTPUT_SIZE, &mut buffer)
+        .map_err(|error| ScanError::io(&segment.name, error))?;
     let Some(batch) = read else { return Ok(None) };
     let record = |error| ScanError::record(&segment.name, error);
     batch.ensure_valid().map_err(record)?;

@@ -13,6 +13,9 @@ use crate::family::family_of;
 use crate::options::{ScanOptions, Segment, SideFile};
 use crate::report::ScanError;
 
+/// A batch of more bytes is not one to cut at: it would be read whole to be checked.
+const MOST_CHECKED: usize = 64 << 20;
+
 /// Cuts `segment` into ranges of about `piece_bytes`, in order and without gaps, that hold all of it: a range holds the
 /// batches that begin in it. What would be less than half as long is part of the one before. What cannot be cut
 /// (damage without an index beyond it, a batch larger than a piece) makes a longer range.
@@ -41,12 +44,16 @@ pub fn cut(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result
                 Family::MessageSet => cutter.entry_from(target),
             };
             let found = found.map_err(|error| ScanError::chunk(&segment.name, error))?;
-            if let Some(position) = found.filter(|position| (begin..last).contains(position)) {
+            if let Some(position) = found.filter(|&position| position < last) {
                 pieces.push((begin, position));
                 begin = position;
-                target = target.max(position);
+                target = position.saturating_add(piece_bytes);
+            } else if let Some(entry) = cutter.entries.peek().filter(|_| found.is_none()) {
+                // Headers led no further; from what the index knows of behind, they may.
+                target = u64::from(entry.position);
+            } else {
+                break;
             }
-            target = target.saturating_add(piece_bytes);
         }
     }
     pieces.push((begin, length));
@@ -73,7 +80,7 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
         while let Hop::Batch(header) = walk.next_batch()? {
             self.known = header.position;
             if header.position >= target
-                && whole_batch(self.source, &header, &mut buffer)?.is_some_and(|batch| batch.is_valid())
+                && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid())
             {
                 return Ok(Some(header.position));
             }
@@ -95,7 +102,7 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
         };
         let mut buffer = Vec::new();
         let sound = header.last_offset <= entry.offset
-            && whole_batch(self.source, &header, &mut buffer)?.is_some_and(|batch| batch.is_valid());
+            && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid());
         Ok(sound.then_some(position))
     }
 
