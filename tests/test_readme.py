@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,11 @@ def test_example_runs(example: str, folder: Path) -> None:
 def test_command_runs(command: str, folder: Path) -> None:
     """A command line ends with status 0 and says or writes something."""
     done = subprocess.run(
-        [sys.executable, "-m", "kafkacomp", *command.split()], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "kafkacomp", *shlex.split(command, comments=True)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() or len(list(folder.iterdir())) > 1
