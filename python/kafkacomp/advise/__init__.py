@@ -79,6 +79,5 @@ def advise(
     report = finish(
         made, measured, prices or NoPrices(), max_latency_ms=max_latency_ms, compression_type=compression_type
     )
-    if not report.topics and not report.problems:
-        raise ValueError("no batches: " + (", ".join(report.empty) or "nothing was found") + " hold none")
+    report.refuse_nothing()
     return report

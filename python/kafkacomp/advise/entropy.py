@@ -32,8 +32,8 @@ _MAGICS: Final = {
     b"\xff\xd8\xff": "JPEG",
     b"PAR1": "Parquet",
 }
-_HEX: Final = re.compile(rb"[0-9a-fA-F{}\-:]+")
-_BASE64: Final = re.compile(rb"[A-Za-z0-9+/_\-]+={0,2}")
+_HEX: Final = re.compile(rb"\"?[0-9a-fA-F{}\-:]+\"?")
+_BASE64: Final = re.compile(rb"\"?[A-Za-z0-9+/_\-]+={0,2}\"?")
 #: Of 16 and of 64 letters that are all as frequent, less what dashes and padding change.
 _HEX_BITS: Final = 3.6
 _BASE64_BITS: Final = 5.5

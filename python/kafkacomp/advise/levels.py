@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kafkacomp
 from kafkacomp._types import CompressionType
+from kafkacomp.advise.compressing import GZIP_HEADER, java_gzip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,10 +92,10 @@ def try_levels(batches: Sequence[Batch]) -> dict[CompressionType, Trials]:
             continue
         trials = found[kind] = Trials(sum(len(packed) for packed, _ in some), len(some))
         for level in levels:
-            made = [kafkacomp.compress(section, kind, level=level) for _, section in some]
-            trials.sizes[level] = sum(map(len, made))
+            made = [_nearest(section, packed, kind, level) for packed, section in some]
+            trials.sizes[level] = sum(size for size, _ in made)
             trials.tried[level] = len(some)
-            trials.same[level] = sum(new == packed for new, (packed, _) in zip(made, some, strict=True))
+            trials.same[level] = sum(same for _, same in made)
             if trials.same[level] == len(some):
                 break
     return found
@@ -107,3 +108,13 @@ def _some(batches: Sequence[Batch], kind: CompressionType) -> Iterator[tuple[byt
         if batch.kind is kind and batch.packed is not None and plain < _MOST:
             yield batch.packed, batch.section
             plain += len(batch.section)
+
+
+def _nearest(section: bytes, packed: bytes, kind: CompressionType, level: int) -> tuple[int, bool]:
+    """The size at a level, and whether the bytes are the same; of two libraries for gzip the better fit."""
+    made = kafkacomp.compress(section, kind, level=level)
+    if kind is CompressionType.GZIP and made != packed:
+        of_java = java_gzip(section, level)
+        same = of_java[GZIP_HEADER:] == packed[GZIP_HEADER:]
+        return len(of_java), same
+    return len(made), made == packed

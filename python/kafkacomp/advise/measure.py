@@ -18,13 +18,13 @@ import kafkacomp
 from kafkacomp import record
 from kafkacomp._types import CompressionType
 from kafkacomp.advise import entropy
+from kafkacomp.advise.compressing import compress
 from kafkacomp.advise.content import read
 from kafkacomp.advise.entropy import Payload
 from kafkacomp.advise.formats import FORMATS, OLDEST, allowed
 from kafkacomp.advise.levels import Trials, try_levels
 from kafkacomp.advise.sampling import LOG
 from kafkacomp.advise.settings import TODAY
-from kafkacomp.bench.batches import RECORDS_OFFSET
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 from kafkacomp.exceptions import KafkaCompError
 
@@ -48,7 +48,11 @@ _AT_ONCE: Final = 64
 _COST_OF_SINGLE: Final = 4096
 #: Sizes of batches that are kept of a window, for the distribution.
 _MOST_SIZES: Final = 500
-#: How Kafka's producer lets its estimate follow what it sees (``CompressionRatioEstimator``).
+#: What a producer has learned of the ratio after a while is found by this many batches, none larger than that.
+_TRIALS: Final = 3
+_MOST_OF_A_TRIAL: Final = 1 << 16
+#: How Kafka's producer lets its estimate follow what it sees (``CompressionRatioEstimator``): with the first ratio that
+#: is a little worse it goes up by much, and comes down bit by bit, so that on average it is half of that too high.
 _IMPROVING_STEP: Final = 0.005
 _DETERIORATE_STEP: Final = 0.05
 
@@ -182,13 +186,10 @@ def _compressed(run: Sequence[Batch], codec: Codec, form: Format) -> Run:
         return Run(0, plain, sum(form.size(codec, len(each.section)) for each in run), 0, len(run))
     magic = form.magic
     start = time.thread_time_ns()
-    packed = [kafkacomp.compress(each.section, codec.type, level=codec.level, magic=magic) for each in run]
-    middle = time.thread_time_ns()
-    for each in packed:
-        kafkacomp.decompress(each, codec.type, magic=magic)
-    end = time.thread_time_ns()
+    packed = [compress(each.section, codec, magic) for each in run]
+    spent = time.thread_time_ns() - start
     size = sum(form.size(codec, len(each)) for each in packed)
-    return Run(0, plain, size, 0, len(run), middle - start, end - middle)
+    return Run(0, plain, size, 0, len(run), spent, _decompress(packed, codec, magic))
 
 
 # ------------------------------------------------------------------------------------------------------ other sizes
@@ -225,38 +226,41 @@ class _Batches:
     """Makes batches as a producer does."""
 
     def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format, learned: float) -> None:
-        self._rows, self._codec, self._size, self._form, self._estimate = rows, codec, size, form, learned
+        self._rows, self._codec, self._size, self._form = rows, codec, size, form
+        self._estimate = learned
+        if size > 1 and codec.type is not CompressionType.NONE:
+            for _ in range(_TRIALS):
+                count = self._builder(min(size, _MOST_OF_A_TRIAL)).append_arrow(rows)
+                section = form.section(rows.slice(0, count))
+                self._estimate = min(len(compress(section, codec, form.magic)) / len(section), 1.0)
+            self._estimate += _DETERIORATE_STEP / 2
+
+    def _builder(self, limit: int) -> record.RecordBatchBuilder:
+        builder = record.RecordBatchBuilder(self._form.magic, self._codec.type, self._codec.level, write_limit=limit)
+        builder.set_estimated_compression_ratio(self._estimate)
+        return builder
 
     def next_run(self, at: int, end: int, most: int, *, last_counts: bool) -> Run:
         """Some batches from a row on; without any, only a cut one is left."""
         codec, form = self._codec, self._form
+        plain = codec.type is CompressionType.NONE
         total = Run()
         packed: list[bytes] = []
-        builders: list[record.RecordBatchBuilder] = []
-        while at < end and len(builders) < _AT_ONCE and total.plain < most:
-            builder = record.RecordBatchBuilder(form.magic, codec.type, codec.level, write_limit=self._size)
-            builder.set_estimated_compression_ratio(self._estimate)
+        while at < end and total.batches < _AT_ONCE and total.plain < most:
+            builder = self._builder(self._size)
             # One record needs no look at all that follow.
             count = builder.append_arrow(self._rows.slice(at, 1 if self._size == 1 else end - at))
-            at += count
-            if at >= end and self._size != 1 and not builder.is_full and (builders or not last_counts):
+            if at + count >= end and self._size != 1 and not builder.is_full and (total.batches or not last_counts):
                 break  # the window's end, not the size, ended it
-            builders.append(builder)
-            # Its ratio is needed for the next one; built batches are kept, so that this costs nothing twice.
-            if self._size != 1 and codec.type is not CompressionType.NONE:
-                start = time.thread_time_ns()
-                packed.append(builder.build())
-                total += Run(compress_ns=time.thread_time_ns() - start)
-                self._learn(builder.compression_ratio)
-            total += Run(0, builder.uncompressed_bytes_written - form.plain_overhead, 0, count, 1)
-        if not packed:
+            section = form.section(self._rows.slice(at, count))
+            at += count
             start = time.thread_time_ns()
-            packed = [builder.build() for builder in builders]
-            total += Run(compress_ns=time.thread_time_ns() - start)
-        size = sum(map(len, packed))
-        if codec.type is CompressionType.NONE:
-            return total._replace(size=size, compress_ns=0)
-        return total._replace(size=size, decompress_ns=_decompress(packed, codec, form))
+            packed.append(section if plain else compress(section, codec, form.magic))
+            spent = 0 if plain else time.thread_time_ns() - start
+            total += Run(0, len(section), form.size(codec, len(packed[-1])), count, 1, spent)
+            if not plain:
+                self._learn(len(packed[-1]) / len(section))
+        return total if plain else total._replace(decompress_ns=_decompress(packed, codec, form.magic))
 
     def _learn(self, ratio: float) -> None:
         if ratio > self._estimate:
@@ -290,18 +294,15 @@ class _OldBatches:
         if codec.type is CompressionType.NONE:
             return total._replace(size=total.plain)
         start = time.thread_time_ns()
-        packed = [kafkacomp.compress(each, codec.type, level=codec.level, magic=0) for each in sections]
-        middle = time.thread_time_ns()
-        for each in packed:
-            kafkacomp.decompress(each, codec.type, magic=0)
+        packed = [compress(each, codec, form.magic) for each in sections]
+        spent = time.thread_time_ns() - start
         size = sum(form.size(codec, len(each)) for each in packed)
-        return total._replace(size=size, compress_ns=middle - start, decompress_ns=time.thread_time_ns() - middle)
+        return total._replace(size=size, compress_ns=spent, decompress_ns=_decompress(packed, codec, form.magic))
 
 
-def _decompress(packed: Iterable[bytes], codec: Codec, form: Format) -> int:
+def _decompress(packed: Iterable[bytes], codec: Codec, magic: int) -> int:
     """The time that it takes, ns."""
-    sections = [each[form.overhead if form.magic < 2 else RECORDS_OFFSET :] for each in packed]  # noqa: PLR2004
     start = time.thread_time_ns()
-    for each in sections:
-        kafkacomp.decompress(each, codec.type, magic=form.magic)
+    for each in packed:
+        kafkacomp.decompress(each, codec.type, magic=magic)
     return time.thread_time_ns() - start

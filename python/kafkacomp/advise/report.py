@@ -178,6 +178,11 @@ class Report:
         """Whether everything that was named was read."""
         return not self.problems
 
+    def refuse_nothing(self) -> None:
+        """Raise ValueError if everything was read and there is no batch in any of it."""
+        if not self.topics and not self.problems:
+            raise ValueError(f"no batches: {', '.join(self.empty) or 'there is nothing'}")
+
     def totals(self) -> dict[str, Any]:
         """All topics together: today, with the advice followed, and with one codec for all at today's batches."""
         before = sum(topic.figures.size for topic in self.topics)

@@ -34,6 +34,8 @@ _SIZED_OF_ALL: Final = 96 << 20
 _EVERY: Final = 8
 _LEAST_WINDOWS: Final = 2
 _MOST_WINDOWS: Final = 8
+#: Partitions of a topic whose newest batch is looked for.
+_PARTITIONS_ASKED: Final = 32
 #: Windows of a topic on which levels are tried.
 _LEVEL_WINDOWS: Final = 2
 
@@ -100,7 +102,7 @@ def _named(name: str, error: Exception) -> str:
 
 
 def _format(topic: Topic) -> str:
-    """The format of the newest batch of any partition: formats only go up, and what comes next has the last one."""
+    """The format of the newest batch of some partitions: formats only go up, and what comes next has the last one."""
     newest: dict[int | None, Source] = {}
     for source in topic.sources:
         if source.kind != LOG:
@@ -108,7 +110,8 @@ def _format(topic: Topic) -> str:
         if source.size:
             newest[source.partition] = source
     order = list(FORMATS)
-    found = [form for source in newest.values() if (form := newest_format(source)) is not None]
+    stride = -(-len(newest) // _PARTITIONS_ASKED)
+    found = [form for source in list(newest.values())[::stride] if (form := newest_format(source)) is not None]
     return max(found, key=order.index, default=MODERN)
 
 

@@ -1,0 +1,117 @@
+"""``kafkacomp.spark.advise``: the sample of ``kafkacomp advise``, measured by executors.
+
+The driver finds the segments and chooses the windows of each topic's sample; a task measures some windows, reading
+only these, and gives back figures of some kilobytes each; the driver adds them up.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from kafkacomp import log
+from kafkacomp.advise.measure import measure
+from kafkacomp.advise.prices import Prices
+from kafkacomp.advise.run import finish, plan
+from kafkacomp.advise.settings import Settings
+from kafkacomp.spark._ship import Shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kafkacomp.advise.measure import Figures
+    from kafkacomp.advise.report import Report, TopicReport
+
+__all__ = ["Advised", "advise"]
+
+_TASKS: Final = "number bigint, task binary"
+_FIGURES: Final = "number bigint, figures binary"
+_OPTIONS: Final = (
+    "topic string, messageFormat string, todaysType string, compressionType string, level int, batchSize bigint, "
+    "stored boolean, records bigint, recordsPerBatch double, ratio double, bytesPerRecord double, saving double, "
+    "savingLow double, savingHigh double, bytesOnDisk double, compressSecondsPerGB double, "
+    "decompressSecondsPerGB double, msPerBatch double, moneyPerMonth double, verdict string, advised boolean"
+)
+#: Windows of a task: one takes about a second.
+_A_TASK: Final = 4
+
+
+class Advised(NamedTuple):
+    """What :func:`advise` gives."""
+
+    #: A row for each topic, codec and batch size; ``stored`` is true for the row of today's batches as they are.
+    options: DataFrame
+    #: The report, as the command has it: ``as_dict``, and ``kafkacomp.advise.page.html``.
+    report: Report
+
+
+def advise(
+    spark: SparkSession,
+    path: str | Iterable[str],
+    settings: Settings | None = None,
+    prices: Prices | None = None,
+    *,
+    max_latency_ms: float | None = None,
+    compression_type: str = "producer",
+) -> Advised:
+    """See :func:`kafkacomp.spark.advise`."""
+    log.target_compression_type(compression_type, "none")
+    made = plan([path] if isinstance(path, str) else path, settings or Settings())
+    measured: list[tuple[int, Figures]] = []
+    if made.tasks:
+        rows = [(number, bytearray(pickle.dumps(task))) for number, task in enumerate(made.tasks)]
+        tasks = spark.createDataFrame(rows, _TASKS).repartition(-(-len(rows) // _A_TASK), "number")
+        found = tasks.mapInArrow(_Measure(), _FIGURES).toLocalIterator()
+        measured = [(row.number, pickle.loads(row.figures)) for row in found]  # noqa: S301 - from our own executors
+    report = finish(
+        made, measured, prices or Prices(), max_latency_ms=max_latency_ms, compression_type=compression_type
+    )
+    report.refuse_nothing()
+    options = [row for topic in report.topics for row in _rows(topic)]
+    return Advised(spark.createDataFrame(options, _OPTIONS), report)
+
+
+class _Measure(Shipped):
+    """What a task does, for ``mapInArrow``."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Measure the windows of a partition, one after another."""
+        for batch in batches:
+            for number, packed in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                figures = measure(pickle.loads(packed))  # noqa: S301 - packed by the driver
+                columns = [pa.array([number], pa.int64()), pa.array([pickle.dumps(figures)], pa.binary())]
+                yield pa.RecordBatch.from_arrays(columns, names=["number", "figures"])
+
+
+def _rows(topic: TopicReport) -> Iterator[tuple[Any, ...]]:
+    figures, advice = topic.figures, topic.advice
+    for cell in [topic.today, *topic.cells]:
+        own = cell is topic.today
+        saving, spread = (0.0, None) if own else figures.saving(cell)
+        yield (
+            figures.name,
+            figures.format.name,
+            str(figures.type),
+            str(cell.codec.type),
+            cell.codec.level,
+            cell.batch_size or None,
+            own,
+            cell.total.records,
+            cell.batch_records,
+            cell.ratio,
+            cell.per_record,
+            saving,
+            None if spread is None else spread.low,
+            None if spread is None else spread.high,
+            topic.bytes_with(cell) * topic.about.traffic.replication_factor,
+            cell.compress_seconds,
+            cell.decompress_seconds,
+            sum(cell.milliseconds),
+            topic.options.bill(cell).total,
+            advice.verdict,
+            cell is advice.option,
+        )
