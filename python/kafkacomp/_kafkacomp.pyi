@@ -198,6 +198,9 @@ def migrate_partition(
     batch_bytes: int,
     mapped: Callable[[list[tuple[int, int]]], object] | None,
 ) -> tuple[int, int, int, int, int]: ...
+def migrate_set(
+    data: Buffer, to_magic: int, initial_offset: int, first_offset: int, batch_bytes: int, max_output_size: int
+) -> tuple[bytes, list[tuple[int, int]]]: ...
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
+from kafkacomp._family import check_format, undecided
 from kafkacomp._filesystem import open_filesystem
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._offset_map import offset_map as open_offset_map
@@ -138,7 +139,8 @@ def recompress(
         CorruptRecordError: damage in the source; :func:`repair` is for such.
         UnknownServerError: zstd for formats 0 or 1.
         OffsetsOutOfOrderError: offsets that go back.
-        ValueError: a level that the type does not have, or a number out of range.
+        ValueError: a level that the type does not have, a number out of range, or a log of Kafka 0.7, whose offsets
+            are byte positions: :func:`convert` is for those.
         OSError: the file system's.
     """
     kind = _compression_type(compression_type)
@@ -148,6 +150,7 @@ def recompress(
     merge_bytes = batch_bytes if merge else None
     with _Work(source, target, segment_bytes, max_output_size, progress) as work:
         for job in work.jobs():
+            _refuse_old(job, work.name)
             work.add(_kafkacomp.recompress_partition(job, int(kind), level, merge_bytes, threads))
         return RewriteReport(**work.counts)
 
@@ -200,9 +203,7 @@ def convert(
         message = f"to_magic must be 0, 1 or 2, not {to_magic!r}"
         raise ValueError(message)
     _check_range("batch_bytes", batch_bytes, _MAX_BATCH_BYTES)
-    if format not in {"auto", "0.7", "0.8+"}:
-        message = f"format must be auto, 0.7 or 0.8+, not {format!r}"
-        raise ValueError(message)
+    check_format(format)
     if first_offset is not None and not 0 <= first_offset < 2**62:
         message = f"first_offset must be 0 to {2**62 - 1}, not {first_offset}"
         raise ValueError(message)
@@ -221,8 +222,7 @@ def _is_old(job: tuple[Any, ...], given: str, name: str, *, upgrade: bool, only_
     """Whether a partition is of Kafka 0.7, and what was asked for can be done with it."""
     found = _kafkacomp.partition_format(job) if given == "auto" else given
     if found is None:
-        message = f"{name}: Kafka 0.7 or later? The content does not tell; give format 0.7 or 0.8+"
-        raise ValueError(message)
+        raise undecided(name)
     if found == "0.7" and not upgrade:
         message = f"{name}: a log of Kafka 0.7 is in no later format and cannot be copied as it is"
         raise ValueError(message)
@@ -230,6 +230,13 @@ def _is_old(job: tuple[Any, ...], given: str, name: str, *, upgrade: bool, only_
         message = f"{name}: first_offset and offset_map are for logs of Kafka 0.7; this one keeps its offsets"
         raise ValueError(message)
     return found == "0.7"
+
+
+def _refuse_old(job: tuple[Any, ...], name: str) -> None:
+    """A log of 0.7 can only be converted: whatever changes a message's length moves all offsets behind it."""
+    if _kafkacomp.partition_format(job) == "0.7":
+        message = f"{name}: a log of Kafka 0.7, whose offsets are byte positions and would change: convert it instead"
+        raise ValueError(message)
 
 
 def repair(
@@ -258,13 +265,14 @@ def repair(
 
     Raises:
         FileExistsError: ``target`` exists.
-        ValueError: a number out of range.
+        ValueError: a number out of range, or a log of Kafka 0.7, as in :func:`recompress`.
         OSError: the file system's.
     """
     sums = dict.fromkeys(("more_repairs", "mended_batches", "left_out", "left_out_bytes", "zero_tail_bytes"), 0)
     repairs: list[Repair] = []
     with _Work(source, target, segment_bytes, max_output_size, progress, lenient=True) as work:
         for job in work.jobs():
+            _refuse_old(job, work.name)
             folder, found = _kafkacomp.repair_partition(job, QUARANTINE if quarantine else None)
             own = [_repair(each, job[0][4]) for each in found["repairs"]]
             if own:

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
+from kafkacomp._family import check_format, undecided
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._profile import BrokerProfile
 from kafkacomp._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
@@ -101,7 +102,6 @@ __all__ = [
 _BASE_OFFSET = re.compile(r"(\d{20})[.-]")
 #: Files that a broker ends with a whole batch; a captured record set may be cut.
 _WHOLE = (".log", ".checkpoint", ".kafka")
-_FORMATS = ("auto", "0.7", "0.8+")
 
 
 class OffsetPosition(NamedTuple):
@@ -396,8 +396,7 @@ def detect_format(source: PathOrBytes, format: str = "auto") -> str:  # noqa: A0
         OSError: the file cannot be read.
         ValueError: another ``format``, or undecided.
     """
-    if format not in _FORMATS:
-        raise ValueError(f"format must be one of {', '.join(_FORMATS)}, not {format!r}")
+    check_format(format)
     if format != "auto":
         return format
     if not isinstance(source, str | os.PathLike):
@@ -407,7 +406,7 @@ def detect_format(source: PathOrBytes, format: str = "auto") -> str:  # noqa: A0
         found, size, name = _kafkacomp.format_of_content(str(path)), path.stat().st_size, str(path)
         found = found or {".kafka": "0.7", ".log": "0.8+", ".checkpoint": "0.8+"}.get(path.suffix)
     if found is None and size:
-        raise ValueError(f"{name}: Kafka 0.7 or later? The content does not tell; give format 0.7 or 0.8+")
+        raise undecided(name)
     return found or "0.8+"
 
 

@@ -12,15 +12,18 @@ from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, Message, MessageReader
 from kafkacomp._message_set_write import ProducerCompression, verify_message_size, write_log, write_messages
+from kafkacomp._ranges import BATCH_BYTES, DEFAULT_BATCH_BYTES, MAGICS, integer
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = [
+    "Converted",
     "Message",
     "MessageAndOffset",
     "MessageReader",
     "ProducerCompression",
+    "convert",
     "read_messages",
     "valid_bytes",
     "verify_message_size",
@@ -29,6 +32,7 @@ __all__ = [
 ]
 
 _MAX_OFFSET = 2**63 - 1
+_FIRST_OFFSETS = (0, 2**62 - 1)
 
 
 class MessageAndOffset(NamedTuple):
@@ -38,6 +42,16 @@ class MessageAndOffset(NamedTuple):
     message: Message
     #: Behind the message's entry; inside a compressed message its start, but for the last message in it.
     offset: int
+
+
+class Converted(NamedTuple):
+    """A message set in a later format."""
+
+    #: The batches end to end.
+    data: bytes
+    #: Positions that a consumer may have committed, each with the offset of the first message from there on: where a
+    #: top-level message begins, a compressed one's start with its first message's offset; at last the set's end.
+    offset_map: list[tuple[int, int]]
 
 
 def _checked_offset(initial_offset: int) -> int:
@@ -90,3 +104,42 @@ def valid_bytes(buf: Buffer, initial_offset: int = 0) -> int:
     """
     _checked_offset(initial_offset)
     return _kafkacomp.valid_bytes(buf)
+
+
+def convert(
+    buf: Buffer,
+    to_magic: int,
+    *,
+    initial_offset: int = 0,
+    first_offset: int = 0,
+    batch_bytes: int = DEFAULT_BATCH_BYTES,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> Converted:
+    """Carry a message set over to a later format, as :func:`kafkacomp.log.convert` does with a whole log.
+
+    Messages get consecutive offsets, no key and no timestamp. A compressed message becomes one batch with its codec,
+    whatever is nested in it; plain messages are joined to batches of at most ``batch_bytes``.
+
+    Args:
+        buf: As :func:`read_messages` takes it. An entry that is cut by the end is left out if another is before it.
+        to_magic: The format to come to, 0, 1 or 2 as :mod:`kafkacomp.record` means them.
+        initial_offset: The position of the first byte, as in :func:`read_messages`.
+        first_offset: The first message's offset in the new format, to 2^62 - 1.
+        batch_bytes: The most bytes of a batch made of plain messages; a larger message has its own.
+        max_output_size: The most bytes that one top-level message may decompress to, all levels together.
+
+    Raises:
+        MessageSetError: damage, as :func:`read_messages` says it.
+        OutputLimitError: a compressed message holds more than ``max_output_size`` bytes.
+        ValueError: an argument is out of range.
+    """
+    return Converted(
+        *_kafkacomp.migrate_set(
+            buf,
+            integer("to_magic", to_magic, MAGICS),
+            _checked_offset(initial_offset),
+            integer("first_offset", first_offset, _FIRST_OFFSETS),
+            integer("batch_bytes", batch_bytes, BATCH_BYTES),
+            checked_max_output_size(max_output_size),
+        )
+    )

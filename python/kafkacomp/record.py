@@ -7,14 +7,17 @@ records, :func:`build_batches` many of Arrow columns, :func:`convert` changes th
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size
+from kafkacomp._family import check_format, undecided
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, Record, RecordBatch
+from kafkacomp._ranges import BATCH_BYTES, DEFAULT_BATCH_BYTES, INT16, INT32, INT64, MAGICS, OFFSETS
+from kafkacomp._ranges import integer as _integer
 from kafkacomp._types import CompressionType, TimestampType
+from kafkacomp.message_set import convert as convert_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,24 +70,6 @@ def read_batches(buf: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE)
     return BatchReader(buf, checked_max_output_size(max_output_size))
 
 
-_INT16 = (-(2**15), 2**15 - 1)
-_INT32 = (-(2**31), 2**31 - 1)
-_INT64 = (-(2**63), 2**63 - 1)
-_MAGICS = (0, 2)
-_BATCH_BYTES = (1, 2**31 - 1)
-_DEFAULT_BATCH_BYTES: Final = 16384  # a producer's batch.size
-
-
-def _integer(name: str, value: int, limits: tuple[int, int]) -> int:
-    """The number itself; TypeError if it is none (a bool is none), ValueError if it does not fit its field."""
-    if isinstance(value, bool):
-        raise TypeError(f"{name} must be an int, not a bool")
-    number = operator.index(value)
-    if not limits[0] <= number <= limits[1]:
-        raise ValueError(f"{name} must be {limits[0]} to {limits[1]}, not {number}")
-    return number
-
-
 def _compression_type(value: CompressionType | str) -> CompressionType:
     return CompressionType.for_name(value) if isinstance(value, str) else CompressionType.for_id(value)
 
@@ -110,12 +95,12 @@ class _Settings:
 
 
 _RANGES = {
-    "base_offset": (0, _INT64[1]),
-    "producer_id": _INT64,
-    "producer_epoch": _INT16,
-    "base_sequence": _INT32,
-    "partition_leader_epoch": _INT32,
-    "write_limit": (0, _INT32[1]),
+    "base_offset": OFFSETS,
+    "producer_id": INT64,
+    "producer_epoch": INT16,
+    "base_sequence": INT32,
+    "partition_leader_epoch": INT32,
+    "write_limit": (0, INT32[1]),
 }
 
 
@@ -132,19 +117,19 @@ def _settings(
     **numbers: int,
 ) -> _Settings:
     """Check what the Rust core's types cannot say."""
-    magic = _integer("magic", magic, _MAGICS)
+    magic = _integer("magic", magic, MAGICS)
     if compression_type is None:
-        compression_type = CompressionType.ZSTD if magic == max(_MAGICS) else CompressionType.NONE
+        compression_type = CompressionType.ZSTD if magic == max(MAGICS) else CompressionType.NONE
     timestamp_type = TimestampType(timestamp_type)
-    log_append_time = _integer("log_append_time", log_append_time, _INT64)
+    log_append_time = _integer("log_append_time", log_append_time, INT64)
     if log_append_time != NO_TIMESTAMP and timestamp_type != TimestampType.LOG_APPEND_TIME:
         raise ValueError("log_append_time goes with timestamp_type=LOG_APPEND_TIME only")
     if delete_horizon_ms is not None:
-        delete_horizon_ms = _integer("delete_horizon_ms", delete_horizon_ms, (0, _INT64[1]))
+        delete_horizon_ms = _integer("delete_horizon_ms", delete_horizon_ms, OFFSETS)
     return _Settings(
         magic=magic,
         compression_type=int(_compression_type(compression_type)),
-        level=None if level is None else _integer("level", level, _INT32),
+        level=None if level is None else _integer("level", level, INT32),
         timestamp_type=int(timestamp_type),
         log_append_time=log_append_time,
         is_transactional=bool(is_transactional),
@@ -172,7 +157,7 @@ def batch_settings(
         producer_epoch=NO_PRODUCER_EPOCH,
         base_sequence=NO_SEQUENCE,
         partition_leader_epoch=0,
-        write_limit=_integer("batch_bytes", batch_bytes, _BATCH_BYTES),
+        write_limit=_integer("batch_bytes", batch_bytes, BATCH_BYTES),
     )
 
 
@@ -249,7 +234,7 @@ def build_batches(
     magic: int = 2,
     compression_type: CompressionType | str | None = None,
     level: int | None = None,
-    batch_bytes: int = _DEFAULT_BATCH_BYTES,
+    batch_bytes: int = DEFAULT_BATCH_BYTES,
     base_offset: int = 0,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     log_append_time: int = NO_TIMESTAMP,
@@ -301,7 +286,7 @@ def build_batches(
         base_sequence=base_sequence,
         is_transactional=is_transactional,
         partition_leader_epoch=partition_leader_epoch,
-        write_limit=_integer("batch_bytes", batch_bytes, _BATCH_BYTES),
+        write_limit=_integer("batch_bytes", batch_bytes, BATCH_BYTES),
     )
     return _kafkacomp.build_batches(arrow_rows(rows), settings)
 
@@ -327,7 +312,7 @@ def estimate_batch_size_upper_bound(
         ValueError: zstd before magic 2, or no such magic.
         TypeError: a value that is no bytes, a header key that is no string.
     """
-    magic = _integer("magic", magic, _MAGICS)
+    magic = _integer("magic", magic, MAGICS)
     return _kafkacomp.estimate_batch_size_upper_bound(
         magic, int(_compression_type(compression_type)), value, key, headers
     )
@@ -339,7 +324,8 @@ def convert(
     *,
     first_offset: int = 0,
     upgrade: bool = False,
-    batch_bytes: int = _DEFAULT_BATCH_BYTES,
+    format: str = "auto",  # noqa: A002 - scan's name for it
+    batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> bytes:
     """Change the message format of a record set.
@@ -349,13 +335,19 @@ def convert(
     too; control batches are dropped; codecs stay, at their default levels, and LZ4 frames get the header checksum of
     the format (KIP-57). Checksums are not looked at.
 
+    Message sets of Kafka 0.7, whose magic 0 and 1 are other formats, are taken with ``upgrade`` only: see
+    :func:`kafkacomp.message_set.convert`, which also tells where its byte positions lead.
+
     Args:
-        buf: Bytes-like: batches of any formats. A batch that is cut by the end is left out.
+        buf: Bytes-like: batches of any formats, or a message set of 0.7. A batch that is cut by the end is left out.
         to_magic: The format to come to, 0, 1 or 2.
-        first_offset: Records before it are dropped from uncompressed batches of magic 2 that come down.
+        first_offset: Records before it are dropped from uncompressed batches of magic 2 that come down. Of 0.7: the
+            first message's offset.
         upgrade: Lift what is below ``to_magic``, too: each wrapper becomes one batch with its codec, a run of plain
             messages batches of at most ``batch_bytes``. Offsets and their gaps, keys, values and the order stay;
             timestamps of magic 0 become -1. What is lifted must have right checksums.
+        format: ``0.7``, ``0.8+`` or ``auto``: see :func:`kafkacomp.log.detect_format`. What the content does not decide
+            is refused with ``upgrade``; without it, as Kafka's function knows nothing of 0.7, it is of 0.8 or later.
         batch_bytes: See ``upgrade``.
         max_output_size: The most bytes that the records of one batch may decompress to.
 
@@ -364,13 +356,27 @@ def convert(
         CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: what cannot be read, as
             ``read_batches`` and iterating say it; ``UnknownServerError`` also for records that no batch can hold
             (offsets that do not increase, negative timestamps).
-        ValueError: an argument is out of range.
+        MessageSetError: likewise, of 0.7.
+        ValueError: an argument is out of range, a set of 0.7 without ``upgrade``, undecided whether it is one.
     """
+    check_format(format)
+    data = buf if isinstance(buf, bytes) else memoryview(buf).tobytes()
+    found = (_kafkacomp.format_of_content(data) if data else "0.8+") if format == "auto" else format
+    if found is None and upgrade:
+        raise undecided("these bytes")
+    if found == "0.7":
+        if not upgrade:
+            raise ValueError(
+                "a message set of Kafka 0.7 is in no later format and cannot be copied as it is: upgrade it"
+            )
+        return convert_set(
+            data, to_magic, first_offset=first_offset, batch_bytes=batch_bytes, max_output_size=max_output_size
+        ).data
     return _kafkacomp.convert(
-        buf,
-        _integer("to_magic", to_magic, _MAGICS),
-        _integer("first_offset", first_offset, _INT64),
+        data,
+        _integer("to_magic", to_magic, MAGICS),
+        _integer("first_offset", first_offset, INT64),
         upgrade,
-        _integer("batch_bytes", batch_bytes, _BATCH_BYTES),
+        _integer("batch_bytes", batch_bytes, BATCH_BYTES),
         checked_max_output_size(max_output_size),
     )

@@ -45,7 +45,8 @@ def recompress(source: str, target: Path, as_json: bool, **options: Any) -> int:
 
     SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to make;
     it appears whole or not at all, and a broker can mount it. Offsets, timestamps, producers, sequences, transactions
-    and control batches stay, and the batches' bounds unless --merge is given.
+    and control batches stay, and the batches' bounds unless --merge is given. Logs of Kafka 0.7, whose offsets are byte
+    positions, are refused: convert is for those.
     """
     report = _run("recompress", log.recompress, source, target, **options)
     return _show(target, report, as_json)
@@ -90,7 +91,8 @@ def repair(source: str, target: Path, corrupt: str, as_json: bool, **options: An
     """Write what is sound of a log anew.
 
     SOURCE and TARGET as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are mended, corrupt
-    batches and a torn tail are left out, indexes are made anew. The exit status is 1 if anything was left out.
+    batches and a torn tail are left out, indexes are made anew. The exit status is 1 if anything was left out. Logs of
+    Kafka 0.7 are refused.
     """
     report = _run("repair", log.repair, source, target, quarantine=corrupt == "quarantine", **options)
     for warning in report.warnings:

@@ -77,6 +77,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(rewrite::convert_partition, m)?)?;
     m.add_function(wrap_pyfunction!(migrate::partition_format, m)?)?;
     m.add_function(wrap_pyfunction!(migrate::migrate_partition, m)?)?;
+    m.add_function(wrap_pyfunction!(migrate::migrate_set, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::repair_partition, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_append, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_names, m)?)?;

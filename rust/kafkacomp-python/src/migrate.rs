@@ -1,4 +1,4 @@
-//! Partitions of Kafka 0.7 carried over to later formats.
+//! Partitions and message sets of Kafka 0.7 carried over to later formats.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,10 @@ use kafkacomp_core::log::migrate::{Mapping, Migrator};
 use kafkacomp_core::log::write::{LogWriter, WriteReport};
 use kafkacomp_core::log::{ChunkError, Family};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
+use crate::error::to_py;
+use crate::input::bytes_like;
 use crate::rewrite::{Counts, Job, JobTuple, Stop, counts};
 
 /// Of which Kafka a partition is: `0.7` or `0.8+`, by the first segment that tells, else by its name; `None` undecided.
@@ -75,4 +78,22 @@ fn migrate(
 fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> Result<(), Stop> {
     let Some(mapped) = mapped else { return Ok(()) };
     Python::attach(|py| mapped.call1(py, (mappings.to_vec(),)).map(drop)).map_err(Stop::Python)
+}
+
+/// Carries a message set over: the batches, and positions from `initial_offset` on with the offsets that they lead to.
+#[pyfunction]
+pub fn migrate_set<'py>(
+    data: &Bound<'py, PyAny>,
+    to_magic: i8,
+    initial_offset: i64,
+    first_offset: i64,
+    batch_bytes: i32,
+    max_output_size: usize,
+) -> PyResult<(Bound<'py, PyBytes>, Vec<Mapping>)> {
+    let py = data.py();
+    let data = bytes_like(data)?;
+    let migrator = Migrator::new(to_magic, first_offset, batch_bytes, max_output_size);
+    let migrated = py.detach(|| migrator.set(&data, initial_offset));
+    let (batches, mappings) = migrated.map_err(|error| to_py(py, &error, None))?;
+    Ok((PyBytes::new(py, &batches), mappings))
 }

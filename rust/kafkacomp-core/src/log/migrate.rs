@@ -1,4 +1,4 @@
-//! From a log of Kafka 0.7 to segments of later formats: what `KafkaMigrationTool` did with two running clusters.
+//! From a log or a bare set of Kafka 0.7 to later formats: what `KafkaMigrationTool` did with two running clusters.
 //!
 //! Messages get consecutive offsets, no key and no timestamp. A wrapper becomes one batch with its codec, whatever is
 //! nested in it; plain messages are joined to batches up to a size. Where a top-level message began, and so where a
@@ -112,6 +112,23 @@ impl Migrator {
         self.close().map_err(|fault| Error::Rebuild { position: 0, fault })?;
         self.hand_over(writer)?;
         Ok(self.end.take().map(|end| (end, self.next_offset)))
+    }
+
+    /// Carries a bare set over, whose first byte is at `base`: the batches, and the mappings with that of its end. An entry
+    /// that the end of the set cuts is left out if another one is before it, as readers of sets do.
+    ///
+    /// # Errors
+    /// Damage; what cannot be written.
+    pub fn set(mut self, set: &[u8], base: i64) -> Result<(Vec<u8>, Vec<Mapping>), Error> {
+        let mut entries = Entries::new(set);
+        for entry in &mut entries {
+            let entry = entry?;
+            self.mappings.push((base.saturating_add_unsigned(entry.position as u64), self.next_offset));
+            self.entry(&entry, 0)?;
+        }
+        self.mappings.push((base.saturating_add_unsigned(entries.position() as u64), self.next_offset));
+        self.close().map_err(|fault| Error::Rebuild { position: entries.position() as u64, fault })?;
+        Ok((self.out, self.mappings))
     }
 
     fn hand_over(&mut self, writer: &mut LogWriter) -> Result<(), WriteError> {
