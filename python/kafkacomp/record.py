@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self, cast
 
 from kafkacomp import _kafkacomp
 from kafkacomp._codec import checked_max_output_size
-from kafkacomp._family import check_format, undecided
+from kafkacomp._family import cannot_be_a_set, check_format, undecided
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, Record, RecordBatch
 from kafkacomp._ranges import BATCH_BYTES, DEFAULT_BATCH_BYTES, INT16, INT32, INT64, MAGICS, OFFSETS
 from kafkacomp._ranges import integer as _integer
@@ -361,8 +361,8 @@ def convert(
     """
     check_format(format)
     data = buf if isinstance(buf, bytes) else memoryview(buf).tobytes()
-    found = (_kafkacomp.format_of_content(data) if data else "0.8+") if format == "auto" else format
-    if found is None and upgrade:
+    found = _kafkacomp.format_of_content(data) if format == "auto" else format
+    if found is None and upgrade and not cannot_be_a_set(data):
         raise undecided("these bytes")
     if found == "0.7":
         if not upgrade:

@@ -131,11 +131,14 @@ def test_never_a_guess() -> None:
             record.convert(old, 2, format=form)
     damaged = bytearray(old)
     damaged[7] ^= 1
-    for data in (bytes(damaged), old[:20], old[:3], new[:12]):
+    for data in (bytes(damaged), old[:20], old[:4], new[:12]):
         with pytest.raises(ValueError, match="give format"):
             record.convert(data, 2, upgrade=True)
     with pytest.raises(kc.MessageSetError):
         record.convert(damaged, 2, upgrade=True, format="0.7")
+    first = bytes(8) + new[8:]
+    for cut in (*(first[:size] for size in range(40)), old[:3], b"\xff" * 11):
+        assert record.convert(cut, 2, upgrade=True) == b""
     assert record.convert(new[:12], 1) == record.convert(b"", 1) == record.convert(b"", 2, upgrade=True) == b""
     with pytest.raises(ValueError, match="format must be"):
         record.convert(new, 1, format="0.8")
