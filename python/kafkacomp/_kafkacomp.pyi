@@ -1,6 +1,7 @@
 """The Rust core. Private: use the package's modules."""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, final
 
@@ -209,6 +210,30 @@ def write_log(
     rows: ArrowRows, target: str, settings: _Settings, segment_bytes: int, topic_id: str | None
 ) -> tuple[int, int, int, int, int, int]:
     """Write a partition's folder: segments, batches, bytes, start and end offset, records."""
+
+@final
+class StagedBatches:
+    """Rows as batches in files, one for each topic and partition."""
+
+    def __new__(
+        cls,
+        settings: _Settings,
+        prefix: Path,
+        topic: str | None,
+        partitions: int | None,
+        known: dict[str, int],
+        start: int,
+    ) -> Self: ...
+    def push(self, rows: ArrowRows) -> None:
+        """Take rows."""
+
+    def finish(self) -> list[tuple[str, int, Path, int, int, int]]:
+        """Write what is left: topic, partition, file, bytes, batches, records of each."""
+
+def assemble_log(
+    staged: list[Path], target: Path, existing: Path | None, segment_bytes: int, topic_id: str | None
+) -> tuple[int, int, int, int, int]:
+    """Make a folder of staged files: segments, batches, bytes, start and end offset."""
 
 def convert(
     data: Buffer, to_magic: int, first_offset: int, upgrade: bool, batch_bytes: int, max_output_size: int

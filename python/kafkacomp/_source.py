@@ -22,6 +22,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kafkacomp._published import settled
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -172,8 +174,18 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
     if not entry.is_dir:
         yield _single_file(filesystem, entry)
         return
-    entries = filesystem.list(path)
-    found = list(_folder(filesystem, path, entries, failed))
+    errors: list[tuple[str, OSError]] = []
+
+    def find() -> list[Partition]:
+        errors.clear()
+        note: _Failed = None if failed is None else lambda path, error: errors.append((path, error))
+        return list(_folder(filesystem, path, filesystem.list(path), note))
+
+    # Only what is local is written to by more than one process.
+    found = settled(path, find) if isinstance(filesystem.segment(path), str) else find()
+    for where, error in errors:
+        if failed is not None:
+            failed(where, error)
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no Kafka log segments in this folder", path)
     yield from found

@@ -246,14 +246,6 @@ def test_limit_stops_early(spark: SparkSession, small_vectors: Path) -> None:
     assert load(spark, folder, columns="offset").count() > 3
 
 
-def test_what_is_not_there_says_so(spark: SparkSession, small_vectors: Path, tmp_path: Path) -> None:
-    """Writing is refused before anything is done, with what to use instead."""
-    frame = load(spark, small_vectors / "modern" / "kafkajs-snappy")
-    with pytest.raises(PySparkException, match=r"does not write from Spark: kafkacomp\.write takes"):
-        frame.write.format("kafkacomp").mode("append").save(str(tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
-
-
 def test_register(spark: SparkSession, small_vectors: Path) -> None:
     register(spark)
     assert load(spark, small_vectors / "modern" / "kafkajs-snappy", columns="offset").count() == 500

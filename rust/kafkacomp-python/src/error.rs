@@ -112,6 +112,7 @@ pub fn write_to_py(py: Python<'_>, error: WriteError, segment: Option<&str>) -> 
             PyFileExistsError::new_err((EEXIST, "File exists", path.to_string_lossy().into_owned()))
         }
         WriteError::Record(error) => to_py(py, &error, segment),
+        WriteError::Damaged { path, error } => to_py(py, &error, Some(&path.to_string_lossy())),
         WriteError::OffsetOrder { .. } => OffsetsOutOfOrderError::new_err(message),
         WriteError::BatchTooLarge { .. } => RecordTooLargeError::new_err(message),
     }
@@ -184,6 +185,9 @@ pub fn arrow_build_to_py(error: BuildError) -> PyErr {
         | BuildError::DuplicateColumn { .. }
         | BuildError::HeaderKey { .. }
         | BuildError::TimestampRange { .. }
+        | BuildError::NoTopic { .. }
+        | BuildError::TopicName { .. }
+        | BuildError::PartitionRange { .. }
         | BuildError::Record { .. } => PyValueError::new_err(message),
         BuildError::Batch(fault) => Python::attach(|py| build_to_py(py, fault)),
     }

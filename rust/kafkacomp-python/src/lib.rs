@@ -21,6 +21,7 @@ mod scan;
 mod scratch;
 mod segment;
 mod sidecar;
+mod staged;
 mod stream;
 mod validator;
 mod write;
@@ -88,5 +89,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
     m.add_function(wrap_pyfunction!(plan::offset_for_time, m)?)?;
     m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;
+    m.add_class::<staged::StagedBatches>()?;
+    m.add_function(wrap_pyfunction!(staged::assemble_log, m)?)?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

@@ -14,7 +14,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 use crate::builder::Settings;
 use crate::error::{arrow_build_to_py, write_to_py};
 
-/// Rows that are taken at once: a table may come in one piece, and its batches shall not lie in memory all together.
+/// Rows that are taken at once.
 const ROWS: usize = 8192;
 
 /// All rows as a partition's folder, written under another name first: what [`WriteReport`] has, and the rows.
@@ -27,8 +27,7 @@ pub fn write_log(
     segment_bytes: u32,
     topic_id: Option<&str>,
 ) -> PyResult<(u64, u64, u64, i64, i64, usize)> {
-    let topic_id = topic_id.map(|text| Uuid::parse(text).filter(|id| *id != Uuid::ZERO).ok_or_else(bad_topic_id));
-    let options = WriteOptions { segment_bytes, topic_id: topic_id.transpose()?, ..WriteOptions::default() };
+    let options = WriteOptions { segment_bytes, topic_id: parse_topic_id(topic_id)?, ..WriteOptions::default() };
     let settings = settings.settings()?;
     let reader = rows.into_reader()?;
     py.detach(|| {
@@ -41,6 +40,16 @@ pub fn write_log(
         let WriteReport { segments, batches, bytes, log_start_offset, log_end_offset } = folder.finish()?;
         Ok((segments, batches, bytes, log_start_offset, log_end_offset, batcher.rows()))
     })
+}
+
+/// The id that `partition.metadata` is to have.
+pub(crate) fn parse_topic_id(text: Option<&str>) -> PyResult<Option<Uuid>> {
+    text.map(|text| Uuid::parse(text).filter(|id| *id != Uuid::ZERO).ok_or_else(bad_topic_id)).transpose()
+}
+
+/// A table may come in one piece, and its batches shall not lie in memory all together.
+pub(crate) fn slices(rows: &ArrowRecordBatch) -> impl Iterator<Item = ArrowRecordBatch> {
+    (0..rows.num_rows()).step_by(ROWS).map(|start| rows.slice(start, ROWS.min(rows.num_rows() - start)))
 }
 
 fn bad_topic_id() -> PyErr {
@@ -58,8 +67,7 @@ struct Folder {
 
 impl Folder {
     fn push(&mut self, batcher: &mut Batcher, rows: &ArrowRecordBatch) -> PyResult<()> {
-        for start in (0..rows.num_rows()).step_by(ROWS) {
-            let piece = rows.slice(start, ROWS.min(rows.num_rows() - start));
+        for piece in slices(rows) {
             batcher.push(&piece, &mut self.out).map_err(arrow_build_to_py)?;
             self.flush()?;
         }

@@ -9,13 +9,18 @@
 //! | `offset` | int64 | the offset after the one before |
 //!
 //! Only `value` must be there; columns of other names are not looked at. [`RecordColumns`] appends rows to a
-//! builder that the caller keeps; [`Batcher`] makes batches of a stream of rows.
+//! builder that the caller keeps; [`Batcher`] makes batches of a stream of rows, [`PartitionedBatcher`] those of many
+//! partitions, to which rows go by the columns `topic` and `partition` or by their keys.
 
 mod batcher;
 pub(crate) mod bytes;
 mod headers;
+mod partitioned;
+mod route;
 
 pub use batcher::Batcher;
+pub use partitioned::{PartitionedBatcher, Target};
+pub use route::Routing;
 
 use std::ops::Range;
 
@@ -68,6 +73,30 @@ pub enum BuildError {
         /// The row.
         row: usize,
     },
+    /// A row that goes to no topic.
+    #[error("row {row}: the topic is null; give it in the column topic or for all rows")]
+    NoTopic {
+        /// The row.
+        row: usize,
+    },
+    /// A name that no topic can have.
+    #[error("row {row}: {topic:?} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")]
+    TopicName {
+        /// The row.
+        row: usize,
+        /// What it says.
+        topic: String,
+    },
+    /// A partition that the topic does not have.
+    #[error("row {row}: partition {partition} is out of range{}", bound(*.partitions))]
+    PartitionRange {
+        /// The row.
+        row: usize,
+        /// What it says.
+        partition: i32,
+        /// How many there are, if that is said.
+        partitions: Option<i32>,
+    },
     /// The record or its batch breaks a rule.
     #[error("row {row}: {fault}")]
     Record {
@@ -88,9 +117,19 @@ impl BuildError {
             Self::HeaderKey { row } => Self::HeaderKey { row: row.saturating_add(before) },
             Self::TimestampRange { row } => Self::TimestampRange { row: row.saturating_add(before) },
             Self::Record { row, fault } => Self::Record { row: row.saturating_add(before), fault },
+            Self::NoTopic { row } => Self::NoTopic { row: row.saturating_add(before) },
+            Self::TopicName { row, topic } => Self::TopicName { row: row.saturating_add(before), topic },
+            Self::PartitionRange { row, partition, partitions } => {
+                Self::PartitionRange { row: row.saturating_add(before), partition, partitions }
+            }
             other => other,
         }
     }
+}
+
+/// What a partition must be below.
+fn bound(partitions: Option<i32>) -> String {
+    partitions.map_or_else(String::new, |partitions| format!(": there are {partitions}"))
 }
 
 fn wanted(column: Column) -> &'static str {
@@ -98,6 +137,8 @@ fn wanted(column: Column) -> &'static str {
         Column::Timestamp => "a timestamp, or int64 in milliseconds",
         Column::Headers => "a list of structs of key (string) and value (binary), or a map of them",
         Column::Offset => "int64",
+        Column::Topic => "string",
+        Column::Partition => "int32",
         _ => "binary or string, or a dictionary of these",
     }
 }

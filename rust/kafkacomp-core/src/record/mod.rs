@@ -19,6 +19,7 @@ mod message_set_fault;
 pub mod message_set_write;
 pub mod mutable;
 pub mod partial;
+pub mod partitioner;
 pub mod reader;
 pub mod recompress;
 #[expect(clippy::module_inception, reason = "the record in the records")]

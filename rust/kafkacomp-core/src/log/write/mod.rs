@@ -9,12 +9,15 @@
 //! | `partition.metadata` | if the topic's id is given |
 //!
 //! A broker trusts them after a clean stop, and makes them anew, to the same bytes, when it recovers the log.
-//! The folder appears whole or not at all; see [`staging`].
+//! The folder appears whole or not at all; see [`staging`]. Segments that go on from a folder's end begin with what
+//! [`LogEnd`] finds there; batches made elsewhere get their offsets by [`rebase`].
 //! Source: `LogSegment.append`, `LogSegment.recover`, `ProducerStateManager`, `ProducerAppendInfo`,
 //! `LeaderEpochFileCache`.
 
 mod indexes;
 mod producers;
+pub mod rebase;
+mod resume;
 pub mod staging;
 mod writer;
 
@@ -23,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use indexes::{DEFAULT_INDEX_INTERVAL_BYTES, SegmentIndexes};
 pub use producers::ProducerState;
+pub use resume::LogEnd;
 pub use staging::Staging;
 pub use writer::{LogWriter, WriteOptions, WriteReport};
 
@@ -66,6 +70,14 @@ pub enum WriteError {
     /// The bytes given are no batches.
     #[error(transparent)]
     Record(#[from] crate::Error),
+    /// A file that is read for what is written is damaged.
+    #[error("{path}: {error}", path = .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: Box<crate::Error>,
+    },
 }
 
 fn offset_order(previous: i64, first: i64, last: i64) -> String {
@@ -78,5 +90,9 @@ fn offset_order(previous: i64, first: i64, last: i64) -> String {
 impl WriteError {
     fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
+    }
+
+    fn damaged(path: &Path, error: crate::Error) -> Self {
+        Self::Damaged { path: path.to_owned(), error: Box::new(error) }
     }
 }

@@ -101,9 +101,14 @@ impl LogWriter {
             let name = segment_name(self.report.log_start_offset, "snapshot");
             self.staging.write(&name, &producers.snapshot())?;
         }
+        self.resume(producers, epochs);
+        Ok(())
+    }
+
+    /// The same where the folder that the segments are for has the snapshot already.
+    pub(super) fn resume(&mut self, producers: ProducerState, epochs: Vec<LeaderEpochEntry>) {
         self.producers = producers;
         self.epochs = epochs;
-        Ok(())
     }
 
     /// The folder under way, for further files.

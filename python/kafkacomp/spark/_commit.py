@@ -1,0 +1,290 @@
+"""How tasks' files become logs, all or nothing; docs/design/spark-write.md has the protocol.
+
+::
+
+    target/
+        .kafkacomp-commit                          what is decided, see kafkacomp._published
+        .kafkacomp-lock                            held while a job commits
+        kafkacomp-0.<32 hex digits>-delete/        a job's files (-1: to be removed); brokers and scans pass it over
+            <task>.<number>.batches                a task's batches of one topic-partition, offsets from 0
+            out/<topic>-<partition>/               the segments made of them
+            old/<topic>-<partition>/               what an overwrite removes
+        <topic>-<partition>/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import shutil
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kafkacomp import _kafkacomp
+from kafkacomp._published import Pending, State, read_state, sync_folder, write_state
+from kafkacomp._source import PARTITION, SEGMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+__all__ = ["Staged", "check_target", "commit", "discard", "new_staging", "partition_counts", "recover"]
+
+_LOCK = ".kafkacomp-lock"
+_STAGING = re.compile(r"kafkacomp-0\.[0-9a-f]{32}-delete")
+_DEAD = re.compile(r"kafkacomp-1\.[0-9a-f]{32}-delete")
+#: Seconds after which what a job has staged and not touched since is taken for the remains of a dead one.
+ABANDONED = 24 * 3600.0
+#: Folders are assembled by so many threads: a disk gains nothing from more.
+_THREADS = 4
+#: Digits of a job's folder that tell whose it is.
+_OWNER = 16
+_COMPANIONS = {"leader-epoch-checkpoint", "partition.metadata"}
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A task's batches of one topic-partition."""
+
+    topic: str
+    partition: int
+    path: Path
+    size: int
+    batches: int
+    records: int
+
+
+def new_staging(target: Path, owner: str | None = None) -> Path:
+    """A name for a job's folder.
+
+    Those of one ``owner``, whose jobs come one after another, begin alike; all of them go when one is committed or
+    discarded, because Spark makes the writers that stage a stream's batch and those that commit it independently.
+    """
+    part = uuid.uuid5(uuid.NAMESPACE_URL, owner).hex if owner is not None else uuid.uuid4().hex
+    return target / f"kafkacomp-0.{part[:_OWNER]}{uuid.uuid4().hex[_OWNER:]}-delete"
+
+
+def check_target(target: Path) -> None:
+    """Refuse a folder that cannot hold topic-partition folders.
+
+    Raises:
+        ValueError: it is itself a partition's folder.
+        NotADirectoryError: it is a file.
+    """
+    if target.is_dir():
+        if any(SEGMENT.fullmatch(path.name) for path in target.iterdir()):
+            raise ValueError(f"{target} has segments: it is a partition's folder; give the one that it is in")
+    elif os.path.lexists(target):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target))
+
+
+def partition_counts(target: Path) -> dict[str, int]:
+    """How many partitions each topic has there, by its highest number."""
+    counts: dict[str, int] = {}
+    for name in _logs(target):
+        topic, _, number = name.rpartition("-")
+        counts[topic] = max(counts.get(topic, 0), int(number) + 1)
+    return counts
+
+
+def recover(target: Path) -> None:
+    """Finish what a killed job had decided, and clear away what others left long ago."""
+    with _locked(target):
+        _recover(target)
+
+
+def commit(
+    target: Path,
+    staging: Path,
+    staged: Iterable[Staged],
+    *,
+    overwrite: bool,
+    segment_bytes: int,
+    topic_id: str | None = None,
+    batch: tuple[str, int] | None = None,
+) -> bool:
+    """Publish what tasks have staged, in the order given.
+
+    Args:
+        target: The folder with the topic-partition folders.
+        staging: The job's folder, which is removed.
+        staged: What tasks wrote, in the order that the records are to have.
+        overwrite: Whether all logs that are there are removed.
+        segment_bytes: See :func:`kafkacomp.write`.
+        topic_id: For ``partition.metadata`` of folders that have none.
+        batch: A streaming query and the number of its batch, which is written once.
+
+    Returns:
+        False if the batch had been written before.
+
+    Raises:
+        CorruptRecordError: a log that is to be continued is damaged at its end.
+        OSError: the operating system refuses. Nothing is published, unless :func:`recover` can finish it.
+    """
+    with _locked(target):
+        state = _recover(target, own=staging)
+        if batch is not None and state.batches.get(batch[0], -1) >= batch[1]:
+            _remove_all(target, staging)
+            return False
+        logs = _logs(target)
+        out = staging / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        partitions: dict[str, list[Staged]] = {}
+        for each in staged:
+            _check_size(each)
+            partitions.setdefault(f"{each.topic}-{each.partition}", []).append(each)
+
+        def assemble(name: str) -> None:
+            known_id = _topic_id(target / name) if name in logs else None
+            continued = name in logs and not overwrite
+            _kafkacomp.assemble_log(
+                [each.path for each in partitions[name]],
+                out / name,
+                target / name if continued else None,
+                segment_bytes,
+                None if continued and known_id else known_id or topic_id,
+            )
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(assemble, sorted(partitions)))
+        sync_folder(out)
+        sync_folder(staging)
+        batches = state.batches if batch is None else {**state.batches, batch[0]: batch[1]}
+        pending = Pending(staging.name, logs if overwrite else [], sorted(partitions))
+        decided = State(state.generation + 1, pending, batches)
+        write_state(target, decided)
+        _finish(target, decided, pending)
+        _remove_all(target, staging)
+        return True
+
+
+def discard(target: Path, staging: Path) -> None:
+    """Remove what a job has staged, unless it is decided."""
+    if not target.is_dir():
+        return
+    with _locked(target):
+        pending = read_state(target).pending
+        _remove_all(target, staging, but=pending.staging if pending is not None else None)
+
+
+@contextlib.contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    """Only one job commits at a time; the lock of one that dies is free."""
+    import fcntl  # noqa: PLC0415 - there is none on Windows, where nothing here is supported
+
+    descriptor = os.open(target / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _recover(target: Path, own: Path | None = None) -> State:
+    state = read_state(target)
+    if state.pending is not None:
+        state = _finish(target, state, state.pending)
+    for folder in target.iterdir():
+        if _DEAD.fullmatch(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not _STAGING.fullmatch(folder.name) or (own is not None and _owner(folder) == _owner(own)):
+            continue
+        # Whose commit has begun and does not hold the lock any more is dead.
+        if (folder / "out").is_dir() or time.time() - _touched(folder) > ABANDONED:
+            _remove(folder)
+    return state
+
+
+def _remove(staging: Path) -> None:
+    """Remove a job's folder, under a name that tells what is left of it if this is killed."""
+    dead = staging.with_name(staging.name.replace("-0.", "-1.", 1))
+    with contextlib.suppress(FileNotFoundError):
+        staging.rename(dead)
+        shutil.rmtree(dead, ignore_errors=True)
+
+
+def _owner(staging: Path) -> str:
+    """What the names of an owner's folders begin with."""
+    return staging.name[: len("kafkacomp-0.") + _OWNER]
+
+
+def _remove_all(target: Path, staging: Path, but: str | None = None) -> None:
+    """Remove the folders of a job's owner."""
+    for folder in target.glob(f"{_owner(staging)}*-delete"):
+        if folder.name != but:
+            _remove(folder)
+
+
+def _touched(folder: Path) -> float:
+    """When something in the folder was written last."""
+    latest = 0.0
+    for path in (folder, *folder.rglob("*")):
+        with contextlib.suppress(FileNotFoundError):
+            latest = max(latest, path.stat().st_mtime)
+    return latest
+
+
+def _finish(target: Path, state: State, pending: Pending) -> State:
+    """Give all files of a decided write their places; what has been done of it before is not done again."""
+    staging = target / pending.staging
+    old = staging / "old"
+    if pending.removed:
+        old.mkdir(exist_ok=True)
+    for name in pending.removed:
+        # Once the old folder is there, what has its name in the target is the new one.
+        if not os.path.lexists(old / name) and os.path.lexists(target / name):
+            (target / name).rename(old / name)
+    for name in pending.written:
+        _place(staging / "out" / name, target / name)
+    sync_folder(target)
+    finished = replace(state, generation=state.generation + 1, pending=None)
+    write_state(target, finished)
+    _remove(staging)
+    return finished
+
+
+def _place(source: Path, folder: Path) -> None:
+    """Move a folder, or its files into the one that is there: the segments last, and in order."""
+    if not source.is_dir():
+        return
+    if not os.path.lexists(folder):
+        source.rename(folder)
+        return
+    for path in sorted(source.iterdir(), key=lambda path: (path.suffix == ".log", path.name)):
+        path.replace(folder / path.name)
+    sync_folder(folder)
+    source.rmdir()
+
+
+def _logs(target: Path) -> list[str]:
+    """The topic-partition folders: named like one, with something of a log in it, or empty."""
+    found = []
+    for folder in target.iterdir():
+        if PARTITION.fullmatch(folder.name) and folder.is_dir():
+            names = [path.name for path in folder.iterdir()]
+            if not names or any(SEGMENT.fullmatch(name) or name in _COMPANIONS for name in names):
+                found.append(folder.name)
+    return sorted(found)
+
+
+def _check_size(staged: Staged) -> None:
+    size = staged.path.stat().st_size
+    if size != staged.size:
+        reason = f"a task wrote {staged.size} bytes, the driver sees {size}: do they share this folder?"
+        raise OSError(errno.EIO, reason, str(staged.path))
+
+
+def _topic_id(folder: Path) -> str | None:
+    """The id in a folder's ``partition.metadata``."""
+    path = folder / "partition.metadata"
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return _kafkacomp.read_partition_metadata(content, str(path))[1]

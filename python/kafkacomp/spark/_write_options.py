@@ -1,0 +1,191 @@
+"""The options of ``df.write.format("kafkacomp")``, and what a DataFrame's columns must be: checked before any work."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from kafkacomp._types import CompressionType
+from kafkacomp.record import RecordBatchBuilder, batch_settings
+from kafkacomp.spark._values import known, one_of, size, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kafkacomp.record import _Settings
+
+__all__ = ["OPTIONS", "STREAM_OPTIONS", "WriteOptions", "check_columns", "parse"]
+
+#: Every option, spelt as documented; Spark hands them over in any case.
+OPTIONS = (
+    "path",
+    "topic",
+    "numPartitions",
+    "topicId",
+    "compression.type",
+    "compression.level",
+    "batch.size",
+    "segment.bytes",
+)
+#: What Spark hands over besides when a stream is written.
+STREAM_OPTIONS = ("checkpointLocation", "queryName")
+
+_INT32_MAX = 2**31 - 1
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
+_NAMES = tuple(each.name.lower() for each in CompressionType)
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """Checked options."""
+
+    #: An absolute path.
+    path: Path
+    topic: str | None
+    partitions: int | None
+    topic_id: str | None
+    compression_type: CompressionType
+    level: int | None
+    batch_bytes: int
+    segment_bytes: int
+    #: Where a stream's checkpoint is.
+    checkpoint: str | None
+
+    def settings(self) -> _Settings:
+        """Those of the batches."""
+        return batch_settings(
+            magic=2,
+            compression_type=self.compression_type,
+            level=self.level,
+            base_offset=0,
+            batch_bytes=self.batch_bytes,
+        )
+
+
+def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOptions:
+    """Check the options that Spark hands over.
+
+    Raises:
+        ValueError: an unknown option or a value that it cannot have, with the option's name.
+    """
+    allowed = {*map(str.lower, OPTIONS), *(map(str.lower, STREAM_OPTIONS) if streaming else ())}
+    for key in options:
+        if key.lower() not in allowed:
+            raise ValueError(f"unknown option {key!r} for writing; there are {', '.join(OPTIONS)}")
+    given = known(options, (*OPTIONS, *STREAM_OPTIONS))
+    compression_type = one_of("compression.type", given.get("compression.type", "zstd"), *_NAMES)
+    level = _level(given.get("compression.level"))
+    try:
+        RecordBatchBuilder(2, compression_type, level)
+    except ValueError as error:
+        raise ValueError(f"compression.level: {error}") from None
+    if given.get("topicId") is not None and "topic" not in given:
+        raise ValueError("topicId needs the option topic: it is one topic's")
+    return WriteOptions(
+        path=local_path(given),
+        topic=_topic(given.get("topic")),
+        partitions=whole("numPartitions", given["numPartitions"], 1, _INT32_MAX) if "numPartitions" in given else None,
+        topic_id=given.get("topicId"),
+        compression_type=CompressionType.for_name(compression_type),
+        level=level,
+        batch_bytes=size("batch.size", given.get("batch.size", "16k"), _INT32_MAX),
+        segment_bytes=size("segment.bytes", given.get("segment.bytes", "1g"), _INT32_MAX),
+        checkpoint=given.get("checkpointLocation"),
+    )
+
+
+def local_path(given: Mapping[str, str]) -> Path:
+    """The option ``path`` as an absolute path of this file system.
+
+    Raises:
+        ValueError: there is none, or it is on another file system.
+    """
+    path = given.get("path")
+    if not path:
+        raise ValueError('no path: use .save("/path/of/logs") or the option path')
+    scheme = _SCHEME.match(path)
+    if scheme is not None and scheme[1].lower() == "file":
+        path = path[5:]
+        if path.startswith("//"):
+            host, slash, path = path[2:].partition("/")
+            if host not in {"", "localhost"}:
+                raise ValueError(f"{given['path']} is on the host {host}: logs are written to paths of this one only")
+            path = unquote(slash + path)
+    elif scheme is not None and "/" not in scheme[1]:
+        raise ValueError(f"{path} is on {scheme[1]}: logs are written to paths only, which driver and executors share")
+    return Path(os.path.abspath(path))  # noqa: PTH100 - no symlink is to be resolved
+
+
+def _topic(name: str | None) -> str | None:
+    if name is not None and (not _TOPIC.fullmatch(name) or name in {".", ".."}):
+        raise ValueError(f"topic: {name!r} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")
+    return name
+
+
+def _level(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"\s*-?\d{1,9}\s*", text):
+        raise ValueError(f"compression.level must be a whole number, not {text!r}")
+    return int(text)
+
+
+def _is_header(kind: DataType) -> bool:
+    """``headers`` of Spark's Kafka source, or a map."""
+    if isinstance(kind, MapType):
+        return isinstance(kind.keyType, StringType) and isinstance(kind.valueType, BinaryType | StringType)
+    if not isinstance(kind, ArrayType) or not isinstance(kind.elementType, StructType):
+        return False
+    fields = {field.name: field.dataType for field in kind.elementType.fields}
+    return (
+        set(fields) == {"key", "value"}
+        and isinstance(fields["key"], StringType)
+        and isinstance(fields["value"], BinaryType | StringType)
+    )
+
+
+def check_columns(schema: StructType, topic: str | None) -> list[str]:
+    """The columns that are written; others are not looked at, as with Spark's Kafka sink.
+
+    Raises:
+        ValueError: no ``value``, nothing that says the topic, a column of another type or twice.
+    """
+    wanted: dict[str, tuple[Callable[[DataType], bool], str]] = {
+        "key": (lambda kind: isinstance(kind, StringType | BinaryType), "string or binary"),
+        "value": (lambda kind: isinstance(kind, StringType | BinaryType), "string or binary"),
+        "headers": (_is_header, "array<struct<key:string,value:binary>> or map<string,binary>"),
+        "topic": (lambda kind: isinstance(kind, StringType), "string"),
+        "partition": (lambda kind: isinstance(kind, IntegerType), "int"),
+        "timestamp": (lambda kind: isinstance(kind, TimestampType), "timestamp"),
+    }
+    found = []
+    for field in schema.fields:
+        if field.name not in wanted:
+            continue
+        is_right, kinds = wanted[field.name]
+        if not is_right(field.dataType):
+            raise ValueError(f"column {field.name!r} must be {kinds}, not {field.dataType.simpleString()}")
+        if field.name in found:
+            raise ValueError(f"column {field.name!r} is twice in the DataFrame")
+        found.append(field.name)
+    if "value" not in found:
+        raise ValueError(f"there is no column 'value'; of {', '.join(wanted)} only that one must be there")
+    if topic is None and "topic" not in found:
+        raise ValueError("there is no topic: give the option topic or a column 'topic'")
+    return found

@@ -1,0 +1,127 @@
+//! Rows of a stream into batches of many topics and partitions at once.
+
+use arrow_array::RecordBatch as ArrowRecordBatch;
+use kafkacomp_core::compress::Compressor;
+use kafkacomp_core::record::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
+
+use super::route::{RouteColumns, Router};
+use super::{BuildError, RecordColumns, Routing};
+
+/// One topic and partition that has come up.
+#[derive(Debug, Default)]
+pub struct Target {
+    builder: RecordBatchBuilder,
+    /// Whole batches that nobody has taken yet.
+    pub out: Vec<u8>,
+    /// Batches so far.
+    pub batches: u64,
+    /// Records so far.
+    pub records: u64,
+}
+
+/// Makes batches for each place that rows go to, offsets from 0 in each.
+#[derive(Debug)]
+pub struct PartitionedBatcher {
+    settings: BatchSettings,
+    router: Router,
+    compressor: Compressor,
+    headers: HeadersBuffer,
+    targets: Vec<Target>,
+    rows: usize,
+}
+
+impl PartitionedBatcher {
+    /// Batches of these settings.
+    ///
+    /// # Errors
+    /// What the magic does not have.
+    pub fn new(settings: BatchSettings, routing: Routing) -> Result<Self, BuildError> {
+        settings.check()?;
+        Ok(Self {
+            settings,
+            router: Router::new(routing),
+            compressor: Compressor::default(),
+            headers: HeadersBuffer::new(),
+            targets: Vec::new(),
+            rows: 0,
+        })
+    }
+
+    /// Takes all rows; batches that are full are in their targets' `out` then.
+    ///
+    /// # Errors
+    /// By row, counted from the first of the stream.
+    pub fn push(&mut self, rows: &ArrowRecordBatch) -> Result<(), BuildError> {
+        let before = self.rows;
+        let columns = RecordColumns::new(rows)?;
+        let routes = RouteColumns::new(rows)?;
+        let (mut begin, mut run) = (0, 0);
+        for row in 0..columns.len() {
+            let place = self.router.place(&columns, &routes, row).map_err(|error| error.later(before))?;
+            if place != run {
+                self.append(&columns, begin, row, run)?;
+                (begin, run) = (row, place);
+            }
+        }
+        self.append(&columns, begin, columns.len(), run)?;
+        self.rows = before.saturating_add(columns.len());
+        Ok(())
+    }
+
+    /// Appends a run of rows that all go to one place.
+    fn append(
+        &mut self,
+        columns: &RecordColumns<'_>,
+        mut row: usize,
+        end: usize,
+        place: usize,
+    ) -> Result<(), BuildError> {
+        if row >= end {
+            return Ok(());
+        }
+        while self.targets.len() <= place {
+            self.targets.push(Target { builder: RecordBatchBuilder::new(self.settings)?, ..Target::default() });
+        }
+        let Some(target) = self.targets.get_mut(place) else { return Ok(()) };
+        while row < end {
+            let taken = columns.append(row..end, &mut target.builder, &mut self.headers);
+            row += taken.map_err(|error| error.later(self.rows))?;
+            if row < end {
+                target.finish(&mut self.compressor, self.settings)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the batches under way.
+    ///
+    /// # Errors
+    /// A codec without memory.
+    pub fn finish(&mut self) -> Result<(), BuildError> {
+        let Self { targets, compressor, settings, .. } = self;
+        targets.iter_mut().try_for_each(|target| target.finish(compressor, *settings))
+    }
+
+    /// What has come up so far, each with its topic and partition.
+    pub fn targets(&mut self) -> impl Iterator<Item = (&str, i32, &mut Target)> {
+        let router = &self.router;
+        self.targets.iter_mut().enumerate().filter_map(move |(index, target)| {
+            let (topic, partition) = router.target(index)?;
+            Some((topic.as_str(), *partition, target))
+        })
+    }
+}
+
+impl Target {
+    fn finish(&mut self, compressor: &mut Compressor, settings: BatchSettings) -> Result<(), BuildError> {
+        let records = self.builder.records_count();
+        let next = self.builder.next_offset();
+        self.builder.finish(compressor, &mut self.out)?;
+        if records > 0 {
+            self.batches = self.batches.saturating_add(1);
+            self.records = self.records.saturating_add(records as u64);
+        }
+        self.builder.reset(BatchSettings { base_offset: next, ..settings })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Which topic and partition each row goes to, as Kafka's producers decide it.
+//!
+//! | row has | partition |
+//! |---|---|
+//! | a `partition` | that one |
+//! | a key | murmur2 of the key modulo the topic's partitions |
+//! | neither | the topic's present one; after about a batch of bytes the next one |
+//!
+//! Producers choose the next partition for records without a key at random (KIP-794); here it is the next in line, so
+//! that the same rows go to the same places.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, Int32Array, RecordBatch as ArrowRecordBatch};
+use kafkacomp_core::record::partitioner::partition_for_key;
+
+use super::bytes::Bytes;
+use super::{BuildError, RecordColumns, find};
+use crate::Column;
+
+/// The longest topic name.
+const MAX_NAME_LENGTH: usize = 249;
+
+/// How rows are spread.
+#[derive(Debug, Clone, Default)]
+pub struct Routing {
+    /// The topic of all rows, whatever their column says.
+    pub topic: Option<String>,
+    /// How many partitions every topic has; a `partition` beyond is an error then.
+    pub partitions: Option<i32>,
+    /// How many partitions topics are known to have; others have one.
+    pub known: HashMap<String, i32>,
+    /// Where rows without a key begin, modulo the topic's partitions.
+    pub start: u32,
+    /// Bytes of rows without a key that go to one partition before it is the next one's turn.
+    pub sticky_bytes: u64,
+}
+
+/// A topic that has come up.
+#[derive(Debug)]
+struct Topic {
+    partitions: i32,
+    present: i32,
+    present_bytes: u64,
+    targets: HashMap<i32, usize>,
+}
+
+/// Finds each row's place among those that have come up so far.
+#[derive(Debug, Default)]
+pub(super) struct Router {
+    routing: Routing,
+    names: HashMap<Box<str>, usize>,
+    topics: Vec<Topic>,
+    targets: Vec<(String, i32)>,
+}
+
+/// The columns that say where rows go.
+pub(super) struct RouteColumns<'a> {
+    topic: Option<Bytes<'a>>,
+    partition: Option<&'a Int32Array>,
+}
+
+impl<'a> RouteColumns<'a> {
+    /// # Errors
+    /// A column of a type that cannot be, or there twice.
+    pub(super) fn new(rows: &'a ArrowRecordBatch) -> Result<Self, BuildError> {
+        let wrong = |column, array: &dyn Array| BuildError::ColumnType { column, data_type: array.data_type().clone() };
+        let topic = find(rows, Column::Topic)?
+            .map(|array| Bytes::of_strings(array).ok_or_else(|| wrong(Column::Topic, array)))
+            .transpose()?;
+        let partition = find(rows, Column::Partition)?
+            .map(|array| array.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong(Column::Partition, array)))
+            .transpose()?;
+        Ok(Self { topic, partition })
+    }
+
+    fn partition(&self, row: usize) -> Option<i32> {
+        let column = self.partition.filter(|column| column.is_valid(row))?;
+        column.values().get(row).copied()
+    }
+}
+
+impl Router {
+    pub(super) fn new(routing: Routing) -> Self {
+        Self { routing, ..Self::default() }
+    }
+
+    /// Topic and partition of a place.
+    pub(super) fn target(&self, index: usize) -> Option<&(String, i32)> {
+        self.targets.get(index)
+    }
+
+    /// The row's place; a new one is the number of those there were.
+    ///
+    /// # Errors
+    /// No topic, a name that none can have, a partition that the topic does not have.
+    pub(super) fn place(
+        &mut self,
+        columns: &RecordColumns<'_>,
+        routes: &RouteColumns<'_>,
+        row: usize,
+    ) -> Result<usize, BuildError> {
+        let topic = self.topic(routes, row)?;
+        let Some(state) = self.topics.get_mut(topic) else { return Err(BuildError::NoTopic { row }) };
+        let partition = match (routes.partition(row), columns.key(row)) {
+            (Some(partition), _) => {
+                let most = self.routing.partitions.unwrap_or(i32::MAX);
+                if !(0..most).contains(&partition) {
+                    return Err(BuildError::PartitionRange { row, partition, partitions: self.routing.partitions });
+                }
+                partition
+            }
+            (None, Some(key)) => partition_for_key(key, state.partitions),
+            (None, None) => state.stay(columns.value(row).map_or(0, <[u8]>::len), self.routing.sticky_bytes),
+        };
+        if let Some(&index) = state.targets.get(&partition) {
+            return Ok(index);
+        }
+        let index = self.targets.len();
+        state.targets.insert(partition, index);
+        let name = self.names.iter().find(|&(_, &at)| at == topic).map(|(name, _)| name.to_string());
+        self.targets.push((name.unwrap_or_default(), partition));
+        Ok(index)
+    }
+
+    /// The row's topic among those that have come up.
+    fn topic(&mut self, routes: &RouteColumns<'_>, row: usize) -> Result<usize, BuildError> {
+        let name = if let Some(name) = &self.routing.topic {
+            name.as_str()
+        } else {
+            let found = routes.topic.and_then(|column| column.get(row)).ok_or(BuildError::NoTopic { row })?;
+            std::str::from_utf8(found).map_err(|_| BuildError::NoTopic { row })?
+        };
+        if let Some(&index) = self.names.get(name) {
+            return Ok(index);
+        }
+        if !is_topic_name(name) {
+            return Err(BuildError::TopicName { row, topic: name.to_owned() });
+        }
+        let partitions = self.routing.partitions.or_else(|| self.routing.known.get(name).copied()).unwrap_or(1).max(1);
+        let present = self.routing.start.checked_rem(partitions as u32).unwrap_or_default() as i32;
+        let index = self.topics.len();
+        self.names.insert(name.into(), index);
+        self.topics.push(Topic { partitions, present, present_bytes: 0, targets: HashMap::new() });
+        Ok(index)
+    }
+}
+
+impl Topic {
+    /// Where a row without a key goes.
+    fn stay(&mut self, size: usize, most: u64) -> i32 {
+        if self.present_bytes > most {
+            self.present_bytes = 0;
+            self.present = self.present.saturating_add(1).checked_rem(self.partitions).unwrap_or_default();
+        }
+        // Lengths, timestamp and offset take about so much in a batch.
+        self.present_bytes = self.present_bytes.saturating_add(size as u64).saturating_add(8);
+        self.present
+    }
+}
+
+/// Whether Kafka takes this as a topic's name.
+fn is_topic_name(name: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=MAX_NAME_LENGTH).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(legal)
+}

@@ -1,0 +1,144 @@
+//! Where a partition's folder ends, for segments that go on from there.
+//!
+//! The end is the last segment's: a batch that is cut or damaged there is an error, because a broker that recovers the
+//! log would drop everything behind it. Producers are taken from the `.snapshot` of the end; if there is none, from the
+//! latest one that is not behind the last segment's base offset and the batches since, or from all segments.
+//! Source: `UnifiedLog`, `LogLoader`, `ProducerStateManager.loadFromSnapshot`.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use super::rebase::Stop;
+use super::writer::segment_name;
+use super::{LogWriter, ProducerState, WriteError, WriteOptions};
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::log::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
+use crate::log::producer_snapshot::ProducerSnapshot;
+use crate::log::walk::{Piece, walk_segment};
+use crate::record::{Batches, RecordReader};
+
+/// What a partition's log ends with.
+#[derive(Debug, Clone, Default)]
+pub struct LogEnd {
+    /// One more than the last offset.
+    pub end_offset: i64,
+    /// The latest leader epoch, 0 if there is none.
+    pub leader_epoch: i32,
+    producers: ProducerState,
+    epochs: Vec<LeaderEpochEntry>,
+    /// Whether there is a producer snapshot of the end itself.
+    has_snapshot: bool,
+}
+
+impl LogEnd {
+    /// The end of the log in `folder`. A folder without segments ends at 0.
+    ///
+    /// # Errors
+    /// Damage in a segment that must be read, a leader epoch checkpoint that is none, or the operating system's.
+    pub fn of_folder(folder: &Path) -> Result<Self, WriteError> {
+        let names = names(folder)?;
+        let segments = offsets(&names, "log");
+        let Some(&last) = segments.last() else { return Ok(Self::default()) };
+        let snapshots = offsets(&names, "snapshot");
+        let within = snapshots.get(..snapshots.partition_point(|&offset| offset <= last)).unwrap_or_default();
+        let (known_to, producers) = latest_snapshot(folder, within)?.unwrap_or((-1, ProducerState::new()));
+        let epochs = leader_epochs(folder)?;
+        let leader_epoch = epochs.last().map_or(0, |entry| entry.epoch);
+        let mut end = Self { end_offset: last, leader_epoch, producers, epochs, has_snapshot: false };
+        let first = segments.partition_point(|&base| base <= known_to).saturating_sub(1);
+        for &base in segments.get(first..).unwrap_or_default() {
+            end.walk(&folder.join(segment_name(base, "log")), known_to)?;
+        }
+        end.end_offset = end.end_offset.max(last);
+        if snapshots.contains(&end.end_offset) {
+            // A broker that stopped knows more than the log: which producers have expired, what compaction has removed.
+            if let Some((_, producers)) = latest_snapshot(folder, &[end.end_offset])? {
+                end.producers = producers;
+                end.has_snapshot = true;
+            }
+        }
+        end.epochs.retain(|entry| entry.start_offset < end.end_offset);
+        Ok(end)
+    }
+
+    fn walk(&mut self, path: &Path, known_to: i64) -> Result<(), WriteError> {
+        let file = File::open(path).map_err(|error| WriteError::io(path, error))?;
+        let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
+        let walked = walk_segment::<Stop>(&file, &mut |piece, _| match piece {
+            Piece::Batches { data, position } => {
+                for batch in Batches::new(data, position) {
+                    let batch = batch?;
+                    self.end_offset = batch.last_offset().saturating_add(1);
+                    let epoch = if batch.magic() >= 2 { batch.partition_leader_epoch() } else { -1 };
+                    if epoch > self.epochs.last().map_or(-1, |entry| entry.epoch) {
+                        self.epochs.push(LeaderEpochEntry { epoch, start_offset: batch.offset_field() });
+                        self.leader_epoch = epoch;
+                    }
+                    if batch.last_offset() >= known_to {
+                        self.producers.append(&batch, &mut reader)?;
+                    }
+                }
+                Ok(())
+            }
+            Piece::Damage(damage) => Err(damage.error.into()),
+            Piece::ZeroTail { .. } => Ok(()),
+        });
+        walked.map_err(|stop| stop.at(path))
+    }
+
+    /// A writer of segments that follow, into a folder of their own that is to become `target`.
+    ///
+    /// # Errors
+    /// As [`LogWriter::create`].
+    pub fn continue_in(self, target: &Path, options: WriteOptions) -> Result<LogWriter, WriteError> {
+        let mut writer = LogWriter::create(target, self.end_offset, options)?;
+        if self.end_offset > 0 && !self.has_snapshot {
+            // Every segment but a log's first has one, if only to say that there are no producers.
+            let name = segment_name(self.end_offset, "snapshot");
+            writer.staging().write(&name, &self.producers.snapshot())?;
+        }
+        writer.resume(self.producers, self.epochs);
+        Ok(writer)
+    }
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, WriteError> {
+    let failed = |error| WriteError::io(folder, error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        names.extend(entry.map_err(failed)?.file_name().into_string());
+    }
+    Ok(names)
+}
+
+/// The offsets in the names of the files of one kind, in order.
+fn offsets(names: &[String], extension: &str) -> Vec<i64> {
+    let offset = |name: &String| {
+        let (stem, found) = name.split_once('.')?;
+        (found == extension && stem.len() == 20).then(|| stem.parse().ok()).flatten()
+    };
+    let mut offsets: Vec<i64> = names.iter().filter_map(offset).collect();
+    offsets.sort_unstable();
+    offsets
+}
+
+/// The latest snapshot that can be read, and its offset; a broker passes a damaged one over, too.
+fn latest_snapshot(folder: &Path, offsets: &[i64]) -> Result<Option<(i64, ProducerState)>, WriteError> {
+    for &offset in offsets.iter().rev() {
+        let path = folder.join(segment_name(offset, "snapshot"));
+        let data = fs::read(&path).map_err(|error| WriteError::io(&path, error))?;
+        if let Ok(snapshot) = ProducerSnapshot::parse(&data) {
+            return Ok(Some((offset, ProducerState::from_entries(&snapshot.producers))));
+        }
+    }
+    Ok(None)
+}
+
+fn leader_epochs(folder: &Path) -> Result<Vec<LeaderEpochEntry>, WriteError> {
+    let path = folder.join("leader-epoch-checkpoint");
+    match fs::read(&path) {
+        Ok(data) => read_leader_epoch_checkpoint(&data).map_err(|error| WriteError::damaged(&path, error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(WriteError::io(&path, error)),
+    }
+}
