@@ -60,7 +60,7 @@ def names(target: Path) -> list[str]:
 
 def test_what_is_written_is_what_is_read(spark: SparkSession, tmp_path: Path) -> None:
     frame = orders(spark, 3000)
-    save(frame, tmp_path, numPartitions=3, segment_bytes=2000, compression_type="gzip", batch_size=1000)
+    save(frame, tmp_path, numPartitions=3, segment_bytes=8000, compression_type="none", batch_size=1000)
     assert contiguous(tmp_path) == 3000
     assert len(names(tmp_path)) == 6
     columns = ["topic", "timestamp", "key", "value", "headers"]
@@ -70,12 +70,12 @@ def test_what_is_written_is_what_is_read(spark: SparkSession, tmp_path: Path) ->
     assert _sorted(found) == _sorted(expected)
     assert _sorted(spark.createDataFrame(table(tmp_path).select(columns))) == _sorted(expected)
     for path in tmp_path.glob("*/*.log"):
-        assert path.stat().st_size <= 2000
+        assert path.stat().st_size <= 8000
         assert not log.verify_segment(path).findings
         for batch in record.read_batches(path.read_bytes()):
-            assert batch.compression_type.name == "GZIP"
+            assert batch.compression_type.name == "NONE"
             assert batch.partition_leader_epoch == 0
-    assert len(list((tmp_path / "orders-0").glob("*.log"))) > 1
+    assert len(list(tmp_path.glob("*/*.log"))) > 6
 
 
 def _sorted(frame: DataFrame) -> list[str]:
@@ -264,7 +264,7 @@ def test_a_stream_fails_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
     partition.rename(tmp_path / "away")
     partition.touch()  # a file where the folder was
     query.add("2", "b")
-    with pytest.raises(PySparkException, match="Writing job failed"):  # Spark's text; the cause is in the driver's log
+    with pytest.raises(PySparkException, match=r"Not a directory.*t-0"):
         query.run()
     partition.unlink()
     (tmp_path / "away").rename(partition)

@@ -140,6 +140,10 @@ def commit(
             _check_size(each)
             partitions.setdefault(f"{each.topic}-{each.partition}", []).append(each)
 
+        for name in partitions:
+            if os.path.lexists(target / name) and not (target / name).is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target / name))
+
         def assemble(name: str) -> None:
             known_id = _topic_id(target / name) if name in logs else None
             continued = name in logs and not overwrite
