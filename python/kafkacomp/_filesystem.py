@@ -183,6 +183,7 @@ class _Fsspec:
         return self._entry(self._fs.info(path))
 
     def list(self, path: str) -> list[Entry]:
+        self._fs.invalidate_cache(path)  # what was listed before may have grown
         return [self._entry(info) for info in self._fs.ls(path, detail=True)]
 
     def read(self, path: str) -> bytes | None:

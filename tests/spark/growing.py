@@ -80,7 +80,7 @@ class GrowingLog:
 class Stream:
     """A query over a folder, as Spark runs one: all that lives on between two batches is JSON."""
 
-    path: Path
+    path: Path | str
     options: dict[str, str] = field(default_factory=dict)
     position: dict[str, Any] | None = None
     #: Topic, partition and offset of every row.

@@ -10,8 +10,10 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fsspec
 import pyarrow as pa
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +75,37 @@ def test_every_offset_once_however_the_log_grows(tmp_path: Path, indexed: bool, 
     assert stream.offsets() == list(range(300))
     assert torn
     assert stream.run() == []
+
+
+def test_a_file_system_of_fsspec_that_remembers(tmp_path: Path) -> None:
+    """Many keep what they listed: a stream must not be told of yesterday."""
+    log = GrowingLog(make(tmp_path / "finished"), tmp_path / "logs" / "t-0")
+    log.show(0)
+    fsspec.register_implementation("remembering", Remembering, clobber=True)
+    stream = Stream(f"remembering://{tmp_path / 'logs'}")
+    for size in steps(log.size, 20, seed=7):
+        log.show(size)
+        stream.run()
+        assert stream.offsets() == log.offsets(size)
+
+
+class Remembering(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Local files, with listings that are kept until they are called invalid, as those of object stores are."""
+
+    protocol = ("remembering",)
+
+    def ls(self, path: str, detail: bool = False, **_: Any) -> Any:  # noqa: FBT002 - as in fsspec
+        """As it was when it was asked first."""
+        if path not in self.dircache:
+            self.dircache[path] = super().ls(path, detail=True)
+        return self.dircache[path] if detail else [each["name"] for each in self.dircache[path]]
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        """Forget it."""
+        if path is None:
+            self.dircache.clear()
+        else:
+            self.dircache.pop(path, None)
 
 
 def test_every_byte_of_a_torn_batch(tmp_path: Path) -> None:
