@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 VENV_SPARK40 := .venv-spark40
+VENV_SPARK35 := .venv-spark35
 VENV_DEMO := .venv-demo
 BIN := $(VENV)/bin
 CARGO ?= cargo
@@ -14,6 +15,7 @@ DEV := $(VENV)/.stamp-dev
 WHEEL_STAMP := target/wheels/.stamp
 INSTALLED := $(VENV)/.stamp-wheel
 INSTALLED_SPARK40 := $(VENV_SPARK40)/.stamp-wheel
+INSTALLED_SPARK35 := $(VENV_SPARK35)/.stamp-wheel
 INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-python \
@@ -25,7 +27,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-kafka \
+.PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-spark35 test-kafka \
 	lint lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
@@ -47,6 +49,11 @@ $(DEV): requirements/dev.txt requirements/bootstrap.txt
 $(VENV_SPARK40)/.stamp-dev: requirements/spark40.txt requirements/bootstrap.txt
 	$(call make-venv,$(VENV_SPARK40),requirements/spark40.txt)
 	rm -f $(INSTALLED_SPARK40)
+	touch $@
+
+$(VENV_SPARK35)/.stamp-dev: requirements/spark35.txt requirements/bootstrap.txt
+	$(call make-venv,$(VENV_SPARK35),requirements/spark35.txt)
+	rm -f $(INSTALLED_SPARK35)
 	touch $@
 
 $(VENV_DEMO)/.stamp-dev: requirements/demo.txt requirements/bootstrap.txt
@@ -82,6 +89,10 @@ $(INSTALLED_SPARK40): $(WHEEL_STAMP) $(VENV_SPARK40)/.stamp-dev
 	$(call install-wheel,$(VENV_SPARK40))
 	touch $@
 
+$(INSTALLED_SPARK35): $(WHEEL_STAMP) $(VENV_SPARK35)/.stamp-dev
+	$(call install-wheel,$(VENV_SPARK35))
+	touch $@
+
 $(INSTALLED_DEMO): $(WHEEL_STAMP) $(VENV_DEMO)/.stamp-dev
 	$(call install-wheel,$(VENV_DEMO))
 	touch $@
@@ -101,9 +112,9 @@ demo: $(INSTALLED_DEMO) ## Read segments of real brokers with PySpark, in a venv
 	PYSPARK_PYTHON=$(abspath $(VENV_DEMO)/bin/python) SPARK_LOCAL_IP=127.0.0.1 $(VENV_DEMO)/bin/python examples/demo.py
 
 # ---------------------------------------------------------------------------------------------- tests
-test: test-rust test-python test-spark40 ## All tests that fit half an hour on two cores
+test: test-rust test-python test-spark40 test-spark35 ## All tests that fit half an hour on two cores
 
-test-all: test-rust $(INSTALLED) test-spark40 ## All tests, the long ones too
+test-all: test-rust $(INSTALLED) test-spark40 test-spark35 ## All tests, the long ones too
 	$(CARGO) test --release --locked --workspace --exclude kafkacomp-python -- --ignored
 	$(BIN)/python -m pytest tests $(PYTEST_ARGS)
 
@@ -119,6 +130,10 @@ test-spark: $(INSTALLED) ## Only the Spark tests, on the newest PySpark
 
 test-spark40: $(INSTALLED_SPARK40) ## Only the Spark tests, on PySpark 4.0
 	$(VENV_SPARK40)/bin/python -m pytest tests/spark -m "not slow" $(PYTEST_ARGS)
+
+# PySpark 3.5 has no data sources in Python.
+test-spark35: $(INSTALLED_SPARK35) ## Only the tests of the functions on columns, on PySpark 3.5
+	$(VENV_SPARK35)/bin/python -m pytest tests/spark/test_functions*.py -m "not slow" $(PYTEST_ARGS)
 
 test-kafka: $(INSTALLED) ## Only the tests against a live broker
 	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
@@ -200,9 +215,10 @@ lock: $(DEV) ## Renew the locked requirements from requirements/*.in
 	$(LOCK) requirements/bootstrap.in -o requirements/bootstrap.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) requirements/spark40.in -o requirements/spark40.txt
+	$(LOCK) requirements/spark35.in -o requirements/spark35.txt
 	$(LOCK) requirements/demo.in -o requirements/demo.txt
 
 clean: ## Remove the environments and everything built, the compiled crates too
-	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_DEMO) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_SPARK35) $(VENV_DEMO) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 	find python -name '_kafkacomp*.so' -delete

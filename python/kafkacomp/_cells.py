@@ -52,7 +52,8 @@ def decompress_cells(
 
     Raises:
         DecompressionError, OutputLimitError: with ``row``, from 0, and ``position``, the byte of the cell.
-        ValueError: an unknown type, magic or argument; arrays of different lengths; too much for one array.
+        ValueError: an unknown type, magic or argument; arrays of different lengths.
+        OverflowError: all cells together give more than one array holds.
         TypeError: an array of the wrong type.
     """
     return _kafkacomp.decompress_cells(
@@ -85,7 +86,8 @@ def compress_cells(
         As :func:`decompress_cells`.
 
     Raises:
-        ValueError: an unknown type, magic, level or argument; arrays of different lengths; too much for one array.
+        ValueError: an unknown type, magic, level or argument; arrays of different lengths.
+        OverflowError: all cells together give more than one array holds.
         TypeError: an array of the wrong type.
     """
     kind = _argument(compression_type, compression_type_of)
@@ -129,7 +131,8 @@ def parse_cells(
     Raises:
         CorruptRecordError, InvalidRecordError, OutputLimitError, UnknownServerError: with ``row``, from 0, and
             ``position``, the byte of the cell.
-        ValueError: an unknown column or argument; records with over 683 MiB of keys, values and other fields.
+        ValueError: an unknown column or argument.
+        OverflowError: all cells together have over 683 MiB of keys, values and other fields.
         TypeError: an array of the wrong type.
     """
     names = record_columns(columns)

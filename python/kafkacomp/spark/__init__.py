@@ -1,16 +1,25 @@
-"""Kafka's segments in PySpark 4: ``spark.read.format("kafkacomp").load(path)``.
+"""Kafka's formats in PySpark: functions on columns (3.5 and later), and segments as a data source (4.0 and later).
 
-Where kafkacomp is installed, Spark finds the format by itself (``pyspark_kafkacomp.DefaultSource``);
-:func:`register` is for sessions that were started before it was. The options are in ``docs/spark.md``.
+``spark.read.format("kafkacomp").load(path)`` works where kafkacomp is installed: Spark finds the format by itself
+(``pyspark_kafkacomp.DefaultSource``). The functions are those listed here. Options, versions and how to ship the wheel
+are in ``docs/spark.md``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyspark
 from pyspark.errors import AnalysisException
 
-from kafkacomp.spark._datasource import KafkaCompDataSource
+from kafkacomp.spark._functions import (
+    MAX_OUTPUT_SIZE,
+    compress,
+    decompress,
+    parse_records,
+    records,
+    register_functions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +29,28 @@ if TYPE_CHECKING:
     from kafkacomp.advise.prices import Prices
     from kafkacomp.advise.settings import Settings
     from kafkacomp.spark._advise import Advised
+    from kafkacomp.spark._datasource import KafkaCompDataSource
 
-__all__ = ["KafkaCompDataSource", "advise", "register"]
+__all__ = ["KafkaCompDataSource", "advise", "compress", "decompress", "parse_records", "records", "register"]
+
+_HAS_DATA_SOURCES = int(pyspark.__version__.split(".")[0]) >= 4  # noqa: PLR2004 - where pyspark.sql.datasource begins
+
+
+def __getattr__(name: str) -> object:
+    if name != "KafkaCompDataSource":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not _HAS_DATA_SOURCES:
+        raise _too_old("the data source")
+    from kafkacomp.spark._datasource import KafkaCompDataSource  # noqa: PLC0415 - see above
+
+    return KafkaCompDataSource
+
+
+def _too_old(what: str) -> ImportError:
+    return ImportError(
+        f"{what} of kafkacomp.spark needs PySpark 4.0 or later, this is {pyspark.__version__}; the functions on "
+        "columns and records() work here"
+    )
 
 
 def advise(
@@ -48,7 +77,10 @@ def advise(
 
     Raises:
         ValueError: an argument that cannot be; no batches at all, although everything was read.
+        ImportError: PySpark 3.5.
     """
+    if not _HAS_DATA_SOURCES:
+        raise _too_old("advise")
     from kafkacomp.spark import _advise  # noqa: PLC0415 - who only reads loads nothing of it
 
     return _advise.advise(
@@ -56,8 +88,27 @@ def advise(
     )
 
 
-def register(spark: SparkSession) -> None:
-    """Make the format ``kafkacomp`` known to a session."""
+def register(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT_SIZE) -> None:
+    """Make the format ``kafkacomp`` known to a session, and the functions to its SQL.
+
+    | in SQL | as |
+    |---|---|
+    | ``kafka_decompress(data, compression_type [, magic])`` | :func:`decompress` |
+    | ``kafka_compress(data, compression_type [, level [, magic]])`` | :func:`compress` |
+    | ``kafka_parse_records(data)`` | :func:`parse_records`, with the default columns |
+
+    They end the query at a bad cell. The same with ``try_`` in front make it null. In PySpark 3.5, which has no data
+    sources in Python, only the functions are registered.
+
+    Args:
+        spark: The session.
+        max_output_size: The most bytes that one cell may give, for all of these functions.
+    """
+    register_functions(spark, max_output_size=max_output_size)
+    if not _HAS_DATA_SOURCES:
+        return
+    from kafkacomp.spark._datasource import KafkaCompDataSource  # noqa: PLC0415 - PySpark 3.5 does not have what it needs
+
     try:
         spark.dataSource.register(KafkaCompDataSource)
     except AnalysisException as error:

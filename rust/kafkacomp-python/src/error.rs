@@ -10,7 +10,7 @@ use kafkacomp_core::log::ChunkError;
 use kafkacomp_core::log::write::WriteError;
 use kafkacomp_core::record::{BuildFault, MessageSetFault};
 use kafkacomp_core::{Error, ErrorKind};
-use pyo3::exceptions::{PyFileExistsError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
@@ -166,9 +166,8 @@ pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
             drop(exception.value(py).setattr("row", row));
             exception
         }
-        CellError::Cell { .. } | CellError::Length { .. } | CellError::TooLarge { .. } => {
-            PyValueError::new_err(message)
-        }
+        CellError::Cell { .. } | CellError::Length { .. } => PyValueError::new_err(message),
+        CellError::TooLarge { .. } => PyOverflowError::new_err(message),
         CellError::Arrow(_) => pyo3::exceptions::PyRuntimeError::new_err(message),
     }
 }

@@ -67,7 +67,7 @@ pub enum CellFault {
     #[error(transparent)]
     Content(#[from] Error),
     /// A compression type's name that Kafka does not have.
-    #[error("unknown compression name: {name:?} (none, gzip, snappy, lz4, zstd)")]
+    #[error("unknown compression name: '{}' (none, gzip, snappy, lz4, zstd)", .name.escape_debug())]
     UnknownName {
         /// The name found, or the beginning of a long one.
         name: String,

@@ -1,0 +1,241 @@
+"""Functions on columns of compressed bytes and of record sets: PySpark 3.5 and later, also by their names in SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as everybody has it
+from pyspark.sql.types import ArrayType, BinaryType, StructType
+
+from kafkacomp import _kafkacomp
+from kafkacomp._cells import record_columns
+from kafkacomp._codec import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp.spark._schema import struct_of
+from kafkacomp.spark._udf import in_arrow, vectorized
+from kafkacomp.spark._values import one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kafkacomp import CompressionType
+
+__all__ = ["MAX_OUTPUT_SIZE", "compress", "decompress", "parse_records", "records", "register_functions"]
+
+Mode = Literal["FAILFAST", "PERMISSIVE"]
+RecordsMode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
+
+#: What one cell may decompress to, in a worker whose memory is shared with the JVM's executor: 256 MiB.
+MAX_OUTPUT_SIZE = 256 << 20
+
+
+def decompress(
+    col: Column | str,
+    compression_type: CompressionType | int | str | Column,
+    *,
+    magic: int | Column = 2,
+    mode: Mode = "FAILFAST",
+    max_output_size: int = MAX_OUTPUT_SIZE,
+) -> Column:
+    """A column's cells decompressed, each wherever Kafka's own reader reads it; see :func:`kafkacomp.decompress`.
+
+    An Arrow UDF where PySpark has them (4.1 and later), a pandas UDF before. A null in any argument makes a null.
+
+    Args:
+        col: A binary column or its name.
+        compression_type: A type, its name ("lz4") or its id (3) for all rows; or a column, say ``F.col("codec")``, of
+            names or of ids. A string is always a type's name, never a column's.
+        magic: The message format for all rows, or a column of integers. 0 has any LZ4 header checksum (KIP-57).
+        mode: FAILFAST ends the query at a bad cell; PERMISSIVE makes it null. Bad is a cell that is damaged, gives more
+            than ``max_output_size`` or has a type or magic that there is not.
+        max_output_size: The most bytes that one cell may give; memory for more is never taken. All cells of an Arrow
+            batch share a buffer, which ends at 2 GiB - 1: ``spark.sql.execution.arrow.maxRecordsPerBatch`` (10,000 by
+            default) is to be lowered for cells of over 200 KB, and is fastest where a batch has some 4 MB.
+
+    Raises:
+        ValueError: a type, magic, mode or size that there is not. In the query, and so in the driver's
+            PythonException: what :func:`kafkacomp.arrow.decompress_cells` raises, with the partition, the row of the
+            Arrow batch and the byte.
+    """
+    parameters, constants = _split(compression_type=compression_type, magic=magic)
+    constants |= _checked(constants) | _options(mode, max_output_size)
+    return vectorized("decompress", BinaryType(), tuple(parameters), constants)(col, *parameters.values())
+
+
+def compress(
+    col: Column | str,
+    compression_type: CompressionType | int | str | Column,
+    level: int | Column | None = None,
+    *,
+    magic: int | Column = 2,
+    mode: Mode = "FAILFAST",
+) -> Column:
+    """A column's cells compressed and framed as Kafka's own streams do; see :func:`kafkacomp.compress`.
+
+    Args:
+        col: A binary or string column or its name; of strings the UTF-8 is compressed.
+        compression_type: As for :func:`decompress`.
+        level: The level for all rows, or a column of integers; None, or a null, is Kafka's default: gzip -1, lz4 9,
+            zstd 3. none and snappy have no levels.
+        magic: As for :func:`decompress`. For 0 the LZ4 header checksum is the broken one (KIP-57).
+        mode: FAILFAST ends the query at a type, magic or level in a column that there is not; PERMISSIVE makes a null.
+
+    Raises:
+        ValueError: a type, level, magic or mode that there is not; in the query the same of columns, with the row.
+    """
+    parameters, constants = _split(compression_type=compression_type, level=level, magic=magic)
+    constants |= _checked(constants)
+    if "level" in constants and "compression_type" in constants:
+        # A level for all that the type for all does not have is wrong before there is a query.
+        _kafkacomp.compress(b"", compression_type_of(compression_type), constants["level"], 2)  # type: ignore[arg-type]
+    constants |= {"on_error": _ON_ERROR[_mode(mode)]}
+    return vectorized("compress", BinaryType(), tuple(parameters), constants)(col, *parameters.values())
+
+
+def parse_records(
+    col: Column | str,
+    *,
+    columns: Iterable[str] | None = None,
+    include_control: bool = False,
+    verify_crc: bool = True,
+    mode: Mode = "FAILFAST",
+    max_output_size: int = MAX_OUTPUT_SIZE,
+) -> Column:
+    """The records of a column's cells, each a record set (batches of magic 0, 1, 2), as array<struct>.
+
+    ``explode`` makes rows of them; :func:`records` does so without the arrays in between. Null makes null, an empty
+    cell an empty array. A batch that is cut off at a cell's end is left out, as Kafka's consumer does; the first must
+    be whole.
+
+    Args:
+        col: A binary column or its name.
+        columns: A record's fields in order, of those that the data source has, without topic, partition and segment.
+            Default: key binary, value binary, offset bigint, timestamp timestamp, timestampType int, headers
+            array<struct<key: string, value: binary>>. ``position`` is the byte of the cell. Only these are built.
+        include_control: Whether control records (of transactions) are among them.
+        verify_crc: Whether checksums are verified.
+        mode: FAILFAST ends the query at a bad cell; PERMISSIVE makes it null.
+        max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
+
+    Raises:
+        ValueError: a column, mode or size that there is not. In the query: what :func:`kafkacomp.arrow.parse_cells`
+            raises, with the partition, the row of the Arrow batch and the byte of the cell.
+    """
+    names = record_columns(columns)
+    constants = _parsing(names, include_control, verify_crc) | _options(mode, max_output_size)
+    return vectorized("parse_records", ArrayType(struct_of(names)), (), constants)(col)
+
+
+def records(
+    df: DataFrame,
+    column: Column | str,
+    *,
+    keep: Iterable[str] | bool = (),
+    columns: Iterable[str] | None = None,
+    include_control: bool = False,
+    verify_crc: bool = True,
+    mode: RecordsMode = "FAILFAST",
+    max_output_size: int = MAX_OUTPUT_SIZE,
+) -> DataFrame:
+    """A row for each record of a column's cells, by ``mapInArrow``; a null or empty cell has none.
+
+    A worker holds the records of one cell (or of 256 KB of small ones) and gives Arrow batches of some 2 MB.
+
+    Args:
+        df: Any DataFrame.
+        column: Its binary column of record sets, or the column's name.
+        keep: Names of columns of ``df`` that come first in every row of their cell; True for all but ``column``.
+        columns: As for :func:`parse_records`.
+        include_control: As for :func:`parse_records`.
+        verify_crc: As for :func:`parse_records`.
+        mode: FAILFAST ends the query at a bad cell; PERMISSIVE gives a row for it in which all of ``columns`` are null;
+            DROPMALFORMED leaves it out.
+        max_output_size: As for :func:`parse_records`.
+
+    Raises:
+        ValueError: a column, mode or size that there is not; a kept column of a record column's name.
+        TypeError: ``column`` is not binary. In the query: as :func:`parse_records`.
+    """
+    chosen = one_of("mode", mode, "FAILFAST", "PERMISSIVE", "DROPMALFORMED")
+    names = record_columns(columns)
+    kept = _kept(df, column, keep, names)
+    cells = df.select(F.col(column) if isinstance(column, str) else column).schema.fields[0]
+    if not isinstance(cells.dataType, BinaryType):
+        raise TypeError(f"column {cells.name!r} is {cells.dataType.simpleString()}; record sets are binary")
+    constants = _parsing(names, include_control, verify_crc)
+    constants |= _options("FAILFAST" if chosen == "FAILFAST" else "PERMISSIVE", max_output_size)
+    constants |= {"bad_rows": chosen == "PERMISSIVE"}
+    source = df.select(F.col(column) if isinstance(column, str) else column, *(df[name] for name in kept))
+    schema = StructType([*source.schema.fields[1:], *struct_of(names).fields])
+    return source.mapInArrow(in_arrow("parse_records", constants), schema)
+
+
+def register_functions(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT_SIZE) -> None:
+    """Make the functions callable from SQL, by the names that :func:`kafkacomp.spark.register` lists."""
+    binary, parsed = BinaryType(), ArrayType(struct_of(record_columns(None)))
+    parsing = _parsing(record_columns(None), include_control=False, verify_crc=True)
+    for prefix, mode in (("", "FAILFAST"), ("try_", "PERMISSIVE")):
+        options = _options(mode, max_output_size)
+        decompressing = vectorized("decompress", binary, ("compression_type", "magic"), options)
+        spark.udf.register(f"{prefix}kafka_decompress", decompressing)
+        spark.udf.register(f"{prefix}kafka_parse_records", vectorized("parse_records", parsed, (), parsing | options))
+        compressing = {"on_error": _ON_ERROR[mode]}
+        arguments = ("compression_type", "level", "magic")
+        spark.udf.register(f"{prefix}kafka_compress", vectorized("compress", binary, arguments, compressing))
+
+
+_ON_ERROR = {"FAILFAST": "raise", "PERMISSIVE": "null"}
+
+
+def _mode(mode: str) -> str:
+    return one_of("mode", mode, *_ON_ERROR)
+
+
+def _options(mode: str, max_output_size: int) -> dict[str, object]:
+    return {"on_error": _ON_ERROR[_mode(mode)], "max_output_size": checked_max_output_size(max_output_size)}
+
+
+def _parsing(names: tuple[str, ...], include_control: bool, verify_crc: bool) -> dict[str, object]:
+    # Spark's timestamps are microseconds.
+    return {
+        "columns": names,
+        "include_control": include_control,
+        "verify_crc": verify_crc,
+        "timestamp_unit": "us",
+    }
+
+
+def _split(**arguments: object) -> tuple[dict[str, Column], dict[str, object]]:
+    """Arguments that are columns, and those that are the same for all rows."""
+    columns = {name: value for name, value in arguments.items() if isinstance(value, Column)}
+    return columns, {name: value for name, value in arguments.items() if name not in columns}
+
+
+def _checked(constants: dict[str, object]) -> dict[str, object]:
+    """Constants as plain values that any worker can unpickle."""
+    checked: dict[str, object] = {}
+    if "compression_type" in constants:
+        checked["compression_type"] = str(compression_type_of(constants["compression_type"]))  # type: ignore[arg-type]
+    if "magic" in constants:
+        checked["magic"] = checked_magic(constants["magic"])  # type: ignore[arg-type]
+    return checked
+
+
+def _kept(df: DataFrame, column: Column | str, keep: Iterable[str] | bool, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the columns to keep."""
+    if isinstance(keep, str):
+        raise TypeError(f"keep must be a collection of names, or True, not the string {keep!r}")
+    if isinstance(keep, bool):
+        kept = tuple(name for name in df.columns if name != column) if keep else ()
+    else:
+        kept = tuple(keep)
+    for name in kept:
+        if name not in df.columns:
+            raise ValueError(f"unknown column {name!r} in keep; there are {', '.join(df.columns)}")
+        if kept.count(name) > 1:
+            raise ValueError(f"column {name!r} is twice in keep")
+        if name in names:
+            raise ValueError(f"column {name!r} cannot be kept beside a record's {name!r}: rename it, or name columns")
+    return kept
