@@ -196,6 +196,7 @@ bench: $(INSTALLED) ## All benchmarks and comparisons; the report with ratios go
 	$(BIN)/python benches/compare_peers.py
 	$(BIN)/python benches/compare_streams.py
 	$(BIN)/python benches/compare_message_set.py
+	$(BIN)/python benches/compare_cells.py
 	$(BIN)/python benches/compare_connector.py
 	$(BIN)/python benches/compare_rewrite.py
 	$(CARGO) run --release --locked --manifest-path benches/kafka-protocol/Cargo.toml --target-dir target/kafka-protocol -- \
