@@ -11,6 +11,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fsspec
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -251,6 +252,7 @@ def test_old_formats(magic: int, codec: str, tmp_path: Path, advise: Advise, fli
     assert "format 2" in found["refused"]["zstd:3"]
     assert found["today"]["sampleBytes"] == len(data)
     if codec == "gzip":
+        assert found["today"]["level"] == {"level": -1, "sameBytes": True, "difference": 0.0}
         # Java's library against our own, which wrote these.
         assert abs(cell(found, "gzip", -1)["saving"]) < 0.04
     else:
@@ -264,6 +266,14 @@ def test_upgraded_partition(advise: Advise) -> None:
     report = advise(*segments)
     assert {each["messageFormat"] for each in report["topics"]} == {"2"}
     assert all(each["today"]["sampleBytes"] for each in report["topics"])
+
+
+@pytest.mark.parametrize("broker", ["broker-0.9.0.1/sp-gzip.log", "broker-1.1.1/f010111-gzip.log"])
+def test_levels_of_old_producers(broker: str, advise: Advise) -> None:
+    """Java's gzip has not changed its bytes since: zlib's default level makes the same."""
+    found = only(advise(VECTORS / "legacy" / broker))
+    assert found["today"]["level"] == {"level": -1, "sameBytes": True, "difference": 0.0}
+    assert cell(found, "gzip", -1)["saving"] == 0
 
 
 def test_kafka_07(advise: Advise) -> None:
@@ -290,6 +300,18 @@ def test_json_lines_and_parquet(tmp_path: Path, advise: Advise, flights: list[by
     assert abs(sizes["rows"] / sizes["events"] - 1) < 0.02
     assert not found["events"]["isLog"]
     assert {each["advice"]["verdict"] for each in found.values()} == {"change"}
+
+
+def test_a_url_and_bytes(tmp_path: Path, flights: list[bytes]) -> None:
+    """The same figures from another file system, and of a segment's bytes."""
+    folder = topic(tmp_path, "flights", flights)
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder), "/advise", recursive=True)
+    settings = Settings(tuple(parse_codecs("none,lz4")), (16384,), sample_bytes=1 << 20)
+    data = (folder / "flights-0" / f"{0:020}.log").read_bytes()
+    found = [library.advise(source, settings).topics[0] for source in (folder, "memory://advise", data)]
+    assert len({topic.figures.total.size for topic in found}) == 1
+    assert len({topic.figures.size for topic in found}) == 1
 
 
 def test_keys_and_headers_count(tmp_path: Path, advise: Advise) -> None:

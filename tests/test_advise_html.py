@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -118,3 +119,14 @@ def test_another_suffix_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[
     """An input given by mistake is not written over."""
     assert main(["advise", str(VECTORS / "restarts"), "--html", str(tmp_path / "x.log")]) == 2
     assert "does not end in .html" in capfd.readouterr().err
+
+
+def test_what_is_missing_is_said_before_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Not after it, and with the extra that brings it."""
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert main(["advise", str(VECTORS / "restarts"), "--html", str(tmp_path / "x.html")]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "--html needs altair: pip install 'kafkacomp[report]'" in err

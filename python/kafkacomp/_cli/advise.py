@@ -111,7 +111,10 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
     if html is not None:
         from kafkacomp.advise import charts  # noqa: PLC0415 - an extra
 
-        charts.check()
+        try:
+            charts.check()
+        except ModuleNotFoundError as error:
+            raise click.UsageError(f"--html needs {error.name}: pip install 'kafkacomp[report]'") from None
     settings = Settings(tuple(codecs), batch_sizes, sample_bytes, seed, max_output_size)
     wrong: list[str] = []
     paid = price_files.Prices()

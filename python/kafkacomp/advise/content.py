@@ -30,6 +30,10 @@ __all__ = ["Batch", "Content", "read"]
 MOST_PLAIN: Final = 32 << 20
 
 _MODERN_MAGIC: Final = 2
+#: Of formats 0 and 1 (KIP-32): where a message's attributes are, the codec's bits in them, a length's bytes.
+_ATTRIBUTES_OFFSET: Final = 17
+_CODEC_MASK: Final = 7
+_LENGTH: Final = 4
 _COLUMNS: Final = ("key", "value", "timestamp", "headers")
 #: The first line's timestamp: 2024-01-01T00:00:00Z, and one line a millisecond, as a busy topic has them.
 _FIRST_TIMESTAMP: Final = 1_704_067_200_000
@@ -149,8 +153,14 @@ def _stored(
             if batch.magic < _MODERN_MAGIC or form.name != MODERN:
                 count = batch.records_count
                 records = sum(1 for _ in batch) if count is None else count
-                plain += len(data)
-                yield _Stored(kind, len(data), records, None, None, data)
+                packed = _wrapped(data, form) if batch.magic == form.magic else None
+                inner = (
+                    None
+                    if packed is None
+                    else kafkacomp.decompress(packed, kind, magic=form.magic, max_output_size=cap)
+                )
+                plain += len(data if inner is None else inner)
+                yield _Stored(kind, len(data), records, inner, packed, data)
                 continue
             packed = data[RECORDS_OFFSET:]
             section = kafkacomp.decompress(packed, kind, max_output_size=cap)
@@ -159,6 +169,14 @@ def _stored(
             continue
         plain += len(section)
         yield _Stored(kind, len(data), batch.records_count or 0, section, packed, data)
+
+
+def _wrapped(data: bytes, form: Format) -> bytes | None:
+    """The compressed messages of a wrapper of format 0 or 1; None where it has a key, or is a plain message."""
+    at = form.overhead - 2 * _LENGTH
+    attributes = data[_ATTRIBUTES_OFFSET]
+    key = int.from_bytes(data[at : at + _LENGTH], "big", signed=True)
+    return data[form.overhead :] if attributes & _CODEC_MASK and key == -1 else None
 
 
 def _where(window: Window, error: KafkaCompError) -> str:
@@ -197,7 +215,10 @@ def _joined(found: list[_Stored], rows: pa.RecordBatch, form: Format) -> Iterato
         nonlocal at
         if run:
             records, size = sum(each.records for each in run), sum(each.stored for each in run)
-            yield Batch(run[0].kind, size, records, form.section(rows.slice(at, records)), None)
+            section = run[0].section
+            if section is None:
+                section = form.section(rows.slice(at, records))
+            yield Batch(run[0].kind, size, records, section, run[0].packed)
             at += records
             run.clear()
 
@@ -219,11 +240,13 @@ def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> C
     run: list[bytes] = []
     run_size = 0
 
-    def flush(kind: CompressionType, size: int) -> None:
+    def flush(kind: CompressionType, size: int, packed: bytes | None = None) -> None:
         nonlocal run_size
         if run:
             section = kafkacomp.message_set.write_messages(run)
-            content.batches.append(Batch(kind, size, len(run), section, None))
+            if packed is not None and kafkacomp.decompress(packed, kind, magic=0, max_output_size=cap) != section:
+                packed = None  # wrappers within wrappers
+            content.batches.append(Batch(kind, size, len(run), section, packed))
             payloads.extend(run)
         run.clear()
         run_size = 0
@@ -239,7 +262,7 @@ def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> C
             run += parts
             run_size += size
             if kind is not CompressionType.NONE:
-                flush(kind, size)
+                flush(kind, size, message.payload)
     except KafkaCompError as error:
         failed(_where(window, error))
     flush(CompressionType.NONE, run_size)

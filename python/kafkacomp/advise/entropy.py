@@ -69,7 +69,8 @@ class Payload:
     def bits_per_byte(self) -> float:
         """The entropy of single bytes, 0 to 8 bits."""
         total = sum(self.histogram.values())
-        return sum(-count / total * math.log2(count / total) for count in self.histogram.values()) if total else 0.0
+        shares = [count / total for count in self.histogram.values()]
+        return math.fsum(-share * math.log2(share) for share in shares)
 
     @property
     def repeated(self) -> float:

@@ -144,7 +144,7 @@ def finish(
     Raises:
         ValueError: ``compression_type`` is none of a topic's.
     """
-    for number, figures in sorted(measured, key=lambda each: each[0]):
+    for number, figures in measured:
         made.topics[figures.topic].add(number, figures)
     problems = list(made.problems)
     known = []

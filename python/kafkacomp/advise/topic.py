@@ -16,7 +16,7 @@ from kafkacomp.advise.settings import TODAY
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kafkacomp.advise.formats import Format
     from kafkacomp.advise.levels import Level
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Spread", "TopicFigures"]
 
-_RESAMPLES: Final = 300
+_RESAMPLES: Final = 200
 #: The share of resamples between the bounds.
 _CONFIDENCE: Final = 0.9
 #: With fewer windows than this it is their runs that are drawn.
@@ -120,14 +120,23 @@ class TopicFigures:
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
     kept: int = 0
     times: tuple[int, int] | None = None
-    problems: list[str] = field(default_factory=list)
+    #: What is damaged, by window.
+    damage: dict[int, list[str]] = field(default_factory=dict)
     #: Codecs that were asked for and that the topic's format does not have, with the reason.
     refused: dict[str, str] = field(default_factory=dict)
     seed: int = 0
 
+    _draws: dict[tuple[int, ...], list[tuple[list[int], float]]] = field(default_factory=dict, repr=False)
+
+    @property
+    def problems(self) -> list[str]:
+        """What is damaged, in the order of the windows."""
+        return [text for number in sorted(self.damage) for text in self.damage[number]]
+
     def add(self, number: int, figures: Figures) -> None:
-        """Add a window's figures."""
-        self.problems += figures.problems
+        """Add a window's figures; the order of the windows makes no difference."""
+        if figures.problems:
+            self.damage[number] = figures.problems
         self.kept += figures.kept
         self.stored &= figures.stored
         if figures.today:
@@ -136,7 +145,10 @@ class TopicFigures:
             self.types[name] = self.types.get(name, Run()) + run
         self.batches += figures.batches
         for (codec, size), runs in figures.cells.items():
-            self.cells.setdefault((codec, size), Cell(codec, size)).windows[number] = runs
+            cell = self.cells.setdefault((codec, size), Cell(codec, size))
+            # All windows have these: where they are enough for the spread, their parts need not be kept.
+            many = self.windows >= 2 * _ENOUGH_WINDOWS and size == TODAY
+            cell.windows[number] = [sum(runs, Run())] if many else runs
         self.payload.add(figures.payload)
         for kind, trials in figures.levels.items():
             self.levels.setdefault(kind, Trials()).add(trials)
@@ -176,14 +188,11 @@ class TopicFigures:
         cell = Cell(self.codec, TODAY, dict(self.today))
         measured = self.cells.get((self.codec, TODAY))
         if measured is not None and len(self.types) == 1:
-            timed = {
-                number: [
-                    run._replace(compress_ns=own.compress_ns, decompress_ns=own.decompress_ns)
-                    for run, own in zip(runs, measured.windows[number], strict=True)
-                ]
-                for number, runs in self.today.items()
-            }
-            cell.windows = timed
+            for number, runs in self.today.items():
+                own = sum(measured.windows[number], Run())
+                first = runs[0]._replace(compress_ns=own.compress_ns, decompress_ns=own.decompress_ns)
+                rest = [run._replace(compress_ns=0, decompress_ns=0) for run in runs[1:]]
+                cell.windows[number] = [first, *rest]
         return cell
 
     def saving(self, cell: Cell) -> tuple[float, Spread | None]:
@@ -199,13 +208,12 @@ class TopicFigures:
         new = {number: _per_payload(cell.windows[number]) for number in common}
         old = {number: _per_payload(self.today[number]) for number in common}
         value = 1 - _ratio(new.values()) / _ratio(old.values())
-        chooser = random.Random(f"{self.seed}:{self.name}:{cell.codec}:{cell.batch_size}")  # noqa: S311 - a bootstrap
         drawn = []
         if len(common) >= _ENOUGH_WINDOWS:
-            for _ in range(_RESAMPLES):
-                picked = chooser.choices(common, k=len(common))
-                drawn.append(1 - _ratio(new[n] for n in picked) / _ratio(old[n] for n in picked))
+            for picked, before in self._drawn(tuple(common), old):
+                drawn.append(1 - _ratio(new[n] for n in picked) / before)
         else:
+            chooser = random.Random(f"{self.seed}:{self.name}:{cell.codec}:{cell.batch_size}")  # noqa: S311 - a bootstrap
             mine = [(run.size, run.payload) for n in common for run in cell.windows[n]]
             theirs = [(run.size, run.payload) for n in common for run in self.today[n]]
             if min(len(mine), len(theirs)) < 3:  # noqa: PLR2004 - two say nothing of a spread
@@ -217,6 +225,14 @@ class TopicFigures:
                 others = picked if paired else chooser.choices(range(len(theirs)), k=len(theirs))
                 drawn.append(1 - _ratio(mine[n] for n in picked) / _ratio(theirs[n] for n in others))
         return value, _middle(drawn)
+
+    def _drawn(self, windows: tuple[int, ...], today: Mapping[int, tuple[int, int]]) -> list[tuple[list[int], float]]:
+        """Windows drawn anew, with today's bytes of each draw: the same draws for all cells."""
+        if windows not in self._draws:
+            chooser = random.Random(f"{self.seed}:{self.name}")  # noqa: S311 - a bootstrap
+            picks = [chooser.choices(windows, k=len(windows)) for _ in range(_RESAMPLES)]
+            self._draws[windows] = [(picked, _ratio(today[n] for n in picked)) for picked in picks]
+        return self._draws[windows]
 
     def sizes(self) -> dict[str, float]:
         """Today's batches: medians and means of bytes and records."""
