@@ -217,3 +217,17 @@ def test_totals(flights: Path, tmp_path: Path) -> None:
     assert totals["today"]["bytes"] == sum(topic.figures.size for topic in report.topics)
     assert totals["advised"]["bytes"] < totals["today"]["bytes"] / 4
     assert set(totals["byCodec"]) == {"none", "lz4:9", "zstd:3"}
+
+
+def test_a_topic_whose_traffic_is_not_known(flights: Path) -> None:
+    """Formats without timestamps: its storage counts, the rest of the others still does, and it is named."""
+    old = Path(__file__).resolve().parent / "vectors" / "legacy" / "broker-0.9.0.1" / "sp-gzip.log"
+    prices = priced("[prices]\nstorage_gb_month = 1\nnetwork_in_gb = 1")[0]
+    alone = advise(flights, QUICK, prices).totals()
+    both = advise([flights, old], QUICK, prices).totals()
+    assert alone["withoutTraffic"] == []
+    assert both["withoutTraffic"] == ["sp-gzip.log"]
+    assert both["today"]["money"]["networkIn"] == alone["today"]["money"]["networkIn"]
+    assert both["today"]["money"]["storage"] > alone["today"]["money"]["storage"]
+    # A codec that one topic cannot have: that topic stays as it is.
+    assert both["byCodec"]["zstd:3"]["bytes"] > alone["byCodec"]["zstd:3"]["bytes"]

@@ -62,7 +62,12 @@ def ratio_and_speed(topic: TopicReport) -> str | None:
     if own.compress_seconds:
         marks = [_point(own.codec.type, own.codec.level, own.compress_seconds, own.ratio) | {"text": "today"}]
     base = alt.Chart(alt.InlineData(values=points)).encode(
-        x=alt.X("speed:Q", title="compression, MB/s of one core", scale=alt.Scale(type="log", nice=False, padding=30)),
+        x=alt.X(
+            "speed:Q",
+            title="compression, MB/s of one core",
+            scale=alt.Scale(type="log", nice=False, padding=30),
+            axis=alt.Axis(labelOverlap=True),
+        ),
         y=alt.Y("ratio:Q", title="ratio", scale=alt.Scale(zero=False, padding=18)),
         color=_codec_colour(alt),
     )
@@ -144,7 +149,7 @@ def stacked(bars: Mapping[str, Mapping[str, float | None]], unit: str, title: st
         .mark_bar()
         .encode(
             y=alt.Y("choice:N", title=None, sort=list(bars)),
-            x=alt.X("amount:Q", title=unit, axis=alt.Axis(format="~s")),
+            x=alt.X("amount:Q", title=unit, axis=alt.Axis(format="~s" if unit == "bytes" else "~g", labelOverlap=True)),
             color=alt.Color("kind:N", title=None, scale=colours, sort=list(names.values())),
             order="at:Q",
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkacomp.advise import charts
 from kafkacomp.advise.cost import KINDS
+from kafkacomp.advise.recommend import money_of
 from kafkacomp.advise.settings import TODAY, size_name
 from kafkacomp.advise.table import size_of, today_of
 
@@ -33,6 +34,7 @@ def html(report: Report) -> str:
     template = resources.files("kafkacomp.advise").joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["size"] = size_of
+    environment.filters["money"] = money_of
     environment.filters["svg"] = _markup
     largest = sorted(report.topics, key=lambda topic: topic.figures.size, reverse=True)
     shown = {topic.figures.name for topic in largest[:MOST_PICTURES]}

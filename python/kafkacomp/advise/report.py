@@ -54,6 +54,11 @@ class TopicReport:
         """What there is if the advice is followed."""
         return self.advice.option or self.today
 
+    @property
+    def knows_traffic(self) -> bool:
+        """Whether something tells how much is sent; without it a month is its storage alone."""
+        return self.amounts(self.today).in_gb is not None
+
     def amounts(self, cell: Cell) -> Amounts:
         """Of a month, with producers that send a cell's batches."""
         return amounts(self.figures, cell, cell, self.about.traffic)
@@ -195,23 +200,22 @@ class Report:
             "today": self._sum([topic.today for topic in self.topics]),
             "advised": self._sum([topic.chosen for topic in self.topics]),
             "saving": 1 - after / before if before else 0.0,
+            "withoutTraffic": [topic.figures.name for topic in self.topics if not topic.knows_traffic],
             "byCodec": {str(codec): self._sum(cells) for codec, cells in self._uniform().items()},
         }
 
     def _uniform(self) -> dict[Codec, list[Cell]]:
-        """The codecs that every topic can have, with each topic's cell at today's boundaries."""
-        found: dict[Codec, list[Cell]] = {}
-        for codec in self.settings.codecs:
-            cells = [topic.figures.cells.get((codec, TODAY)) for topic in self.topics]
-            here = [cell for cell in cells if cell is not None]
-            if here and len(here) == len(cells):
-                found[codec] = here
-        return found
+        """Each codec with every topic's cell at today's boundaries; a topic that cannot have it stays as it is."""
+        return {
+            codec: [topic.figures.cells.get((codec, TODAY), topic.today) for topic in self.topics]
+            for codec in self.settings.codecs
+            if any((codec, TODAY) in topic.figures.cells for topic in self.topics)
+        }
 
     def _sum(self, cells: Sequence[Cell]) -> dict[str, Any]:
         size = disk = sent = replicated = out = plain = compress = decompress = broker = 0.0
-        months: dict[str, float | None] = dict.fromkeys(KINDS, 0.0)
-        money: dict[str, float | None] = dict.fromkeys(KINDS, 0.0)
+        months: dict[str, float | None] = dict.fromkeys(KINDS)
+        money: dict[str, float | None] = dict.fromkeys(KINDS)
         for topic, cell in zip(self.topics, cells, strict=True):
             one, traffic = topic.bytes_with(cell), topic.about.traffic
             size += one
@@ -264,10 +268,10 @@ def _money(found: Bill) -> dict[str, float | None]:
 
 
 def _add(sums: dict[str, float | None], more: Mapping[str, float | None]) -> None:
-    """Add amounts; what is not known of one topic is not known of all."""
+    """Add what is known; what is known of no topic stays None."""
     for kind, number in more.items():
-        before = sums[kind]
-        sums[kind] = None if before is None or number is None else before + number
+        if number is not None:
+            sums[kind] = (sums[kind] or 0.0) + number
 
 
 def _total(money: Mapping[str, float | None]) -> float | None:

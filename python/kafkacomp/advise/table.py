@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kafkacomp._types import CompressionType
+from kafkacomp.advise.recommend import money_of
 from kafkacomp.advise.settings import size_name
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ __all__ = ["render", "size_of", "today_of"]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _THOUSAND = 1000.0
+#: Topics that a line names.
+_MOST_NAMES = 5
 
 
 def render(report: Report, *, full: bool = True) -> RenderableType:
@@ -117,7 +120,7 @@ def _cells(topic: TopicReport, cell: Cell, *, money: bool) -> Iterator[str]:
     yield "" if plain else f"{sum(cell.milliseconds):.3f}"
     if money:
         total = topic.options.bill(cell).total
-        yield "" if total is None else f"{total:,.2f}"
+        yield "" if total is None else money_of(total)
 
 
 def _overview(report: Report) -> Table:
@@ -142,8 +145,15 @@ def _overview(report: Report) -> Table:
             f"{each['compressSecondsPerGB']:.2f}",
             f"{each['decompressSecondsPerGB']:.2f}",
             f"{each['brokerSecondsPerGB']:.2f}",
-            *(("" if each["money"]["total"] is None else f"{each['money']['total']:,.2f}",) if money else ()),
+            *(("" if each["money"]["total"] is None else money_of(each["money"]["total"]),) if money else ()),
         )
+    missing = totals["withoutTraffic"]
+    if money and missing:
+        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
+        table.caption = (
+            f"Nothing tells how much is sent to {', '.join(missing[:_MOST_NAMES])}{more}: only storage is in"
+        )
+        table.caption_justify = "left"
     return table
 
 
