@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Entry", "FileSystem", "open_filesystem"]
+__all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
@@ -35,6 +35,14 @@ class FileSystem(Protocol):
 
     def segment(self, path: str) -> object:
         """Give what the core opens a segment by."""
+
+
+def local_folder(path: str | os.PathLike[str]) -> str:
+    """The path of a folder to write to; ValueError for a URL, which would become a folder of that name."""
+    folder = os.fspath(path)
+    if _SCHEME.match(folder):
+        raise ValueError(f"{folder} is a URL: logs are written to local folders only")
+    return folder
 
 
 def open_filesystem(path: str) -> tuple[FileSystem, str]:

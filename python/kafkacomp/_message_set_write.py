@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp import _kafkacomp
+from kafkacomp._filesystem import local_folder
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import MessageSetError
 
@@ -151,8 +152,9 @@ def write_log(
         raise ValueError(f"{topic!r} is no topic name")
     if min(partition, initial_offset) < 0 or log_file_size < 1:
         raise ValueError("partition and initial_offset must not be negative, log_file_size not less than 1")
-    Path(directory).mkdir(parents=True, exist_ok=True)
-    staged = _kafkacomp.StagedFolder(str(Path(directory) / f"{topic}-{partition}"))
+    parent = Path(local_folder(directory))
+    parent.mkdir(parents=True, exist_ok=True)
+    staged = _kafkacomp.StagedFolder(str(parent / f"{topic}-{partition}"))
     folder, start, size = Path(str(staged.folder)), initial_offset, 0
     names = [f"{start:020}.kafka"]
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._family import check_format, undecided
-from kafkacomp._filesystem import open_filesystem
+from kafkacomp._filesystem import local_folder, open_filesystem
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._offset_map import offset_map as open_offset_map
 from kafkacomp._source import Partition, resolve
@@ -139,8 +139,8 @@ def recompress(
         CorruptRecordError: damage in the source; :func:`repair` is for such.
         UnknownServerError: zstd for formats 0 or 1.
         OffsetsOutOfOrderError: offsets that go back.
-        ValueError: a level that the type does not have, a number out of range, or a log of Kafka 0.7, whose offsets
-            are byte positions: :func:`convert` is for those.
+        ValueError: a level that the type does not have, a number out of range, a target that is a URL or inside of the
+            source, or a log of Kafka 0.7, whose offsets are byte positions: :func:`convert` is for those.
         OSError: the file system's.
     """
     kind = _compression_type(compression_type)
@@ -310,7 +310,7 @@ class _Work:
             _check_range("segment_bytes", segment_bytes, _MAX_SEGMENT_BYTES)
         _check_range("max_output_size", max_output_size, DEFAULT_MAX_OUTPUT_SIZE)
         self._filesystem, path = open_filesystem(os.fspath(source))
-        self._target = Path(target)
+        self._target = Path(local_folder(target))
         self._partitions = resolve(source)
         first = self._partitions[0].segments[0].name
         self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}

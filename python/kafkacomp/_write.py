@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._filesystem import local_folder
 from kafkacomp._types import CompressionType
 from kafkacomp.record import arrow_rows, batch_settings
 
@@ -21,7 +22,6 @@ _DEFAULT_BATCH_BYTES = 16384  # a producer's batch.size
 _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 _INT32_MAX = 2**31 - 1
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,7 @@ def write(
         raise ValueError(f"segment_bytes must be 1 to {_INT32_MAX}, not {segment_bytes}")
     if base_offset < 0:
         raise ValueError(f"base_offset must not be negative: {base_offset}")
-    folder = os.fspath(directory)
-    if _URL.match(folder):
-        raise ValueError(f"{folder} is a URL: logs are written to local folders only")
+    folder = local_folder(directory)
     target = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
     if os.path.lexists(target):
         raise FileExistsError(17, "File exists", target)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["convert", "recompress", "repair"]
 
 _SOURCE = click.argument("source")
-_TARGET = click.argument("target", type=click.Path(path_type=Path))
+_TARGET = click.argument("target")
 _SEGMENT_BYTES = click.option(
     "--segment-bytes",
     type=click.IntRange(1, 2**31 - 1),
@@ -40,7 +40,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="The report as one 
 @click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; default: one per core.")
 @_JSON
 @MAX_OUTPUT_SIZE
-def recompress(source: str, target: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+def recompress(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Write a log anew with other compression.
 
     SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to make;
@@ -69,7 +69,7 @@ def recompress(source: str, target: Path, as_json: bool, **options: Any) -> int:
 @_SEGMENT_BYTES
 @_JSON
 @MAX_OUTPUT_SIZE
-def convert(source: str, target: Path, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Write a log anew in another message format.
 
     SOURCE and TARGET as for recompress. Going down, control batches are dropped, headers and producers are lost, and
@@ -87,7 +87,7 @@ def convert(source: str, target: Path, as_json: bool, **options: Any) -> int:  #
 @_SEGMENT_BYTES
 @_JSON
 @MAX_OUTPUT_SIZE
-def repair(source: str, target: Path, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Write what is sound of a log anew.
 
     SOURCE and TARGET as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are mended, corrupt
@@ -108,7 +108,7 @@ def repair(source: str, target: Path, corrupt: str, as_json: bool, **options: An
     return FINE if report.is_sound else CORRUPT
 
 
-def _run(what: str, function: Callable[..., Any], source: str, target: Path, **options: Any) -> Any:  # noqa: ANN401
+def _run(what: str, function: Callable[..., Any], source: str, target: str, **options: Any) -> Any:  # noqa: ANN401
     done = 0
     with progress_bar(what, None) as advance:
 
@@ -120,7 +120,7 @@ def _run(what: str, function: Callable[..., Any], source: str, target: Path, **o
         return function(source, target, progress=step, **options)
 
 
-def _show(target: Path, report: log.RewriteReport, as_json: bool) -> int:
+def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(report), ensure_ascii=False))
     else:
