@@ -11,6 +11,8 @@ from pathlib import Path
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 MARKS = re.compile(r"(<!-- comparison:begin [^\n]*-->\n).*(<!-- comparison:end -->)", re.DOTALL)
+#: Batch sizes that README shows; the report has more.
+ROWS = re.compile(r"^\| \w+ \| (10|100k) \|.*\n", re.MULTILINE)
 FACTS = ("date", "commit", "cpu", "java", "kafka-clients", "rounds")
 
 
@@ -22,8 +24,9 @@ def section(report: str) -> str:
         message = f"the report does not say: {', '.join(missing)}"
         raise ValueError(message)
     tables = re.sub(r"\A.*?^## ", "### ", report, count=1, flags=re.MULTILINE | re.DOTALL).replace("\n## ", "\n### ")
+    tables = ROWS.sub("", tables)
     where = "; ".join(f"{name} {facts[name]}" for name in FACTS)
-    made = "Made by `python benches/compare_java.py`, whose head says what is compared."
+    made = "Made by `python benches/compare_java.py`, whose head says what is compared; more sizes: `benches/results/`."
     return f"\n{made} Measured: {where}.\n\n{tables.strip()}\n\n"
 
 
