@@ -60,9 +60,22 @@ answer = {
     "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1,
 }
 answer["damaged"] = error_of(request["damaged"])
+
+
+def write():
+    spark.range(0, 100, 1, 4).selectExpr("cast(id as string) as value").write.format("kafkacomp").mode("append").option(
+        "topic", "t"
+    ).save(request["written"])
+
+
+write()
 spark.stop()
 spark = session(**{"spark.executorEnv.PYTHONPATH": request["blocked"]})
 answer["missing"] = error_of(request["logs"])
+try:
+    write()
+except PySparkException as error:
+    answer["missing_writing"] = str(error)
 spark.stop()
 json.dump(answer, open(request["answer"], "w"))
 """
@@ -90,6 +103,7 @@ def test_executors_of_their_own(small_vectors: Path, tmp_path: Path) -> None:
     answer = tmp_path / "answer.json"
     (tmp_path / "sitecustomize.py").write_text(BLOCKED)
     request = {"logs": str(logs), "damaged": str(damaged), "answer": str(answer), "blocked": str(tmp_path)}
+    request["written"] = str(tmp_path / "written")
     # Executors are started by Spark's own scripts, in a work folder below its home.
     (tmp_path / "driver").mkdir()
     home = Path(pyspark.__file__).parent
@@ -113,4 +127,7 @@ def test_executors_of_their_own(small_vectors: Path, tmp_path: Path) -> None:
     assert found["offsets"] == wanted
     assert found["remote"] == pa.table(kc.scan(logs, columns=["offset"])).num_rows
     assert f"{'0' * 20}.log: record batch at byte " in found["damaged"]
-    assert re.search(r"ImportError: kafkacomp cannot be imported on \S+ by \S+ \(No module", found["missing"])
+    for error in (found["missing"], found["missing_writing"]):
+        assert re.search(r"ImportError: kafkacomp cannot be imported on \S+ by \S+ \(No module", error)
+    written = pa.table(kc.scan(request["written"], columns=["offset", "value"])).to_pylist()
+    assert [(row["offset"], int(row["value"])) for row in written] == [(number, number) for number in range(100)]

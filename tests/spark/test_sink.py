@@ -256,6 +256,18 @@ def test_a_stream_is_written_once(spark: SparkSession, tmp_path: Path) -> None:
     assert sorted(query.values()) == sorted([*"abcd", *"abcd"])
 
 
+def test_a_stream_has_all_columns(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "logs"
+    orders(spark, 50, 1).write.parquet(str(source))
+    frame = spark.readStream.schema(orders(spark, 1).schema).parquet(str(source))
+    writer = frame.writeStream.format("kafkacomp").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(target))
+    query.awaitTermination(120)
+    columns = ["topic", "timestamp", "key", "value", "headers"]
+    wanted = orders(spark, 50).withColumn("key", f.col("key").cast("binary")).select(columns)
+    assert _sorted(spark.createDataFrame(table(target).select(columns))) == _sorted(wanted)
+
+
 def test_a_stream_fails_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
     query = Query(spark, tmp_path)
     query.add("1", "a")

@@ -12,13 +12,14 @@ import itertools
 import json
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import datasource
+from pyspark.sql import Row, datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_type
 
 from kafkacomp import _kafkacomp
 from kafkacomp._filesystem import open_filesystem
@@ -32,13 +33,13 @@ from kafkacomp.spark._commit import (
     recover,
 )
 from kafkacomp.spark._errors import briefly
+from kafkacomp.spark._ship import Shipped
 from kafkacomp.spark._write_options import WriteOptions, check_columns, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pyspark.sql import Row
     from pyspark.sql.types import StructType
 
 __all__ = ["KafkaCompStreamWriter", "KafkaCompWriter", "TaskCommit", "stream_writer", "writer"]
@@ -119,7 +120,7 @@ def _job(options: WriteOptions, schema: StructType, overwrite: bool, owner: str 
     return Job(options, columns, overwrite, staging, known)
 
 
-class KafkaCompWriter(DataSourceArrowWriter):
+class KafkaCompWriter(Shipped, DataSourceArrowWriter):
     """Writes a DataFrame."""
 
     def __init__(self, job: Job) -> None:
@@ -141,7 +142,18 @@ class KafkaCompWriter(DataSourceArrowWriter):
         self.job.discard()
 
 
-class KafkaCompStreamWriter(DataSourceStreamWriter):
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    """A row's value as pyarrow takes it; Spark's times are local ones without a zone."""
+    if isinstance(value, Row):
+        return value.asDict()
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return [*value.items()]
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
+class KafkaCompStreamWriter(Shipped, DataSourceStreamWriter):
     """Writes the batches of a streaming query, each one once."""
 
     def __init__(self, job: Job, schema: StructType, query: str) -> None:
@@ -152,12 +164,12 @@ class KafkaCompStreamWriter(DataSourceStreamWriter):
     @briefly
     def write(self, iterator: Iterator[Row]) -> WriterCommitMessage:
         """Stage a task's rows."""
-        schema = to_arrow_schema(self.schema, timezone="UTC")
+        fields = [(name, to_arrow_type(self.schema[name].dataType)) for name in self.job.columns]
 
         def batches() -> Iterator[pa.RecordBatch]:
             while rows := list(itertools.islice(iterator, _ROWS)):
-                columns = [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(schema)]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                columns = [pa.array([_plain(row[name]) for row in rows], kind) for name, kind in fields]
+                yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
         return self.job.stage(batches())
 
