@@ -5,6 +5,7 @@ The logs of old brokers are put into a broker of today, which serves them as the
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,33 @@ def old_logs(small_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         yield broker
 
 
+def bounds(log: LiveLog) -> dict[str, dict[str, str]]:
+    """Times within the topics, which hold them in no order; where none is as late, a partition is read from its end."""
+    chosen = (topics.SEGMENTS, topics.LOG_APPEND_TIME, topics.COMPACTED, next(iter(topics.JAVA)))
+    late = {"startingOffsetsByTimestampStrategy": "latest"}
+    times = sorted(
+        record.timestamp
+        for topic in chosen
+        for partition in log.partitions(topic)
+        for record in log.records("read_uncommitted", partition)
+        if record.timestamp >= 0
+    )
+    reads = {}
+    for name, part in (("half", 0.5), ("late", 0.9)):
+        time = str(times[int(len(times) * part)] + 1)
+        reads[f"{name}-start"] = {"startingTimestamp": time, **late}
+        reads[f"{name}-end"] = {"endingTimestamp": time}
+    starts: dict[str, dict[str, int]] = {}
+    ends: dict[str, dict[str, int]] = {}
+    for topic in chosen:
+        for index, partition in enumerate(log.partitions(topic)):
+            records = log.records("read_uncommitted", partition)
+            starts.setdefault(topic, {})[str(partition[1])] = -2 if index else records[len(records) // 3].offset
+            ends.setdefault(topic, {})[str(partition[1])] = -1 if index else records[len(records) // 2].offset
+    reads["offsets"] = {"startingOffsets": json.dumps(starts), "endingOffsets": json.dumps(ends)}
+    return {name: {**options, "subscribe": ",".join(chosen)} for name, options in reads.items()}
+
+
 @pytest.fixture(scope="module")
 def both(
     live_log: LiveLog, old_logs: Broker, tmp_path_factory: pytest.TempPathFactory
@@ -68,8 +96,8 @@ def both(
     live_log.run()
     folder: Path = tmp_path_factory.mktemp("both")
     sources = [
-        Source(live_log.broker.bootstrap, str(live_log.log_dir), [*topics.ALL]),
-        Source(old_logs.bootstrap, str(old_logs.log_dir), [*OLD.values()]),
+        Source(live_log.broker.bootstrap, str(live_log.log_dir), [*topics.ALL], bounds(live_log)),
+        Source(old_logs.bootstrap, str(old_logs.log_dir), [*OLD.values()], {}),
     ]
     new, old = read_both(folder, sources)
     return new, old
@@ -85,6 +113,18 @@ def test_rows_are_the_connectors(both: tuple[dict[str, Both], dict[str, Both]], 
     assert ours.schema.types == connector.schema.types
     assert ours.schema.names == connector.schema.names == [*COLUMNS]
     assert ours.equals(connector)
+
+
+def test_bounds_are_the_connectors(both: tuple[dict[str, Both], dict[str, Both]]) -> None:
+    """Offsets by partition, and the offsets that times stand for, as a broker answers."""
+    new, _ = both
+    sizes = set()
+    for name in new.keys() - {*live.ISOLATION_LEVELS}:
+        connector, ours = new[name]
+        assert 0 < connector.num_rows < new["read_uncommitted"].connector.num_rows, name
+        assert ours.equals(connector), name
+        sizes.add(connector.num_rows)
+    assert len(sizes) >= 3
 
 
 @pytest.mark.parametrize("level", live.ISOLATION_LEVELS)

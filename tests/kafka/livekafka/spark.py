@@ -7,7 +7,6 @@ Run by `read_both`: python spark.py OUT, with the request as JSON on standard in
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
@@ -32,6 +31,8 @@ class Source(NamedTuple):
     bootstrap: str
     log_dir: str
     topics: list[str]
+    #: More reads, by name: options that both sides have, beside the two isolation levels.
+    reads: dict[str, dict[str, str]]
 
 
 class Both(NamedTuple):
@@ -72,7 +73,7 @@ def session(jars: list[str], **settings: str) -> SparkSession:
 
 
 def read_both(folder: Path, sources: list[Source]) -> list[dict[str, Both]]:
-    """What both sides read of each source, by isolation level. Files go to `folder`."""
+    """What both sides read of each source, by isolation level and by name. Files go to `folder`."""
     import pyarrow as pa  # noqa: PLC0415 - for those who compare
 
     request = {"jars": jars(), "sources": sources}
@@ -85,10 +86,10 @@ def read_both(folder: Path, sources: list[Source]) -> list[dict[str, Both]]:
     )
     return [
         {
-            level: Both(*(pa.ipc.open_file(folder / f"{index}-{level}-{side}.arrow").read_all() for side in SIDES))
-            for level in LEVELS
+            name: Both(*(pa.ipc.open_file(folder / f"{index}-{name}-{side}.arrow").read_all() for side in SIDES))
+            for name in (*LEVELS, *source.reads)
         }
-        for index in range(len(sources))
+        for index, source in enumerate(sources)
     ]
 
 
@@ -98,15 +99,19 @@ def main(folder: Path) -> None:
 
     request = json.load(sys.stdin)
     spark = session(request["jars"])
-    for (index, source), level in itertools.product(enumerate(request["sources"]), LEVELS):
-        bootstrap, log_dir, topics = source
-        common = {"subscribe": ",".join(topics), "includeHeaders": "true", "kafka.isolation.level": level}
-        connector = spark.read.format("kafka").options(**common, **{"kafka.bootstrap.servers": bootstrap})
-        ours = spark.read.format("kafkacomp").options(**common, splitSize="20k", path=log_dir)
-        for side, reader in zip(SIDES, (connector, ours), strict=True):
-            table = reader.load().select(*COLUMNS).orderBy("topic", "partition", "offset").toArrow()
-            with pa.ipc.new_file(folder / f"{index}-{level}-{side}.arrow", table.schema) as out:
-                out.write_table(table)
+    for index, (bootstrap, log_dir, topics, reads) in enumerate(request["sources"]):
+        # The first of them cut the logs into many small pieces.
+        levels = {level: {"kafka.isolation.level": level} for level in LEVELS}
+        for name, options in (levels | reads).items():
+            common = {"subscribe": ",".join(topics), "includeHeaders": "true", **options}
+            connector = spark.read.format("kafka").options(**common, **{"kafka.bootstrap.servers": bootstrap})
+            ours = spark.read.format("kafkacomp").options(
+                **common, splitSize="20k" if name in levels else "1g", path=log_dir
+            )
+            for side, reader in zip(SIDES, (connector, ours), strict=True):
+                table = reader.load().select(*COLUMNS).orderBy("topic", "partition", "offset").toArrow()
+                with pa.ipc.new_file(folder / f"{index}-{name}-{side}.arrow", table.schema) as out:
+                    out.write_table(table)
     spark.stop()
 
 
