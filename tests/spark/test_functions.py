@@ -6,12 +6,14 @@ import random
 import re
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import functions as F  # noqa: N812 - as everybody has it
 from pyspark.sql.types import ArrayType, BinaryType, StructType
 
 import kafkacomp as kc
+import kafkacomp.spark
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import compress, decompress, parse_records, records, register
 
@@ -261,6 +263,18 @@ def test_bad_arguments_of_records(spark: SparkSession) -> None:
     for column, options, kind, message in bad:
         with pytest.raises(kind, match=message):
             records(frame, column, **options)
+
+
+def test_what_the_version_lacks_is_told() -> None:
+    """PySpark 3.5 has no data sources in Python."""
+    if int(pyspark.__version__.split(".")[0]) >= 4:
+        assert kafkacomp.spark.KafkaCompDataSource.name() == "kafkacomp"
+        return
+    told = f"needs PySpark 4.0 or later, this is {re.escape(pyspark.__version__)}"
+    with pytest.raises(ImportError, match=f"the data source of kafkacomp.spark {told}"):
+        _ = kafkacomp.spark.KafkaCompDataSource
+    with pytest.raises(ImportError, match=f"advise of kafkacomp.spark {told}"):
+        kafkacomp.spark.advise(None, "path")  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------ SQL
