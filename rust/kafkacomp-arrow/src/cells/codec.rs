@@ -1,6 +1,6 @@
 //! Compressed cells to their contents, and back.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, GenericBinaryArray, OffsetSizeTrait};
@@ -8,7 +8,7 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use kafkacomp_core::buffer::OutputBuffer;
 use kafkacomp_core::compress::{self, CodecError, CodecFault, Decompressor};
-use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_core::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
 use kafkacomp_core::{CompressionType, Error};
 
 use super::fault::{CellError, CellFault, OnBadCell};
@@ -20,6 +20,8 @@ use crate::validity::Validity;
 thread_local! {
     /// Contexts, kept from call to call.
     static KEPT: RefCell<Decompressor> = RefCell::default();
+    /// What the last call gave, bytes: the next one, of the next rows, will give about as much.
+    static LAST: Cell<usize> = const { Cell::new(0) };
 }
 
 /// How cells are decompressed.
@@ -59,7 +61,10 @@ pub fn decompress(data: &dyn Array, options: DecompressOptions<'_>) -> Result<Ar
     let magics = Numbers::of("magic", options.magic, rows)?;
     let mut decompressor = KEPT.take();
     let room = room(data);
-    let storage = BufferPool::shared().take_warm(bytes_of(data));
+    // What is larger than the pool's buffers comes zeroed from the allocator, piece by piece.
+    let last = LAST.get();
+    let expected = if last > MAX_POOLED_BUFFER { 0 } else { last.max(bytes_of(data)) };
+    let storage = BufferPool::shared().take_warm(expected);
     let out = OutputBuffer::with_storage(storage, 0);
     let result = column(data, out, options.on_bad_cell, |row, out: &mut OutputBuffer| {
         let Some(cell) = cells.get(row) else { return Ok(false) };
@@ -69,6 +74,7 @@ pub fn decompress(data: &dyn Array, options: DecompressOptions<'_>) -> Result<Ar
         let (left, cap) = (room.saturating_sub(out.len()), options.max_output_size);
         out.set_limit(out.len().saturating_add(left.min(cap)));
         decompressor.decompress(kind, magic, cell, out).map_err(|error| limited(row, error, left, cap))?;
+        LAST.set(out.len());
         Ok(true)
     });
     KEPT.set(decompressor);
@@ -149,7 +155,7 @@ fn room(data: &dyn Array) -> usize {
 
 /// A guess of what the result takes, so that a buffer of about that size is taken from the pool: as much as the cells.
 fn bytes_of(data: &dyn Array) -> usize {
-    data.get_buffer_memory_size().min(kafkacomp_core::limits::MAX_POOLED_BUFFER)
+    data.get_buffer_memory_size().min(MAX_POOLED_BUFFER)
 }
 
 /// Where the bytes of all cells are collected.
