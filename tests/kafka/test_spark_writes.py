@@ -64,7 +64,7 @@ def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def both(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Both]:
     folder: Path = tmp_path_factory.mktemp("both")
-    (found,) = read_both(folder, [Source(broker.bootstrap, str(broker.log_dir), [*COUNTS])])
+    (found,) = read_both(folder, [Source(broker.bootstrap, str(broker.log_dir), [*COUNTS], {})])
     return found
 
 
