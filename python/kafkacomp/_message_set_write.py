@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp import _kafkacomp
@@ -146,6 +145,8 @@ def write_log(
         MessageSetError: a set that a broker refuses; nothing is written then.
         ValueError: a position, size or name that cannot be.
     """
+    from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does without
+
     from kafkacomp.message_set import read_messages, valid_bytes  # noqa: PLC0415 - it imports this module
 
     if not topic or topic in {".", ".."} or "/" in topic or os.sep in topic:

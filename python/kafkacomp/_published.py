@@ -16,11 +16,11 @@ import json
 import os
 import time
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 __all__ = ["NAME", "Pending", "State", "read_state", "settled", "sync_folder", "write_state"]
 
@@ -98,6 +98,8 @@ def settled(path: str, find: Callable[[], _Found]) -> _Found:
     Raises:
         OSError: EBUSY: a write was cut while it was published, and nobody has finished it.
     """
+    from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does without
+
     folder = Path(path)
     deadline = time.monotonic() + PATIENCE
     before = read_state(folder)
