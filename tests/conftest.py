@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
 TESTS = Path(__file__).resolve().parent
 SMALL_VECTORS = TESTS / "vectors"
@@ -93,3 +93,21 @@ def small_vectors() -> Path:
 def full_vectors() -> Path:
     """All vectors: the full sets where they stand beside the tree, else the small ones."""
     return FULL_VECTORS if FULL_VECTORS.is_dir() else SMALL_VECTORS
+
+
+@pytest.fixture
+def run_with(
+    capfd: pytest.CaptureFixture[str],
+) -> Callable[[Callable[[list[str]], int]], Callable[..., tuple[int, str, str]]]:
+    """What runs a command in this process, given its ``main``: exit status, standard output, standard error."""
+
+    def of(main: Callable[[list[str]], int]) -> Callable[..., tuple[int, str, str]]:
+        def run(*arguments: object) -> tuple[int, str, str]:
+            status = main([str(argument) for argument in arguments])
+            out, err = capfd.readouterr()
+            assert "Traceback" not in err
+            return status, out, err
+
+        return run
+
+    return of

@@ -51,14 +51,8 @@ def read(source: Path | str, **options: Any) -> pa.Table:
 
 
 @pytest.fixture(name="run")
-def _run(capfd: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = main([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return status, out, err
-
-    return run
+def _run(run_with: Callable[[Callable[[list[str]], int]], Run]) -> Run:
+    return run_with(main)
 
 
 # ------------------------------------------------------------------------------------------------- sources
