@@ -193,6 +193,7 @@ bench: $(INSTALLED) ## All benchmarks and comparisons; the report with ratios go
 	$(BIN)/python -m pytest benches --benchmark-only --benchmark-json=build/bench/pytest.json $(PYTEST_ARGS)
 	$(BIN)/python benches/compare_java.py
 	$(BIN)/python benches/compare_build.py
+	$(BIN)/python benches/compare_validate.py
 	$(BIN)/python benches/compare_peers.py
 	$(BIN)/python benches/compare_streams.py
 	$(BIN)/python benches/compare_message_set.py
