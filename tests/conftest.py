@@ -33,18 +33,24 @@ PROGRAMS = {"java": ("java",), "kafka": ("java", "mvn")}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by their folder, and leave out what a PySpark older than the test's cannot do."""
+    """Mark tests by their folder; leave out what an older PySpark cannot do, and a browser's where none is named."""
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
         if item.path.is_relative_to(TESTS):
             for mark in FOLDER_MARKS.get(item.path.relative_to(TESTS).parts[0], ()):
                 item.add_marker(mark)
-        since = item.get_closest_marker("spark_since")
-        (kept if since is None or _pyspark() >= _version(since.args[0]) else left_out).append(item)
+        (kept if _has_its_place(item) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def _has_its_place(item: pytest.Item) -> bool:
+    since = item.get_closest_marker("spark_since")
+    if since is not None and _pyspark() < _version(since.args[0]):
+        return False
+    return "CHROMIUM" in os.environ or item.get_closest_marker("browser") is None
 
 
 def _pyspark() -> tuple[int, ...]:

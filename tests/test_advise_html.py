@@ -1,118 +1,174 @@
-"""The HTML report of ``kafkacomp advise``: one file, complete, that asks for nothing from anywhere."""
+"""The HTML report of ``kafkacomp advise``: one file, complete, that asks for nothing from anywhere.
+
+Read without a browser; tests/slow/test_advise_page.py opens it in one.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from html_page import Element, contrast, parse, variables
 from kafkacomp._cli import main
 
 VECTORS = Path(__file__).resolve().parent / "vectors" / "modern"
 QUICK = ("--codecs", "none,lz4,zstd:1,3", "--batch-sizes", "1,16k")
-VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
 #: Attributes by which a page fetches something.
 FETCHING = frozenset({"src", "href", "xlink:href", "srcset", "action", "data", "poster", "background"})
+#: A topic's name may be anything where a folder is not a broker's.
+ODD = "a&b<script>alert(1)<"
 
 
-class Page(HTMLParser):
-    """A page's elements; every element that is opened must be closed in its turn."""
+class Page(NamedTuple):
+    """The report, as text and as a tree."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.feed(text)
-        self.close()
+    text: str
+    root: Element
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open one."""
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """One without content."""
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        """Close one."""
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Text."""
-        if "script" not in self.open and "style" not in self.open:
-            self.text.append(data)
-
-    def count(self, tag: str) -> int:
-        """How many there are."""
-        return sum(each == tag for each, _ in self.elements)
+    @property
+    def style(self) -> str:
+        """The style sheet."""
+        (style,) = self.root.all("style")
+        return "".join(each for each in style.content if isinstance(each, str))
 
 
 @pytest.fixture(name="page", scope="module")
-def _page(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Page]:
+def _page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     folder = tmp_path_factory.mktemp("page")
     prices = folder / "prices.toml"
     prices.write_text("[prices]\nstorage_gb_month = 1\nvcpu_hour = 1\n[traffic]\ngb_per_day = 5\n")
     made = folder / "report.html"
-    # A topic's name may be anything where a folder is not a broker's.
-    odd = "a&b<script>alert(1)<"
     kc.write(pa.table({"value": [b"x" * 90] * 300}), folder / "logs", topic="t", partition=0)
-    (folder / "logs" / "t-0").rename(folder / "logs" / f"{odd}-0")
+    (folder / "logs" / "t-0").rename(folder / "logs" / f"{ODD}-0")
     paths = [VECTORS / "restarts", VECTORS / "single-record-batches", folder / "logs"]
     arguments = ["advise", *map(str, paths), "--prices", str(prices), "--html", str(made), *QUICK]
     assert main(arguments) == 0
     text = made.read_text(encoding="utf-8")
-    return text, Page(text)
+    return Page(text, parse(text))
 
 
-def test_nothing_is_fetched(page: tuple[str, Page]) -> None:
+def test_nothing_is_fetched(page: Page) -> None:
     """No element, style or script names an address; the policy forbids it besides."""
-    text, parsed = page
-    for tag, attributes in parsed.elements:
-        for name, value in attributes.items():
-            if name in FETCHING and tag != "a":
-                pytest.fail(f"<{tag} {name}={value!r}>")
-            if tag == "a":
-                assert (attributes.get("href") or "").startswith("#")
-    assert not parsed.open
-    assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|import\(", text)
-    addresses = set(re.findall(r"https?://[^\"' )<]+", text))
+    for element in page.root.all():
+        for name in FETCHING & element.attributes.keys():
+            assert element.tag == "a", f"<{element.tag} {name}={element.attributes[name]!r}>"
+            assert element.attributes[name].startswith("#")
+    assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|import\(", page.text)
+    addresses = set(re.findall(r"https?://[^\"' )<]+", page.text))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}  # names of languages
-    policy = next(a["content"] for tag, a in parsed.elements if tag == "meta" and "http-equiv" in a)
-    assert policy is not None
+    policy = next(each.attributes["content"] for each in page.root.all("meta") if "http-equiv" in each.attributes)
     assert policy.startswith("default-src 'none'")
 
 
-def test_pictures_and_tables(page: tuple[str, Page]) -> None:
-    """Three pictures of each topic, one of all; a table of all topics and one of each."""
-    text, parsed = page
-    assert parsed.count("svg") == 3 * 3 + 1
-    assert parsed.count("table") == 3 + 1
-    assert text.count("today") > 10
-    labels = [a.get("aria-label") for tag, a in parsed.elements if tag == "svg"]
+def test_structure(page: Page) -> None:
+    """A document with a language, a title and one heading above all; links lead to places that are there."""
+    assert page.text.startswith("<!doctype html>\n")
+    (html,) = page.root.children
+    assert (html.tag, html.attributes) == ("html", {"lang": "en"})
+    head, body = html.children
+    assert (head.tag, body.tag) == ("head", "body")
+    assert head.children[0].attributes == {"charset": "utf-8"}
+    assert [each.text for each in head.all("title")] == ["kafkacomp advise"]
+    assert len(list(body.all("h1"))) == 1
+    assert all(section.children[0].tag == "h2" for section in body.all("section"))
+    names = [each.attributes["id"] for each in page.root.all() if "id" in each.attributes]
+    assert len(set(names)) == len(names)
+    links = [each.attributes["href"] for each in body.all("a")]
+    assert links == [f"#topic-{number}" for number in (1, 2, 3)]
+    assert {link[1:] for link in links} <= set(names)
+
+
+def test_pictures(page: Page) -> None:
+    """Three of each topic, one of all: each with marks and words in it, none with a number that is none."""
+    pictures = list(page.root.all("svg"))
+    assert len(pictures) == 3 * 3 + 1
+    labels = [each.attributes["aria-label"] for each in pictures]
     assert labels.count("Ratio against compression speed, today's batches") == 3
     assert labels.count("Bytes a record against batch size") == 3
     assert labels.count("Monthly cost by kind") == 3
-    # Colours of text and lines come from the page, so that they are right in the dark.
-    assert "currentColor" in text
-    assert not re.search(r'(fill|stroke)="(#000|black|#fff|white)"', text)
-    assert "prefers-color-scheme: dark" in text
-    assert 'name="viewport"' in text
+    assert labels.count("Monthly cost by kind, all topics") == 1
+    for each in pictures:
+        assert len(each.attributes["viewbox"].split()) == 4
+        assert sum("d" in mark.attributes for mark in each.all("path")) > 3
+        words = {text.text for text in each.all("text")}
+        assert "today" in words
+        assert any(word.startswith("lz4") for word in words)
+        values = " ".join(value for part in each.all() for value in part.attributes.values())
+        assert not re.search(r"NaN|Infinity|undefined", values)
+    assert page.text.count("today") > 10
 
 
-def test_names_are_text(page: tuple[str, Page]) -> None:
+def test_tables(page: Page) -> None:
+    """One of all topics and one of each, every row whole; the first has what its script sorts by."""
+    tables = list(page.root.all("table"))
+    assert len(tables) == 3 + 1
+    for table in tables:
+        heads = list(table.all("th"))
+        assert all(each.attributes["scope"] == "col" and each.text.strip() for each in heads)
+        (body,) = table.all("tbody")
+        assert body.children
+        assert {len(list(row.all("td"))) for row in body.children} == {len(heads)}
+        assert not re.search(r"\b(nan|inf|None)\b", body.text)
+    topics = tables[0]
+    assert topics.attributes["id"] == "topics"
+    assert all([each.tag for each in head.children] == ["button"] for head in topics.all("th"))
+    columns = list(zip(*(list(row.all("td")) for row in topics.all("tr") if row.children[0].tag == "td"), strict=True))
+    numbers = [
+        [float(cell.attributes["data-value"]) for cell in each if cell.attributes.get("data-value")] for each in columns
+    ]
+    # A column is sorted as numbers or as words.
+    assert {len(column) for column in numbers} == {0, 3}
+    assert sum(map(len, numbers)) == 3 * 7
+
+
+def test_every_part_has_a_name(page: Page) -> None:
+    """For those who hear the page or go through it by keys."""
+    assert all(each.attributes["role"] == "img" and each.attributes["aria-label"] for each in page.root.all("svg"))
+    assert all(each.text.strip() for each in page.root.all("a", "button", "summary", "h1", "h2", "figcaption"))
+    assert all(each.attributes["type"] == "button" for each in page.root.all("button"))
+    assert all(len(list(each.all("svg"))) == 1 for each in page.root.all("figure"))
+
+
+def test_light_and_dark(page: Page) -> None:
+    """All colours of text are the page's own, defined for both, and can be read on both grounds."""
+    light, dark = variables(page.style)
+    assert light.keys() == dark.keys() == set(re.findall(r"var\((--\w+)\)", page.style))
+    for colours in (light, dark):
+        for words in ("--text", "--soft", "--good", "--warn"):
+            assert contrast(colours[words], colours["--back"]) >= 4.5, (words, colours)
+            assert contrast(colours[words], colours["--card"]) >= 4.5, (words, colours)
+    assert any(each.attributes == {"name": "color-scheme", "content": "light dark"} for each in page.root.all("meta"))
+    for picture in page.root.all("svg"):
+        fills = {text.attributes.get("fill") for text in picture.all("text")}
+        assert "currentColor" in fills
+        assert not fills & {None, "#000", "black", "#fff", "white"}
+        for name in ("fill", "stroke"):
+            for colour in {part.attributes.get(name, "") for part in picture.all("path")}:
+                if colour.startswith("#"):
+                    assert contrast(colour, light["--card"]) >= 3, colour
+                    assert contrast(colour, dark["--card"]) >= 3, colour
+
+
+def test_small_screens(page: Page) -> None:
+    """Pictures shrink, and what cannot shrink scrolls by itself."""
+    assert any(each.attributes.get("name") == "viewport" for each in page.root.all("meta"))
+    wrapped = [each for box in page.root.all("div") if box.attributes.get("class") == "scroll" for each in box.children]
+    assert [each.tag for each in wrapped] == ["table"] * 4
+    assert ".scroll { overflow-x: auto" in page.style
+    assert "figure svg { display: block; width: 100%" in page.style
+
+
+def test_names_are_text(page: Page) -> None:
     """A name with tags in it is shown, not run."""
-    text, parsed = page
-    assert "<script>alert" not in text
-    assert parsed.count("script") == 1
-    assert any("a&b<script>alert(1)<" in piece for piece in ("".join(parsed.text),))
+    assert "<script>alert" not in page.text
+    assert len(list(page.root.all("script"))) == 1
+    assert ODD in page.root.text
 
 
 def test_another_suffix_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ _COLOURS: Final = {
     "lz4": "#4483d6",
     "zstd": "#b05bc8",
 }
-_KINDS: Final = ("#4483d6", "#2f9484", "#7fae3a", "#cf7a22", "#b05bc8", "#d0576b", "#858b95")
+_KINDS: Final = ("#4483d6", "#2f9484", "#6b982c", "#cf7a22", "#b05bc8", "#d0576b", "#858b95")
 #: What is not of the data takes the colour of the page's text.
 _TEXT: Final = "currentColor"
 _MEGABYTES: Final = 1000.0
