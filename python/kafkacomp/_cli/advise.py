@@ -13,15 +13,13 @@ import click
 from rich.console import Console
 
 from kafkacomp import log
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, parsed, progress_bar
 from kafkacomp.advise import prices as price_files
 from kafkacomp.advise.settings import DEFAULT_BATCH_SIZES, DEFAULT_CODECS, DEFAULT_SAMPLE_BYTES, Settings
 from kafkacomp.bench import environment
-from kafkacomp.bench.spec import parse_codecs, parse_sizes
+from kafkacomp.bench.spec import parse_codecs, parse_size, parse_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kafkacomp.advise.report import Report
 
 __all__ = ["advise"]
@@ -32,31 +30,12 @@ _WIDTH = 200
 _MOST_TABLES = 5
 
 
-def _parsed(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    def callback(_: click.Context, option: click.Parameter, value: str | None) -> Any:  # noqa: ANN401 - what it parses
-        if value is None:
-            return None
-        try:
-            return parse(value)
-        except ValueError as error:
-            raise click.BadParameter(str(error), param=option) from None
-
-    return callback
-
-
 def _sizes(text: str) -> tuple[int, ...]:
     sizes = parse_sizes(text)
     words = [size for size in sizes if isinstance(size, str)]
     if words:
         raise ValueError(f"{words[0]!r} is no number of bytes")
     return tuple(size for size in sizes if isinstance(size, int))
-
-
-def _size(text: str) -> int:
-    sizes = _sizes(text)
-    if len(sizes) != 1:
-        raise ValueError(f"{text!r} is more than one size")
-    return sizes[0]
 
 
 def _page(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
@@ -74,12 +53,12 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--codecs", callback=_parsed(parse_codecs), default=DEFAULT_CODECS, show_default=True,
+@click.option("--codecs", callback=parsed(parse_codecs), default=DEFAULT_CODECS, show_default=True,
               help="Types and levels to try, such as lz4,zstd:1-6.")  # fmt: skip
-@click.option("--batch-sizes", callback=_parsed(_sizes), default=",".join(map(str, DEFAULT_BATCH_SIZES)),
+@click.option("--batch-sizes", callback=parsed(_sizes), default=",".join(map(str, DEFAULT_BATCH_SIZES)),
               show_default=True, help="batch.size of producers to try; 1 is one record a batch.")  # fmt: skip
-@click.option("--sample-bytes", callback=_parsed(_size), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m", show_default=True,
-              help="Of each topic, bytes on disk.")  # fmt: skip
+@click.option("--sample-bytes", callback=parsed(parse_size), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m",
+              show_default=True, help="Of each topic, bytes on disk.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed takes the same sample.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="What you pay and send; --example-prices prints one.")  # fmt: skip

@@ -7,13 +7,14 @@ import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 import kafkacomp
+from kafkacomp._cli.common import parsed
 from kafkacomp.bench import corpus, environment, peers, plot, presets, table
 from kafkacomp.bench.peers.base import MissingPeerError, WrongResultError
 from kafkacomp.bench.peers.java import Jars
@@ -22,7 +23,7 @@ from kafkacomp.bench.presets import Preset
 from kafkacomp.bench.report import Report
 from kafkacomp.bench.runner import Plan, Run
 from kafkacomp.bench.runner import run as measure
-from kafkacomp.bench.spec import parse_codecs, parse_sizes, parse_threads
+from kafkacomp.bench.spec import parse_codecs, parse_size, parse_sizes, parse_threads
 from kafkacomp.bench.stages import COMPRESS, DECOMPRESS, STAGES
 from kafkacomp.bench.workload import AUTO, LINES, NONE, Source, Workload, cut, load
 
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 FINE, WRONG_RESULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 STANDARD_OUTPUT = "-"
 _TERMINAL_WIDTH = 200
-
-Value = TypeVar("Value")
 
 
 def run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
@@ -70,33 +69,12 @@ def _complain(message: str) -> None:
     click.echo(f"kafkacomp.bench: {message}", err=True)
 
 
-def _parsed(parse: Callable[[str], Value]) -> Callable[[click.Context, click.Parameter, str | None], Value | None]:
-    """A callback whose ValueError becomes click's message about the option."""
-
-    def callback(_: click.Context, option: click.Parameter, value: str | None) -> Value | None:
-        if value is None:
-            return None
-        try:
-            return parse(value)
-        except ValueError as error:
-            raise click.BadParameter(str(error), param=option) from None
-
-    return callback
-
-
 def _stages(text: str) -> list[str]:
     names = list(dict.fromkeys(part.strip() for part in text.split(",")))
     unknown = [name for name in names if name not in STAGES]
     if unknown:
         raise ValueError(f"unknown stage {unknown[0]!r}; there are {', '.join(STAGES)}")
     return names
-
-
-def _limit(text: str) -> int:
-    sizes = parse_sizes(text)
-    if len(sizes) != 1 or isinstance(sizes[0], str):
-        raise ValueError(f"{text!r} is no number of bytes")
-    return sizes[0]
 
 
 def _target(*endings: str) -> Callable[[str], str]:
@@ -115,18 +93,18 @@ def _target(*endings: str) -> Callable[[str], str]:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--codecs",
-    callback=_parsed(parse_codecs),
+    callback=parsed(parse_codecs),
     help="Types and levels, such as none,snappy,lz4,zstd:-5,1,3,gzip:1-9.  "
     "[default: all five at Kafka's default levels]",
 )
 @click.option(
     "--batch-bytes",
     "sizes",
-    callback=_parsed(parse_sizes),
+    callback=parsed(parse_sizes),
     help="Bytes of a batch before compression, such as 16k,1m; whole; stored.  "
     "[default: stored for segments, 16k for anything else]",
 )
-@click.option("--threads", callback=_parsed(parse_threads), default="1", show_default=True, help="Such as 1,2,8.")
+@click.option("--threads", callback=parsed(parse_threads), default="1", show_default=True, help="Such as 1,2,8.")
 @click.option(
     "--records",
     type=click.Choice((AUTO, LINES, NONE)),
@@ -134,7 +112,7 @@ def _target(*endings: str) -> Callable[[str], str]:
     show_default=True,
     help="What a record is in files that are no segments. auto: lines of .jsonl, .ndjson, .csv, .tsv and .txt.",
 )
-@click.option("--stages", callback=_parsed(_stages), help=f"Some of {','.join(STAGES)}.  [default: all]")
+@click.option("--stages", callback=parsed(_stages), help=f"Some of {','.join(STAGES)}.  [default: all]")
 @click.option("--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Samples of each figure.")
 @click.option(
     "--sample-ms",
@@ -145,7 +123,7 @@ def _target(*endings: str) -> Callable[[str], str]:
 )
 @click.option(
     "--limit",
-    callback=_parsed(_limit),
+    callback=parsed(parse_size),
     help="The most bytes to read of all inputs together.  [default: 64m, of a corpus 1024m]",
 )
 @click.option("--each", is_flag=True, help="Every input by itself, not all as one.")
@@ -169,7 +147,7 @@ def _target(*endings: str) -> Callable[[str], str]:
     is_flag=False,
     flag_value=STANDARD_OUTPUT,
     metavar="[FILE.json]",
-    callback=_parsed(_target(STANDARD_OUTPUT, ".json")),
+    callback=parsed(_target(STANDARD_OUTPUT, ".json")),
     help="The report; alone or -, on standard output.",
 )
 @click.option(
@@ -178,11 +156,11 @@ def _target(*endings: str) -> Callable[[str], str]:
     is_flag=False,
     flag_value=STANDARD_OUTPUT,
     metavar="[FILE.csv]",
-    callback=_parsed(_target(STANDARD_OUTPUT, ".csv")),
+    callback=parsed(_target(STANDARD_OUTPUT, ".csv")),
     help="The figures; alone or -, on standard output.",
 )
 @click.option(
-    "--plot", "plot_to", metavar="FILE", callback=_parsed(_target(*plot.SUFFIXES)),
+    "--plot", "plot_to", metavar="FILE", callback=parsed(_target(*plot.SUFFIXES)),
     help="The picture, ratio against speed: .png, .svg or .html.",
 )  # fmt: skip
 def bench(  # noqa: PLR0917 - click hands everything over by name

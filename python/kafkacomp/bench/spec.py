@@ -12,7 +12,7 @@ from typing import Final
 
 from kafkacomp import CompressionType
 
-__all__ = ["DEFAULT_LEVELS", "STORED", "WHOLE", "Codec", "parse_codecs", "parse_sizes", "parse_threads"]
+__all__ = ["DEFAULT_LEVELS", "STORED", "WHOLE", "Codec", "parse_codecs", "parse_size", "parse_sizes", "parse_threads"]
 
 #: Kafka's default levels (KIP-390). LZ4's 9 is the fast compressor.
 DEFAULT_LEVELS: Final = {
@@ -112,6 +112,14 @@ def parse_sizes(text: str) -> list[int | str]:
             raise ValueError(f"{raw.strip()!r} is no size: bytes up to 1024m, such as 16k, or {WHOLE}, or {STORED}")
         found[size] = None
     return list(found)
+
+
+def parse_size(text: str) -> int:
+    """One number of bytes, with ``k`` or ``m``."""
+    sizes = parse_sizes(text)
+    if len(sizes) != 1 or isinstance(sizes[0], str):
+        raise ValueError(f"{text!r} is no number of bytes")
+    return sizes[0]
 
 
 def parse_threads(text: str) -> list[int]:
