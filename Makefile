@@ -28,7 +28,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-spark35 test-kafka \
-	lint lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
+	lint lint-rust lint-core lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -139,7 +139,7 @@ test-kafka: $(INSTALLED) ## Only the tests against a live broker
 	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
 
 # ---------------------------------------------------------------------------------------------- lints
-lint: lint-rust lint-core lint-fuzz lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
+lint: lint-rust lint-core lint-outside lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
 
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
@@ -155,11 +155,12 @@ lint-core: $(DEV)
 	@! $(CARGO) tree --locked -p kafkacomp-arrow --edges normal,build --prefix none | grep -E '^pyo3' \
 		|| { echo "kafkacomp-arrow must not need these"; exit 1; }
 
-# The fuzz targets need nightly to run, not to compile.
-lint-fuzz: $(DEV)
+# The crates outside the workspace. The fuzz targets need nightly to run, not to compile.
+lint-outside: $(DEV)
 	$(CARGO) fmt --manifest-path rust/fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path benches/kafka-protocol/Cargo.toml --check
 	$(CARGO) clippy --release --locked --manifest-path rust/fuzz/Cargo.toml --target-dir target -- -D warnings
+	$(CARGO) clippy --release --locked --manifest-path benches/kafka-protocol/Cargo.toml --target-dir target -- -D warnings
 
 lint-python: $(INSTALLED)
 	$(BIN)/ruff format --check

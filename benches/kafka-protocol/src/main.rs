@@ -18,7 +18,7 @@ use kafka_protocol::records::{
     Compression as TheirCompression, Record, RecordBatchDecoder, RecordBatchEncoder, RecordEncodeOptions, RecordSet,
 };
 use kafkacomp_arrow::files::MemorySegment;
-use kafkacomp_arrow::{Partition, Scan, ScanOptions, Segment};
+use kafkacomp_arrow::{Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::{Compression, Compressor};
 use kafkacomp_core::record::{BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType};
@@ -146,22 +146,9 @@ fn read(reader: &mut RecordReader, log: &[u8]) -> Result<Digest> {
 }
 
 fn arrow(log: &Arc<Vec<u8>>) -> Result<usize> {
-    let segment = Segment {
-        name: Arc::from("bench"),
-        base_offset: Some(0),
-        files: Arc::new(MemorySegment(Arc::clone(log))),
-        range: None,
-        active: false,
-        may_be_cut: false,
-    };
-    let partition = Partition {
-        topic: Some(Arc::from("flights")),
-        partition: Some(0),
-        start_offset: None,
-        end_offset: None,
-        segments: vec![segment],
-        context: Vec::new(),
-    };
+    let segments = vec![MemorySegment(Arc::clone(log)).whole("bench")];
+    let partition =
+        Partition { topic: Some(Arc::from("flights")), partition: Some(0), segments, ..Partition::default() };
     let mut rows = 0;
     for batch in Scan::new(vec![partition], ScanOptions::default(), log.len() as u64) {
         rows += batch?.num_rows();

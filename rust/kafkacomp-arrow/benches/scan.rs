@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use kafkacomp_arrow::files::MemorySegment;
-use kafkacomp_arrow::{Partition, Scan, ScanOptions, Segment};
+use kafkacomp_arrow::{Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 
 #[path = "../tests/common/mod.rs"]
@@ -83,23 +83,8 @@ fn segment(codec: CompressionType, per_batch: usize) -> Vec<u8> {
 }
 
 fn partition(data: &Arc<Vec<u8>>) -> Partition {
-    let segment = Segment {
-        name: Arc::from("bench"),
-        base_offset: Some(0),
-        files: Arc::new(MemorySegment(Arc::clone(data))),
-        range: None,
-        active: false,
-        may_be_cut: false,
-    };
-    Partition {
-        topic: Some(Arc::from("flights")),
-        partition: Some(0),
-        start_offset: None,
-        end_offset: None,
-        segments: vec![segment],
-        context: Vec::new(),
-        transactions: None,
-    }
+    let segments = vec![MemorySegment(Arc::clone(data)).whole("bench")];
+    Partition { topic: Some(Arc::from("flights")), partition: Some(0), segments, ..Partition::default() }
 }
 
 fn scan(criterion: &mut Criterion) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::log::{InMemory, ReadAt};
 
-use crate::options::{OpenSegment, SideFile};
+use crate::options::{OpenSegment, Segment, SideFile};
 
 /// A segment at a path; its side files lie beside it under the same name.
 #[derive(Debug, Clone)]
@@ -30,6 +30,20 @@ impl OpenSegment for LocalSegment {
 /// A record set in memory.
 #[derive(Debug, Clone)]
 pub struct MemorySegment<T>(pub Arc<T>);
+
+impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> {
+    /// All of it as a closed segment that begins at offset 0.
+    pub fn whole(self, name: &str) -> Segment {
+        Segment {
+            name: Arc::from(name),
+            base_offset: Some(0),
+            files: Arc::new(self),
+            range: None,
+            active: false,
+            may_be_cut: false,
+        }
+    }
+}
 
 impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> OpenSegment for MemorySegment<T> {
     fn open(&self) -> io::Result<Arc<dyn ReadAt>> {

@@ -154,7 +154,7 @@ pub struct Segment {
 }
 
 /// The segments of one partition in offset order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Partition {
     /// The topic, if known.
     pub topic: Option<Arc<str>>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use kafkacomp_arrow::files::MemorySegment;
-use kafkacomp_arrow::{Column, IsolationLevel, OnError, Partition, Scan, ScanError, ScanOptions, Segment};
+use kafkacomp_arrow::{Column, IsolationLevel, OnError, Partition, Scan, ScanError, ScanOptions};
 use kafkacomp_core::checksum::crc32c;
 
 mod common;
@@ -21,18 +21,8 @@ fn log(count: usize, each: usize, size: usize) -> Vec<u8> {
 }
 
 fn partition(data: Vec<u8>) -> Partition {
-    let files = Arc::new(MemorySegment(Arc::new(data)));
-    let segment =
-        Segment { name: Arc::from("log"), base_offset: Some(0), files, range: None, active: false, may_be_cut: false };
-    Partition {
-        topic: Some(Arc::from("t")),
-        partition: Some(0),
-        start_offset: None,
-        end_offset: None,
-        segments: vec![segment],
-        context: Vec::new(),
-        transactions: None,
-    }
+    let segments = vec![MemorySegment(Arc::new(data)).whole("log")];
+    Partition { topic: Some(Arc::from("t")), partition: Some(0), segments, ..Partition::default() }
 }
 
 fn offsets(scan: Scan) -> Vec<i64> {
