@@ -1,19 +1,17 @@
 //! The pass over a partition that finds its transactions, before a committed reader begins.
 
-use kafkacomp_core::log::recover::next_sound_batch;
 use kafkacomp_core::log::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, BatchHeader, ChunkEnd, ChunkReader, Family, HeaderWalk, Hop, ReadAt, TransactionCollector,
-    TransactionFilter, TransactionIndex,
+    AbortedRange, BatchHeader, ChunkError, Family, HeaderWalk, Hop, Piece, ReadAt, TransactionCollector,
+    TransactionFilter, TransactionIndex, walk_segment,
 };
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::family::family_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
-use crate::plan::chunk_bytes;
 use crate::report::ScanError;
 
-/// How much of a segment is looked at at once.
+/// How large a batch of markers may be, and its content.
 const CHUNK: usize = 1 << 20;
 
 /// Finds what a committed reader of `partition` sees, and what was odd on the way. Only headers and markers are read with
@@ -56,7 +54,7 @@ impl Pass<'_> {
         }
         match self.options.on_error {
             OnError::Raise => self.headers(segment, source.as_ref(), length),
-            OnError::Skip => self.batches(segment, source.as_ref(), length),
+            OnError::Skip => self.batches(segment, source.as_ref()),
         }
     }
 
@@ -78,25 +76,16 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn batches(&mut self, segment: &Segment, source: &dyn ReadAt, length: u64) -> Result<(), ScanError> {
-        let mut chunks = ChunkReader::new(0, length);
-        let mut buffer = Vec::new();
-        loop {
-            let begin = chunks.position();
-            // A method's name instead of the closure would fix the batch's lifetime.
-            #[allow(clippy::redundant_closure_for_method_calls)]
-            let (used, end) = chunks
-                .read(source, &mut buffer, CHUNK, |batch| batch.ensure_valid())
-                .map_err(|error| ScanError::chunk(&segment.name, error))?;
-            for batch in Batches::new(chunk_bytes(source, &buffer, begin, used), begin).flatten() {
-                self.collector.observe(&batch, &mut self.reader);
+    fn batches(&mut self, segment: &Segment, source: &dyn ReadAt) -> Result<(), ScanError> {
+        walk_segment::<ChunkError>(source, &mut |piece, _| {
+            if let Piece::Batches { data, position } = piece {
+                for batch in Batches::new(data, position).flatten() {
+                    self.collector.observe(&batch, &mut self.reader);
+                }
             }
-            match end {
-                ChunkEnd::More => {}
-                ChunkEnd::Bad(_) | ChunkEnd::Cut(_) => step_over(&mut chunks, segment, source)?,
-                ChunkEnd::End => return Ok(()),
-            }
-        }
+            Ok(())
+        })
+        .map_err(|error| ScanError::chunk(&segment.name, error))
     }
 
     /// Takes what the `.txnindex` says; a warning when it says nothing sensible.
@@ -132,12 +121,4 @@ pub fn whole_batch<'b>(
     buffer.resize(size, 0);
     let read = read_full(source, buffer, header.position)?;
     Ok(RecordBatch::new(buffer.get(..read).unwrap_or_default(), header.position).ok())
-}
-
-/// Goes on behind damage, at the next batch that is sound.
-fn step_over(chunks: &mut ChunkReader, segment: &Segment, source: &dyn ReadAt) -> Result<(), ScanError> {
-    let next = next_sound_batch(source, chunks.position(), chunks.end())
-        .map_err(|error| ScanError::chunk(&segment.name, error))?;
-    chunks.seek(next);
-    Ok(())
 }

@@ -5,12 +5,12 @@
 
 use std::io;
 
-use super::source::{ReadAt, read_full};
+use super::source::{ReadAt, part, read_full, read_part};
 use crate::error::Error;
 use crate::record::{Batches, RecordBatch, Tail};
 
 /// The least that is read at once: below it the system call outweighs the copy.
-const MIN_READ: usize = 64 << 10;
+pub(super) const MIN_READ: usize = 64 << 10;
 
 /// What a chunk ends with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,17 +41,24 @@ pub enum ChunkError {
     },
 }
 
-/// Reads `[position, end)` of a segment, chunk by chunk.
+/// Reads `[position, end)` of a source, chunk by chunk; `F` knows what is whole there.
 #[derive(Debug, Clone)]
-pub struct ChunkReader {
+pub struct Chunks<F> {
     position: u64,
     end: u64,
+    pub(super) framing: F,
 }
 
-impl ChunkReader {
-    /// From the batch that begins at `position` to the segment's length `end`.
-    pub fn new(position: u64, end: u64) -> Self {
-        Self { position: position.min(end), end }
+/// What a segment consists of since Kafka 0.8.
+#[derive(Debug, Clone)]
+pub struct WholeBatches;
+
+/// Reads a segment, chunk by chunk.
+pub type ChunkReader = Chunks<WholeBatches>;
+
+impl<F> Chunks<F> {
+    pub(super) fn framed_by(framing: F, position: u64, end: u64) -> Self {
+        Self { position: position.min(end), end, framing }
     }
 
     /// Where the next chunk begins.
@@ -64,9 +71,47 @@ impl ChunkReader {
         self.position = position.min(self.end);
     }
 
-    /// The segment's length as far as it is read.
+    /// The source's length as far as it is read.
     pub fn end(&self) -> u64 {
         self.end
+    }
+
+    /// How many bytes there are from the position on.
+    pub(super) fn left(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+
+    /// The next `most` bytes, or all that are left: in `buffer`, or where the source has them in memory.
+    pub(super) fn peek<'b>(
+        &self,
+        source: &'b dyn ReadAt,
+        buffer: &'b mut Vec<u8>,
+        most: usize,
+    ) -> Result<&'b [u8], ChunkError> {
+        let size = usize::try_from(self.left()).unwrap_or(usize::MAX).min(most);
+        let data = read_part(source, self.position, size, buffer)?;
+        if data.len() < size {
+            return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+        }
+        Ok(data)
+    }
+
+    /// Goes on behind the first `used` of the bytes that [`Self::peek`] left in `buffer`, which keeps just these.
+    pub(super) fn take(&mut self, buffer: &mut Vec<u8>, used: usize) {
+        buffer.truncate(used);
+        self.position = self.position.saturating_add(used as u64);
+    }
+}
+
+/// The `length` bytes of a chunk that began at `position`: what reading it left in `buffer` or in place.
+pub fn chunk_bytes<'b>(source: &'b dyn ReadAt, buffer: &'b [u8], position: u64, length: usize) -> &'b [u8] {
+    source.as_slice().map_or_else(|| part(buffer, 0, length), |all| part(all, position, length))
+}
+
+impl ChunkReader {
+    /// From the batch that begins at `position` to the segment's length `end`.
+    pub fn new(position: u64, end: u64) -> Self {
+        Self::framed_by(WholeBatches, position, end)
     }
 
     /// Reads whole batches, about `target` bytes of them, each one accepted by `check`; a batch that it
@@ -84,19 +129,9 @@ impl ChunkReader {
     ) -> Result<(usize, ChunkEnd), ChunkError> {
         let mut wanted = target.max(MIN_READ);
         loop {
-            let left = self.end.saturating_sub(self.position);
-            let size = usize::try_from(left).unwrap_or(usize::MAX).min(wanted);
-            let data = if let Some(all) = source.as_slice() {
-                usize::try_from(self.position).ok().and_then(|at| all.get(at..)?.get(..size))
-            } else {
-                buffer.resize(size, 0);
-                let read = read_full(source, buffer, self.position)?;
-                buffer.get(..size).filter(|_| read == size)
-            };
-            let Some(data) = data else {
-                return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
-            };
-            let at_end = size as u64 == left;
+            let left = self.left();
+            let data = self.peek(source, buffer, wanted)?;
+            let at_end = data.len() as u64 == left;
             let (used, bad, tail) = self.frame(data, &mut check);
             if let (None, false, 0) = (&bad, at_end, used) {
                 // Not one whole batch: zeros so far, or a batch larger than the chunk.
@@ -113,8 +148,7 @@ impl ChunkReader {
                     _ => {}
                 }
             }
-            buffer.truncate(used);
-            self.position = self.position.saturating_add(used as u64);
+            self.take(buffer, used);
             let ended = match (bad, tail) {
                 (Some(error), _) => ChunkEnd::Bad(error),
                 (None, Some(Tail::Partial { position, available, needed })) if at_end => {

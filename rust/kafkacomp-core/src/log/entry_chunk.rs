@@ -3,44 +3,47 @@
 //! What [`ChunkReader`](super::ChunkReader) does for batches; see [`crate::record::message_set`] for the layout.
 
 use super::ReadAt;
-use super::chunk::{ChunkEnd, ChunkError};
-use super::source::read_full;
+use super::chunk::{ChunkEnd, ChunkError, Chunks, MIN_READ, chunk_bytes};
+use super::source::read_part;
 use crate::error::{Error, Result};
 use crate::record::MessageSetKind;
 use crate::record::message_set::{Entries, Entry, HEADER_LENGTH_V0, SIZE_LENGTH};
 
-/// The least that is read at once.
-const MIN_READ: usize = 64 << 10;
+/// How much is read at once where all of a file is gone through.
+const CHUNK: usize = 4 << 20;
 /// How much is looked at at once behind damage.
 const WINDOW: usize = 1 << 20;
 
-/// Reads `[position, end)` of a log of 0.7, chunk by chunk.
+/// What a log of 0.7 consists of.
 #[derive(Debug, Clone)]
-pub struct EntryChunkReader {
-    position: u64,
-    end: u64,
+pub struct WholeEntries {
     verify_crc: bool,
 }
+
+/// Reads a log of 0.7, chunk by chunk.
+pub type EntryChunkReader = Chunks<WholeEntries>;
 
 impl EntryChunkReader {
     /// From the entry that begins at `position` to the file's length `end`.
     pub fn new(position: u64, end: u64, verify_crc: bool) -> Self {
-        Self { position: position.min(end), end, verify_crc }
+        Self::framed_by(WholeEntries { verify_crc }, position, end)
     }
 
-    /// Where the next chunk begins.
-    pub fn position(&self) -> u64 {
-        self.position
-    }
-
-    /// Goes on elsewhere.
-    pub fn seek(&mut self, position: u64) {
-        self.position = position.min(self.end);
-    }
-
-    /// The file's length as far as it is read.
-    pub fn end(&self) -> u64 {
-        self.end
+    /// Reads the next chunk, of a size that suits whoever goes through all of a file: its entries, whose positions
+    /// count from the chunk's, and what it ends with.
+    ///
+    /// # Errors
+    /// [`ChunkError`] when the bytes cannot be read.
+    pub(super) fn entries<'b>(
+        &mut self,
+        source: &'b dyn ReadAt,
+        buffer: &'b mut Vec<u8>,
+    ) -> std::result::Result<(impl Iterator<Item = Entry<'b>> + use<'b>, ChunkEnd), ChunkError> {
+        let begin = self.position();
+        let (used, end) = self.read(source, buffer, CHUNK, |_| true)?;
+        // Checksums that are to be verified have been.
+        let entries = Entries::unverified(chunk_bytes(source, buffer, begin, used));
+        Ok((entries.map_while(Result::ok), end))
     }
 
     /// Reads whole entries, about `target` bytes of them, as long as `wanted` takes the position of the next one.
@@ -58,20 +61,10 @@ impl EntryChunkReader {
     ) -> std::result::Result<(usize, ChunkEnd), ChunkError> {
         let mut size = target.max(MIN_READ);
         loop {
-            let left = self.end.saturating_sub(self.position);
-            let length = usize::try_from(left).unwrap_or(usize::MAX).min(size);
-            let data = if let Some(all) = source.as_slice() {
-                usize::try_from(self.position).ok().and_then(|at| all.get(at..)?.get(..length))
-            } else {
-                buffer.resize(length, 0);
-                let read = read_full(source, buffer, self.position)?;
-                buffer.get(..length).filter(|_| read == length)
-            };
-            let Some(data) = data else {
-                return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
-            };
-            let at_end = length as u64 == left;
-            let (used, stop) = frame(data, self.position, self.verify_crc, &mut wanted);
+            let left = self.left();
+            let data = self.peek(source, buffer, size)?;
+            let at_end = data.len() as u64 == left;
+            let (used, stop) = frame(data, self.position(), self.framing.verify_crc, &mut wanted);
             let needed = match stop {
                 Stop::Partial(needed) if used == 0 && !at_end => Some(needed),
                 _ => None,
@@ -80,16 +73,14 @@ impl EntryChunkReader {
                 size = needed.max(MIN_READ);
                 continue;
             }
-            buffer.truncate(used);
-            let begin = self.position;
-            self.position = begin.saturating_add(used as u64);
+            self.take(buffer, used);
             let ended = match stop {
                 Stop::Unwanted => ChunkEnd::End,
                 Stop::Bad(error) => ChunkEnd::Bad(error),
                 Stop::Partial(_) if used > 0 && !at_end => ChunkEnd::More,
                 Stop::Partial(needed) => ChunkEnd::Cut(Error::IncompleteBatch {
-                    position: self.position,
-                    available: self.end.saturating_sub(self.position),
+                    position: self.position(),
+                    available: self.left(),
                     needed: needed as u64,
                 }),
                 Stop::End if at_end => ChunkEnd::End,
@@ -160,9 +151,8 @@ pub fn later(error: Error, begin: u64) -> Error {
 /// [`ChunkError`] when the bytes cannot be read.
 pub fn next_sound_entry(source: &dyn ReadAt, position: u64, end: u64) -> std::result::Result<u64, ChunkError> {
     let mut scratch = Vec::new();
-    let mut window = vec![0_u8; WINDOW];
-    let read = read_full(source, window.get_mut(..SIZE_LENGTH).unwrap_or_default(), position)?;
-    if let Some(length) = entry_length(window.get(..read).unwrap_or_default(), 0) {
+    let mut window = Vec::new();
+    if let Some(length) = entry_length(read_part(source, position, SIZE_LENGTH, &mut window)?, 0) {
         let next = position.saturating_add(length as u64);
         if next == end || (next < end && is_sound(source, next, end, &mut scratch)?) {
             return Ok(next);
@@ -171,9 +161,8 @@ pub fn next_sound_entry(source: &dyn ReadAt, position: u64, end: u64) -> std::re
     let mut at = position.saturating_add(1);
     while at < end {
         let size = end.saturating_sub(at).min(WINDOW as u64) as usize;
-        let read = read_full(source, window.get_mut(..size).unwrap_or_default(), at)?;
-        let seen = window.get(..read).unwrap_or_default();
-        if read <= SIZE_LENGTH {
+        let seen = read_part(source, at, size, &mut window)?;
+        if seen.len() <= SIZE_LENGTH {
             break;
         }
         for (offset, head) in seen.windows(SIZE_LENGTH + 1).enumerate() {
@@ -184,7 +173,7 @@ pub fn next_sound_entry(source: &dyn ReadAt, position: u64, end: u64) -> std::re
                 return Ok(candidate);
             }
         }
-        at = at.saturating_add(read.saturating_sub(SIZE_LENGTH) as u64);
+        at = at.saturating_add(seen.len().saturating_sub(SIZE_LENGTH) as u64);
     }
     Ok(end)
 }
@@ -195,14 +184,10 @@ fn is_sound(
     end: u64,
     scratch: &mut Vec<u8>,
 ) -> std::result::Result<bool, ChunkError> {
-    scratch.resize(SIZE_LENGTH, 0);
-    let read = read_full(source, scratch, position)?;
-    let Some(length) = entry_length(scratch.get(..read).unwrap_or_default(), 0) else { return Ok(false) };
+    let Some(length) = entry_length(read_part(source, position, SIZE_LENGTH, scratch)?, 0) else { return Ok(false) };
     if position.saturating_add(length as u64) > end {
         return Ok(false);
     }
-    scratch.resize(length, 0);
-    let read = read_full(source, scratch, position)?;
-    let whole: Option<Result<Entry<'_>>> = Entries::new(scratch.get(..read).unwrap_or_default()).next();
+    let whole: Option<Result<Entry<'_>>> = Entries::new(read_part(source, position, length, scratch)?).next();
     Ok(matches!(whole, Some(Ok(entry)) if entry.end == length && !entry.message.payload().is_empty()))
 }

@@ -12,7 +12,7 @@
 
 use super::ReadAt;
 use super::chunk::ChunkError;
-use super::source::read_full;
+use super::source::read_part;
 use crate::checksum::{crc32, crc32c};
 use crate::record::BatchHead;
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
@@ -155,10 +155,5 @@ fn fill<'b>(
     buffer: &'b mut Vec<u8>,
 ) -> Result<&'b [u8], ChunkError> {
     let size = size.min(length.saturating_sub(at)) as usize;
-    if let Some(all) = source.as_slice() {
-        return Ok(usize::try_from(at).ok().and_then(|at| all.get(at..)?.get(..size)).unwrap_or_default());
-    }
-    buffer.resize(size, 0);
-    let read = read_full(source, buffer, at)?;
-    Ok(buffer.get(..read).unwrap_or_default())
+    Ok(read_part(source, at, size, buffer)?)
 }

@@ -7,7 +7,7 @@
 //! of the records, which are not read. In logs of Kafka 0.7 an entry begins with its size, and there is no more.
 
 use super::chunk::ChunkError;
-use super::source::{ReadAt, read_full};
+use super::source::{ReadAt, part, read_full};
 use crate::error::{Error, Result};
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
 use crate::record::default::RECORD_BATCH_OVERHEAD;
@@ -69,8 +69,7 @@ impl<'s> Window<'s> {
     /// Up to `size` bytes at `position`, fewer at the source's end.
     fn bytes(&mut self, position: u64, size: usize) -> std::result::Result<&[u8], ChunkError> {
         if let Some(all) = self.source.as_slice() {
-            let rest = usize::try_from(position).ok().and_then(|at| all.get(at..)).unwrap_or_default();
-            return Ok(rest.get(..size).unwrap_or(rest));
+            return Ok(part(all, position, size));
         }
         let inside = |begin: u64, length: usize| {
             let at = usize::try_from(position.checked_sub(begin)?).ok()?;

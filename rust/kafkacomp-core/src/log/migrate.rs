@@ -15,7 +15,7 @@ use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
 use crate::record::message_set::{Entries, Entry, MessageSetReader};
 
-/// How much is read at once, and about how much is written at once.
+/// About how much is written at once.
 const CHUNK: usize = 4 << 20;
 
 /// A byte position in the old partition, and the offset of the first message from there on.
@@ -79,10 +79,8 @@ impl Migrator {
         let mut buffer = Vec::new();
         loop {
             let begin = chunks.position();
-            let (used, ended) = chunks.read(source, &mut buffer, CHUNK, |_| true)?;
-            let from = usize::try_from(begin).unwrap_or(usize::MAX);
-            let data = source.as_slice().map_or(buffer.as_slice(), |all| all.get(from..).unwrap_or_default());
-            for entry in Entries::unverified(data.get(..used).unwrap_or_default()).map_while(Result::ok) {
+            let (entries, ended) = chunks.entries(source, &mut buffer)?;
+            for entry in entries {
                 let position = begin.saturating_add(entry.position as u64);
                 self.mappings.push((base.saturating_add_unsigned(position), self.next_offset));
                 self.entry(&entry, begin)?;

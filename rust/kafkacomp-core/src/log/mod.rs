@@ -42,7 +42,7 @@ pub mod walk;
 pub mod write;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
-pub use chunk::{ChunkEnd, ChunkError, ChunkReader};
+pub use chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
 pub use entry_chunk::{EntryChunkReader, next_sound_entry};
 pub use family::Family;
 pub use fault::LogFileFault;

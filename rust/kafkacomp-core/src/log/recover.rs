@@ -4,7 +4,7 @@
 //! every byte, until a batch stands there whose checksum is right.
 
 use super::chunk::ChunkError;
-use super::source::{ReadAt, read_full};
+use super::source::{ReadAt, read_full, read_part};
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 use crate::record::{BatchHead, RecordBatch};
 
@@ -24,13 +24,12 @@ pub fn next_sound_batch(source: &dyn ReadAt, position: u64, end: u64) -> Result<
             return Ok(next);
         }
     }
-    let mut window = vec![0_u8; WINDOW];
+    let mut window = Vec::new();
     let mut at = position.saturating_add(1);
     while at < end {
         let size = end.saturating_sub(at).min(WINDOW as u64) as usize;
-        let read = read_full(source, window.get_mut(..size).unwrap_or_default(), at)?;
-        let seen = window.get(..read).unwrap_or_default();
-        if read < HEADER_SIZE_UP_TO_MAGIC {
+        let seen = read_part(source, at, size, &mut window)?;
+        if seen.len() < HEADER_SIZE_UP_TO_MAGIC {
             break;
         }
         for (offset, head) in seen.windows(HEADER_SIZE_UP_TO_MAGIC).enumerate() {
@@ -39,7 +38,7 @@ pub fn next_sound_batch(source: &dyn ReadAt, position: u64, end: u64) -> Result<
                 return Ok(candidate);
             }
         }
-        at = at.saturating_add(read.saturating_sub(HEADER_SIZE_UP_TO_MAGIC - 1) as u64);
+        at = at.saturating_add(seen.len().saturating_sub(HEADER_SIZE_UP_TO_MAGIC - 1) as u64);
     }
     Ok(end)
 }
@@ -64,7 +63,6 @@ fn head_at(source: &dyn ReadAt, position: u64, end: u64) -> Result<Option<BatchH
 
 fn is_sound(source: &dyn ReadAt, position: u64, end: u64, scratch: &mut Vec<u8>) -> Result<bool, ChunkError> {
     let Some(head) = head_at(source, position, end)? else { return Ok(false) };
-    scratch.resize(head.size_in_bytes(), 0);
-    let read = read_full(source, scratch, position)?;
-    Ok(read == scratch.len() && RecordBatch::new(scratch, position).is_ok_and(|batch| batch.is_valid()))
+    let data = read_part(source, position, head.size_in_bytes(), scratch)?;
+    Ok(data.len() == head.size_in_bytes() && RecordBatch::new(data, position).is_ok_and(|batch| batch.is_valid()))
 }

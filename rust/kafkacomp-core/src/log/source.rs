@@ -64,6 +64,30 @@ impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
 #[derive(Debug, Clone)]
 pub struct InMemory<T>(pub T);
 
+/// Up to `size` bytes at `position`, fewer where the source ends: in `buffer`, or where the source has them in memory.
+///
+/// # Errors
+/// Whatever the source says.
+pub(super) fn read_part<'b>(
+    source: &'b dyn ReadAt,
+    position: u64,
+    size: usize,
+    buffer: &'b mut Vec<u8>,
+) -> io::Result<&'b [u8]> {
+    if let Some(all) = source.as_slice() {
+        return Ok(part(all, position, size));
+    }
+    buffer.resize(size, 0);
+    let read = read_full(source, buffer, position)?;
+    Ok(buffer.get(..read).unwrap_or_default())
+}
+
+/// Up to `size` bytes at `position` of all the bytes.
+pub(super) fn part(all: &[u8], position: u64, size: usize) -> &[u8] {
+    let rest = usize::try_from(position).ok().and_then(|at| all.get(at..)).unwrap_or_default();
+    rest.get(..size).unwrap_or(rest)
+}
+
 /// Reads until `buffer` is full or the source ends; the number of bytes read.
 ///
 /// # Errors

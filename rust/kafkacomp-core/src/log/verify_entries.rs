@@ -6,10 +6,7 @@ use super::ReadAt;
 use super::chunk::{ChunkEnd, ChunkError};
 use super::entry_chunk::{EntryChunkReader, later, next_sound_entry};
 use super::verify::{FindingFile, SegmentReport, VerifyOptions};
-use crate::record::message_set::{Entries, Entry, MessageSetReader};
-
-/// How much is read at once.
-const CHUNK: usize = 4 << 20;
+use crate::record::message_set::{Entry, MessageSetReader};
 
 /// Checks a log file or a set of 0.7. In the report a batch is a top-level message, a record a message; bytes of
 /// wrappers are what all their levels decompress to; `base_offset` is the position in the file's name.
@@ -28,11 +25,8 @@ pub fn verify_message_set<E: From<ChunkError>>(
     let mut buffer = Vec::new();
     loop {
         let begin = chunks.position();
-        let (used, ended) = chunks.read(source, &mut buffer, CHUNK, |_| true)?;
-        let from = usize::try_from(begin).unwrap_or(usize::MAX);
-        let data = source.as_slice().map_or(buffer.as_slice(), |all| all.get(from..).unwrap_or_default());
-        // The checksums are known to be right.
-        for entry in Entries::unverified(data.get(..used).unwrap_or_default()).map_while(Result::ok) {
+        let (entries, ended) = chunks.entries(source, &mut buffer)?;
+        for entry in entries {
             count(&mut report, &mut reader, &entry, begin);
         }
         progress(chunks.position())?;

@@ -1,6 +1,6 @@
 //! All of a segment, piece by piece: runs of sound batches, and the damage between them.
 
-use super::chunk::{ChunkEnd, ChunkError, ChunkReader};
+use super::chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
 use super::recover::next_sound_batch;
 use super::source::ReadAt;
 use crate::error::Error;
@@ -59,10 +59,7 @@ pub fn walk_segment<E: From<ChunkError>>(
         // A method's name instead of the closure would fix the batch's lifetime.
         #[allow(clippy::redundant_closure_for_method_calls)]
         let (used, chunk_end) = chunks.read(source, &mut buffer, CHUNK, |batch| batch.ensure_valid())?;
-        let data = match source.as_slice() {
-            Some(all) => usize::try_from(position).ok().and_then(|at| all.get(at..)?.get(..used)).unwrap_or_default(),
-            None => buffer.get(..used).unwrap_or_default(),
-        };
+        let data = chunk_bytes(source, &buffer, position, used);
         visit(Piece::Batches { data, position }, chunks.position())?;
         let is_cut = matches!(chunk_end, ChunkEnd::Cut(_));
         match chunk_end {
