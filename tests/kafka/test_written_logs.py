@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 KAFKA = Path(__file__).resolve().parent
 VECTORS = KAFKA.parent / "vectors"
 MODERN = VECTORS / "modern"
+OLD = VECTORS / "v07" / "broker" / "gz-0"
 COLUMNS = ("offset", "timestamp", "timestampType", "key", "value", "headers")
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 TIMEOUT = 30.0
@@ -45,13 +46,6 @@ def golden(name: str) -> Path:
 
 def _write_in_segments(source: Path, target: Path) -> None:
     log.recompress(source, target, compression_type="zstd", segment_bytes=8000)
-
-
-def _migrated() -> Path:
-    """A log of Kafka 0.7 carried over, whose offsets no scan of the source tells."""
-    folder = Path(tempfile.mkdtemp(prefix="kafkacomp-migrated-")) / "gz-0"
-    log.convert(VECTORS / "v07" / "broker" / "gz-0", folder, 2)
-    return folder
 
 
 #: Topic -> its source, how the source is scanned for what is expected, and what writes the folder.
@@ -76,18 +70,27 @@ MOUNTED: dict[str, tuple[Path, dict[str, Any], Callable[[Path, Path], object]]] 
         {},
         lambda s, t: kc.write(kc.scan(s), t.parent, topic="written", segment_bytes=9000),
     ),
-    "migrated": (_migrated(), {}, lambda _, t: log.convert(VECTORS / "v07" / "broker" / "gz-0", t, 2)),
+    "migrated": (OLD, {}, lambda s, t: log.convert(s, t, 2)),
     "repaired": (golden("damaged-restarts-flipped-body"), {"on_error": "skip"}, log.repair),
 }
 
 
-def expected(topic: str, isolation_level: str, **more: Any) -> list[Row]:
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Row]]:
     """What a consumer is to get of a mounted topic: what kafkacomp reads from the source."""
-    source, options, _ = MOUNTED[topic]
-    table = pa.table(kc.scan(source, columns=COLUMNS, isolation_level=isolation_level, **options, **more))  # type: ignore[arg-type]
-    at = table.schema.get_field_index("timestamp")
-    rows: list[Row] = table.set_column(at, "timestamp", table["timestamp"].cast(pa.int64())).to_pylist()
-    return rows
+    # No scan of a log of Kafka 0.7 tells the offsets that its messages get.
+    migrated = tmp_path_factory.mktemp("migrated") / OLD.name
+    log.convert(OLD, migrated, 2)
+
+    def read(topic: str, isolation_level: str, **more: Any) -> list[Row]:
+        source, options, _ = MOUNTED[topic]
+        source = migrated if source == OLD else source
+        table = pa.table(kc.scan(source, columns=COLUMNS, isolation_level=isolation_level, **options, **more))  # type: ignore[arg-type]
+        at = table.schema.get_field_index("timestamp")
+        rows: list[Row] = table.set_column(at, "timestamp", table["timestamp"].cast(pa.int64())).to_pylist()
+        return rows
+
+    return read
 
 
 def row(consumed: ConsumedRecord) -> Row:
@@ -205,21 +208,23 @@ def consumed(mounted: Mounted) -> dict[tuple[str, str], list[Row]]:
 @pytest.mark.parametrize("isolation_level", ISOLATION_LEVELS)
 @pytest.mark.parametrize("topic", MOUNTED)
 def test_consumers_get_what_belongs_there(
-    consumed: dict[tuple[str, str], list[Row]], topic: str, isolation_level: str
+    consumed: dict[tuple[str, str], list[Row]], expected: Callable[..., list[Row]], topic: str, isolation_level: str
 ) -> None:
     rows = expected(topic, isolation_level)
     assert consumed[isolation_level, topic] == rows
     assert rows
 
 
-def test_premise_there_are_aborted_transactions_and_an_open_one(mounted: Mounted) -> None:
+def test_premise_there_are_aborted_transactions_and_an_open_one(
+    mounted: Mounted, expected: Callable[..., list[Row]]
+) -> None:
     for topic in ("open-lz4", "compacted"):
         assert len(expected(topic, "read_committed")) < len(expected(topic, "read_uncommitted"))
     assert any(each["transactionStart"] >= 0 for each in mounted.tools.describe_producers(["open-merged"]))
 
 
 @pytest.mark.parametrize("topic", MOUNTED)
-def test_fetches_by_offset_and_by_timestamp(mounted: Mounted, topic: str) -> None:
+def test_fetches_by_offset_and_by_timestamp(mounted: Mounted, expected: Callable[..., list[Row]], topic: str) -> None:
     """What right indexes are needed for. A broker looks a timestamp up in the time index, then reads on from there."""
     rows = expected(topic, "read_uncommitted")
     # Markers have timestamps too, and brokers do not pass them over.
