@@ -15,18 +15,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import json
 import statistics
 import subprocess
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import flights
-import make_segments
 import pyarrow as pa
 from compare_java import machine
-from java_baseline import OPTIONS
+from java_baseline import Program, java
+from reports import head, save, table
+from turns import in_turn
 
 from kafkacomp import record
 
@@ -34,58 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benches" / "results"
 BUILD = ROOT / "build" / "bench"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 # The write limit in bytes, and how many flights are enough.
 BATCHES = {"16k": (16384, 60_000), "1": (1, 10_000)}
 AIMS = {"16k": {"none": 2, "lz4": 2, "zstd": 2, "snappy": 1.3, "gzip": 1.3}, "1": {"lz4": 10, "zstd": 10}}
-TURN = 0.25  # seconds that a side works before it is the other's turn
 WARM_UP_MS = 3_000
 ARROW_ROWS = 2_000
-CPUCLOCK_SCHED = 2
-
-
-class Program:
-    """A program that times a pass for each line of its input; warmed up when entered."""
-
-    def __init__(self, *command: str) -> None:
-        self._command = command
-        self.last: dict[str, Any] = {}
-
-    def __enter__(self) -> Self:
-        """Starts it and waits until it is warm."""
-        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if self._line() != "ready":
-            raise RuntimeError(f"did not start: {self._command}")
-        return self
-
-    def one_pass(self) -> float:
-        """The seconds that a pass took."""
-        stdin = _open(self._process.stdin)
-        stdin.write("\n")
-        stdin.flush()
-        self.last = json.loads(self._line())
-        return float(self.last["seconds"])
-
-    def cpu_seconds(self) -> float:
-        """The processor time of all its threads so far."""
-        return time.clock_gettime((~self._process.pid << 3) | CPUCLOCK_SCHED)
-
-    def __exit__(self, *_: object) -> None:
-        """Ends it: it stops when its input ends."""
-        _open(self._process.stdin).close()
-        self._process.wait(20)
-        _open(self._process.stdout).close()
-
-    def _line(self) -> str:
-        return _open(self._process.stdout).readline().strip()
-
-
-def _open(stream: IO[str] | None) -> IO[str]:
-    if stream is None:
-        raise RuntimeError("the stream is not a pipe")
-    return stream
 
 
 def main() -> None:
@@ -103,9 +58,7 @@ def main() -> None:
         results.append(compare(codec, batch, arguments.rounds))
         print(_row(results[-1]), flush=True)
     report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{arguments.name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    (RESULTS / f"{arguments.name}.md").write_text(markdown(report))
+    save(arguments.name, report, page(report))
 
 
 def payload(count: int) -> Path:
@@ -121,32 +74,22 @@ def compare(codec: str, batch: str, rounds: int) -> dict[str, Any]:
     """The median seconds of a pass of each builder."""
     limit, count = BATCHES[batch]
     path = payload(count)
-    java = Program(
-        *("java", *OPTIONS, "-cp", make_segments.class_path(), "kafkacomp.bench.BuildBench"),
-        *("--file", str(path), "--compression", codec, "--batch-bytes", str(limit), "--warm-up-ms", str(WARM_UP_MS)),
-    )
+    options = ("--file", str(path), "--compression", codec, "--batch-bytes", str(limit))
+    theirs = java("BuildBench", WARM_UP_MS, *options)
     ours = Program(str(ROOT / "target" / "release" / "examples" / "build_pass"), str(path), codec, str(limit))
-    passes: dict[str, list[float]] = {"java": [], "ours": [], "arrow": []}
-    cpu: dict[str, list[float]] = {"java": [], "ours": [], "arrow": []}
     with contextlib.ExitStack() as stack:
-        stack.enter_context(java)
+        stack.enter_context(theirs)
         stack.enter_context(ours)
         arrow = arrow_pass(path, codec, limit)
         sides: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
-            "java": (java.one_pass, java.cpu_seconds),
+            "java": (theirs.one_pass, theirs.cpu_seconds),
             "ours": (ours.one_pass, ours.cpu_seconds),
             "arrow": (arrow, time.process_time),
         }
         for one_pass, _ in sides.values():
             one_pass()
-        check_same(java.last, ours.last, codec)
-        for _ in range(rounds):
-            for name, (one_pass, clock) in sides.items():
-                start, cpu_start, turn = time.perf_counter(), clock(), []
-                while time.perf_counter() - start < TURN:
-                    turn.append(one_pass())
-                cpu[name].append((clock() - cpu_start) / len(turn))
-                passes[name] += turn
+        check_same(theirs.last, ours.last, codec)
+        passes, cpu = in_turn(sides, rounds)
     seconds = {name: statistics.median(taken) for name, taken in passes.items()}
     cpu_seconds = {name: statistics.median(taken) for name, taken in cpu.items()}
     return {
@@ -158,7 +101,7 @@ def compare(codec: str, batch: str, rounds: int) -> dict[str, Any]:
         "cpu_seconds": cpu_seconds,
         "ratios": {name: seconds["java"] / seconds[name] for name in ("ours", "arrow")},
         "cpu_ratios": {name: cpu_seconds["java"] / cpu_seconds[name] for name in ("ours", "arrow")},
-        "size": ours.last["bytes"] / java.last["bytes"],
+        "size": ours.last["bytes"] / theirs.last["bytes"],
         "aim": AIMS[batch].get(codec),
     }
 
@@ -186,20 +129,12 @@ def arrow_pass(path: Path, codec: str, limit: int) -> Callable[[], float]:
     return one_pass
 
 
-def markdown(report: dict[str, Any]) -> str:
+def page(report: dict[str, Any]) -> list[str]:
     """The report for people."""
-    lines = ["# Building batches: kafkacomp against Kafka's MemoryRecordsBuilder", ""]
-    lines += ["Made by `python benches/compare_build.py`; its head says what is compared.", ""]
-    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
-    lines += [
-        f"- rounds: {report['rounds']}, all sides in turn",
-        "",
-        "Millions of records per second, and ratios: by the clock, in brackets by processor time.",
-        "",
-        "| batch | codec | Java | ours | arrow | ours / Java | arrow / Java | aim | size |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    return "\n".join(lines + [_row(result) for result in report["results"]]) + "\n"
+    columns = ("batch", "codec", "Java", "ours", "arrow", "ours / Java", "arrow / Java", "aim", "size")
+    title = "Building batches: kafkacomp against Kafka's MemoryRecordsBuilder"
+    lines = head(title, "compare_build.py", report, "all sides")
+    return lines + table("Millions of records per second", columns, map(_row, report["results"]))
 
 
 def _row(result: dict[str, Any]) -> str:

@@ -21,7 +21,6 @@ import contextlib
 import datetime as dt
 import functools
 import importlib.metadata
-import json
 import os
 import platform
 import re
@@ -35,7 +34,9 @@ import make_segments
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from java_baseline import OPTIONS, JavaConsumer
+from java_baseline import OPTIONS, java
+from reports import head, save, table
+from turns import in_turn
 
 import kafkacomp as kc
 
@@ -44,10 +45,8 @@ if TYPE_CHECKING:
 
     from make_segments import Segment
 
-RESULTS = Path(__file__).resolve().parent / "results"
 DELIVERIES = ("poll", "copy", "touch")
 READERS = ("ours_1", *(f"java_{deliver}" for deliver in DELIVERIES))
-TURN = 0.25  # seconds that a side reads before it is the other's turn
 WARM_UP_MS = 2_500
 
 
@@ -68,38 +67,26 @@ def main() -> None:
                 results.append(result)
                 print(_line(result), flush=True)
     report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{arguments.name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    (RESULTS / f"{arguments.name}.md").write_text(markdown(report))
+    save(arguments.name, report, page(report))
 
 
 def compare(segment: Segment, mode: str, rounds: int) -> dict[str, Any]:
     """The median seconds of a pass of each reader over one segment."""
     source = segment.path.read_bytes() if mode == "memory" else segment.path
-    passes: dict[str, list[float]] = {}
-    cpu: dict[str, list[float]] = {}
     with contextlib.ExitStack() as stack:
-        readers: dict[str, Callable[[], float]] = {}
-        cpus: dict[str, Callable[[], float]] = {}
-        javas = {deliver: JavaConsumer(segment.path, mode, deliver, WARM_UP_MS) for deliver in DELIVERIES}
-        for deliver, java in javas.items():
-            readers[f"java_{deliver}"] = stack.enter_context(java).one_pass
-            cpus[f"java_{deliver}"] = java.cpu_seconds
+        readers: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {}
+        options = ("--file", str(segment.path), "--mode", mode)
+        javas = {each: java("ConsumerBench", WARM_UP_MS, *options, "--deliver", each) for each in DELIVERIES}
+        for deliver, program in javas.items():
+            readers[f"java_{deliver}"] = (stack.enter_context(program).one_pass, program.cpu_seconds)
         for threads in (1, 2):
-            readers[f"ours_{threads}"] = functools.partial(_one_pass, source, segment.records, threads)
-            cpus[f"ours_{threads}"] = time.process_time
+            ours = functools.partial(_one_pass, source, segment.records, threads)
+            readers[f"ours_{threads}"] = (ours, time.process_time)
         # Ours once unmeasured: the first pass pays for the allocator's memory. Java has warmed up by itself.
-        readers["ours_1"]()
+        _one_pass(source, segment.records, 1)
         javas["poll"].one_pass()
-        _check_same(source, javas["poll"])
-        for _ in range(rounds):
-            for name, one_pass in readers.items():
-                start, cpu_start = time.perf_counter(), cpus[name]()
-                turn = []
-                while time.perf_counter() - start < TURN:
-                    turn.append(one_pass())
-                cpu.setdefault(name, []).append((cpus[name]() - cpu_start) / len(turn))
-                passes.setdefault(name, []).extend(turn)
+        _check_same(source, javas["poll"].last)
+        passes, cpu = in_turn(readers, rounds)
     seconds = {name: statistics.median(taken) for name, taken in passes.items()}
     cpu_seconds = {name: statistics.median(taken) for name, taken in cpu.items()}
     return {
@@ -133,22 +120,22 @@ def _one_pass(source: bytes | Path, records: int, threads: int) -> float:
     return seconds
 
 
-def _check_same(source: bytes | Path, java: JavaConsumer) -> None:
+def _check_same(source: bytes | Path, theirs: dict[str, Any]) -> None:
     """Both sides read the same: Java's digest, from our columns (keys are null, headers none)."""
-    table = _scan(source, 1).read_all()
-    offsets, timestamps = (table[name].cast(pa.int64()).to_numpy() for name in ("offset", "timestamp"))
-    first_bytes = sum(sum(chunk) for chunk in pc.binary_slice(table["value"], 0, 1).to_pylist())
-    sizes = pc.sum(pc.binary_length(table["value"])).as_py()
-    digest = int(np.sum(offsets ^ timestamps)) - table["key"].null_count + sizes + first_bytes
-    if (digest, table.num_rows) != (java.digest, java.records):
-        raise RuntimeError(f"Java read something else: {java.digest} of {java.records}, ours {digest}")
+    rows = _scan(source, 1).read_all()
+    offsets, timestamps = (rows[name].cast(pa.int64()).to_numpy() for name in ("offset", "timestamp"))
+    first_bytes = sum(sum(chunk) for chunk in pc.binary_slice(rows["value"], 0, 1).to_pylist())
+    sizes = pc.sum(pc.binary_length(rows["value"])).as_py()
+    digest = int(np.sum(offsets ^ timestamps)) - rows["key"].null_count + sizes + first_bytes
+    if (digest, rows.num_rows) != (theirs["digest"], theirs["records"]):
+        raise RuntimeError(f"Java read something else: {theirs['digest']} of {theirs['records']}, ours {digest}")
 
 
 def machine() -> dict[str, str]:
     """Where and with what this ran."""
     cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True, timeout=60)
-    describe = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--dirty"]
+    jvm = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True, timeout=60)
+    describe = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     commit = subprocess.run(describe, capture_output=True, text=True, check=False, timeout=60)
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
@@ -159,29 +146,19 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "kafkacomp": importlib.metadata.version("kafkacomp"),
         "pyarrow": pa.__version__,
-        "java": java.stderr.splitlines()[1] + " " + " ".join(OPTIONS),
+        "java": jvm.stderr.splitlines()[1] + " " + " ".join(OPTIONS),
         "kafka-clients": "3.9.2",
     }
 
 
-def markdown(report: dict[str, Any]) -> str:
+def page(report: dict[str, Any]) -> list[str]:
     """The report for people."""
-    lines = ["# kafkacomp.scan against Kafka's Java consumer path", ""]
-    lines += ["Made by `python benches/compare_java.py`; its head says what is compared.", ""]
-    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
-    lines.append(f"- rounds: {report['rounds']}, Java and ours in turn")
+    columns = ("codec", "batch", *("ours", "poll", "copy", "touch"), *("ours / poll", "ours / copy", "ours / touch"))
+    lines = head("kafkacomp.scan against Kafka's Java consumer path", "compare_java.py", report, "Java and ours")
     for mode in dict.fromkeys(result["mode"] for result in report["results"]):
-        lines += [
-            "",
-            f"## {mode}",
-            "",
-            "Millions of records per second, and ratios: by the clock, in brackets by processor time.",
-            "",
-            "| codec | batch | ours | poll | copy | touch | ours / poll | ours / copy | ours / touch | 2 threads / 1 |",
-            "|---|---|---|---|---|---|---|---|---|---|",
-        ]
-        lines += [_row(result) for result in report["results"] if result["mode"] == mode]
-    return "\n".join(lines) + "\n"
+        rows = [_row(result) for result in report["results"] if result["mode"] == mode]
+        lines += ["", f"## {mode}", *table("Millions of records per second", (*columns, "2 threads / 1"), rows)]
+    return lines
 
 
 def _row(result: dict[str, Any]) -> str:

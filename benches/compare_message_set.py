@@ -17,22 +17,20 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import flights
 import make_segments
 import pyarrow as pa
 from compare_java import machine
+from reports import save
 
 import kafkacomp as kc
 from kafkacomp import message_set
 from kafkacomp.record import RecordBatchBuilder
 
-RESULTS = Path(__file__).resolve().parent / "results"
 CODECS = ("none", "gzip", "snappy")
 MESSAGES = (60, 1_000)  # about 16 KB and 265 KB before compression
 
@@ -108,9 +106,7 @@ def main() -> None:
         results.append(result)
         text = "{codec:6} {messages:5} a wrapper {mb_per_s:6.0f} MB/s  content x{content:.2f}  file x{file:.2f}"
         print(text.format(**result), flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
-    (RESULTS / "compare-message-set.json").write_text(json.dumps(report, indent=1) + "\n")
+    save("compare-message-set", {"machine": machine(), "rounds": arguments.rounds, "results": results})
 
 
 if __name__ == "__main__":

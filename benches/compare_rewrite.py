@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import json
 import shutil
 import statistics
 import tempfile
@@ -30,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 import make_segments
 import pyarrow as pa
 import pyarrow.compute as pc
-from compare_build import BUILD, RESULTS, WARM_UP_MS, Program
+from compare_build import BUILD, WARM_UP_MS
 from compare_java import machine
-from java_baseline import OPTIONS
+from java_baseline import Program, java
+from reports import head, save, table
 
 import kafkacomp as kc
 from kafkacomp import log
@@ -80,13 +80,11 @@ def check_same(folder: Path) -> None:
         raise RuntimeError(f"{folder}: the records are others")
 
 
-def java(folder: Path, *options: str) -> Program:
+def classes(folder: Path, *options: str) -> Program:
     """Kafka's classes."""
     (segment,) = folder.glob("*.log")
-    return Program(
-        *("java", *OPTIONS, "-cp", make_segments.class_path(), "kafkacomp.bench.RewriteBench"),
-        *("--file", str(segment), "--out", str(SCRATCH / "java.log"), "--warm-up-ms", str(WARM_UP_MS), *options),
-    )
+    files = ("--file", str(segment), "--out", str(SCRATCH / "java.log"))
+    return java("RewriteBench", WARM_UP_MS, *files, *options)
 
 
 def compare(
@@ -130,12 +128,12 @@ def results(codecs: list[str], rounds: int) -> Iterator[dict[str, Any]]:
             f"ours {threads}": partial(log.recompress, folder, compression_type=after, threads=threads)
             for threads in (1, 2)
         }
-        yield compare(f"recompress {before} to {after}", folder, ours, java(folder, "--compression", after), rounds)
+        yield compare(f"recompress {before} to {after}", folder, ours, classes(folder, "--compression", after), rounds)
     for codec in (codec for codec in codecs if codec != "zstd"):
         for magic, to_magic in ((2, OLD), (OLD, 2)):
             folder = source(codec, magic)
             convert: dict[str, Callable[[Path], object]] = {"ours 1": partial(log.convert, folder, to_magic=to_magic)}
-            theirs = java(folder, "--to-magic", str(OLD)) if to_magic == OLD else None
+            theirs = classes(folder, "--to-magic", str(OLD)) if to_magic == OLD else None
             yield compare(f"convert {codec} {magic} to {to_magic}", folder, convert, theirs, rounds)
 
 
@@ -153,25 +151,23 @@ def main() -> None:
     finally:
         shutil.rmtree(SCRATCH, ignore_errors=True)
     report = {"machine": machine(), "rounds": arguments.rounds, "results": found}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "compare-rewrite.json").write_text(json.dumps(report, indent=1) + "\n")
-    (RESULTS / "compare-rewrite.md").write_text(markdown(report))
+    save("compare-rewrite", report, page(report))
 
 
-def markdown(report: dict[str, Any]) -> str:
+def page(report: dict[str, Any]) -> list[str]:
     """The report for people."""
-    lines = ["# Logs written anew: kafkacomp beside Kafka's classes", ""]
-    lines += ["Made by `python benches/compare_rewrite.py`; its head says what is compared.", ""]
-    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
-    lines += [
-        f"- rounds: {report['rounds']}, all sides in turn",
+    columns = (
         "",
-        "Megabytes per second, and ratios: by the clock, in brackets by processor time.",
-        "",
-        "| | in | content | content, 2 threads | Java, content | ours 1 / Java | ours 2 / Java | size by Java's |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    return "\n".join(lines + [_row(result) for result in report["results"]]) + "\n"
+        "in",
+        "content",
+        "content, 2 threads",
+        "Java, content",
+        "ours 1 / Java",
+        "ours 2 / Java",
+        "size by Java's",
+    )
+    lines = head("Logs written anew: kafkacomp beside Kafka's classes", "compare_rewrite.py", report, "all sides")
+    return lines + table("Megabytes per second", columns, map(_row, report["results"]))
 
 
 def _row(result: dict[str, Any]) -> str:

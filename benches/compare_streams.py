@@ -13,10 +13,8 @@ from __future__ import annotations
 import argparse
 import gzip
 import io
-import json
 import statistics
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flights
@@ -26,13 +24,13 @@ import snappy
 import zstandard
 from compare_java import machine
 from isal import igzip
+from reports import save
 
 import kafkacomp as kc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RESULTS = Path(__file__).resolve().parent / "results"
 PIECE = 64 << 10
 
 
@@ -145,9 +143,7 @@ def main() -> None:
         for result in compare(codec, data, arguments.rounds):
             results.append(result)
             print("{codec:6} {way:5} {by:13} {mb_per_s:8.0f} MB/s  x{ratio:.2f}  size {size:.3f}".format(**result))
-    RESULTS.mkdir(exist_ok=True)
-    report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
-    (RESULTS / "compare-streams.json").write_text(json.dumps(report, indent=1) + "\n")
+    save("compare-streams", {"machine": machine(), "rounds": arguments.rounds, "results": results})
 
 
 if __name__ == "__main__":

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import statistics
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 
 import make_segments
-from compare_build import BUILD, RESULTS, ROOT, TURN, WARM_UP_MS, Program
+from compare_build import BUILD, ROOT, WARM_UP_MS
 from compare_java import machine
-from java_baseline import OPTIONS
+from java_baseline import Program, java
+from reports import head, save, table
+from turns import in_turn
 
 from kafkacomp import record
 
@@ -60,9 +60,7 @@ def main() -> None:
         results.append(compare(source, target, arguments.rounds))
         print(_row(results[-1]), flush=True)
     report = {"machine": machine(), "rounds": arguments.rounds, "results": results}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{arguments.name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    (RESULTS / f"{arguments.name}.md").write_text(markdown(report))
+    save(arguments.name, report, page(report))
 
 
 def produced(codec: str) -> Path:
@@ -82,28 +80,17 @@ def produced(codec: str) -> Path:
 def compare(source: str, target: str, rounds: int) -> dict[str, Any]:
     """The median seconds of a pass of each validator."""
     path = produced(source)
-    java = Program(
-        *("java", *OPTIONS, "-cp", make_segments.class_path(), "kafkacomp.bench.ValidateBench"),
-        *("--file", str(path), "--source", source, "--target", target, "--warm-up-ms", str(WARM_UP_MS)),
-    )
+    theirs = java("ValidateBench", WARM_UP_MS, "--file", str(path), "--source", source, "--target", target)
     ours = Program(str(ROOT / "target" / "release" / "examples" / "validate_pass"), str(path), source, target)
-    passes: dict[str, list[float]] = {"java": [], "ours": []}
-    cpu: dict[str, list[float]] = {"java": [], "ours": []}
     with contextlib.ExitStack() as stack:
-        sides = {"java": stack.enter_context(java), "ours": stack.enter_context(ours)}
+        sides = {"java": stack.enter_context(theirs), "ours": stack.enter_context(ours)}
         for side in sides.values():
             side.one_pass()
         same = ("records", "batches", "bytes") if source == target else ("records", "batches")
         for name in same:
-            if java.last[name] != ours.last[name]:
-                raise RuntimeError(f"{name}: Java {java.last[name]}, ours {ours.last[name]}")
-        for _ in range(rounds):
-            for name, side in sides.items():
-                start, cpu_start, turn = time.perf_counter(), side.cpu_seconds(), []
-                while time.perf_counter() - start < TURN:
-                    turn.append(side.one_pass())
-                cpu[name].append((side.cpu_seconds() - cpu_start) / len(turn))
-                passes[name] += turn
+            if theirs.last[name] != ours.last[name]:
+                raise RuntimeError(f"{name}: Java {theirs.last[name]}, ours {ours.last[name]}")
+        passes, cpu = in_turn({name: (side.one_pass, side.cpu_seconds) for name, side in sides.items()}, rounds)
     seconds = {name: statistics.median(taken) for name, taken in passes.items()}
     cpu_seconds = {name: statistics.median(taken) for name, taken in cpu.items()}
     return {
@@ -115,25 +102,18 @@ def compare(source: str, target: str, rounds: int) -> dict[str, Any]:
         "cpu_seconds": cpu_seconds,
         "ratio": seconds["java"] / seconds["ours"],
         "cpu_ratio": cpu_seconds["java"] / cpu_seconds["ours"],
-        "size": ours.last["bytes"] / java.last["bytes"],
+        "size": ours.last["bytes"] / theirs.last["bytes"],
         "aim": AIM_IN_PLACE if source == target else AIM_ANEW,
     }
 
 
-def markdown(report: dict[str, Any]) -> str:
+def page(report: dict[str, Any]) -> list[str]:
     """The report for people."""
-    lines = ["# Produced batches: kafkacomp's LogValidator against Kafka's", ""]
-    lines += ["Made by `python benches/compare_validate.py`; its head says what is compared.", ""]
-    lines += [f"- {name}: {value}" for name, value in report["machine"].items()]
-    lines += [
-        f"- rounds: {report['rounds']}, both sides in turn",
-        "",
-        "Microseconds a batch, and ratios: by the clock, in brackets by processor time.",
-        "",
-        "| codecs | Java | ours | ours / Java | aim | size |",
-        "|---|---|---|---|---|---|",
-    ]
-    return "\n".join(lines + [_row(result) for result in report["results"]]) + "\n"
+    columns = ("codecs", "Java", "ours", "ours / Java", "aim", "size")
+    lines = head(
+        "Produced batches: kafkacomp's LogValidator against Kafka's", "compare_validate.py", report, "both sides"
+    )
+    return lines + table("Microseconds a batch", columns, map(_row, report["results"]))
 
 
 def _row(result: dict[str, Any]) -> str:

@@ -1,8 +1,6 @@
 package kafkacomp.bench;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,10 +20,8 @@ import org.apache.kafka.common.utils.ByteBufferOutputStream;
 /**
  * Kafka's producer path without the network: lines become the values of records, records batches of magic 2 by
  * MemoryRecordsBuilder, a batch closed when hasRoomFor says so, in one reused buffer, as the producer's pool reuses its own.
- *
- * <p>Warms up, prints {@code ready}, then times one pass over all lines for each line on standard input, as ConsumerBench does.
  */
-public final class BuildBench {
+public final class BuildBench implements Bench {
     private static final long FIRST_TIMESTAMP = 1_700_000_000_000L;
     private static final int SPARE = 64 << 10; // so that a batch hardly ever needs a larger buffer
 
@@ -48,24 +44,17 @@ public final class BuildBench {
 
     public static void main(String[] args) throws IOException {
         Options options = Options.parse(args).only("file", "compression", "batch-bytes", "warm-up-ms");
-        BuildBench bench = new BuildBench(options);
-        long warm = System.nanoTime() + 1_000_000L * Long.parseLong(options.get("warm-up-ms", "3000"));
-        do {
-            bench.pass();
-        } while (System.nanoTime() < warm);
-        System.out.println("ready");
-        try (BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
-            while (commands.readLine() != null) {
-                long start = System.nanoTime();
-                bench.pass();
-                double seconds = (System.nanoTime() - start) / 1e9;
-                System.out.printf(Locale.ROOT, "{\"seconds\": %.9f, \"records\": %d, \"batches\": %d, \"bytes\": %d, \"digest\": %d}%n",
-                    seconds, bench.values.size(), bench.batches, bench.bytes, bench.digest);
-            }
-        }
+        Bench.serve(new BuildBench(options), options);
     }
 
-    private void pass() {
+    @Override
+    public String counts() {
+        return String.format(Locale.ROOT, "\"records\": %d, \"batches\": %d, \"bytes\": %d, \"digest\": %d",
+            values.size(), batches, bytes, digest);
+    }
+
+    @Override
+    public void pass() {
         bytes = 0;
         batches = 0;
         digest = 0;

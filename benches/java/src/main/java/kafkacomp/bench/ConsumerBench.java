@@ -1,10 +1,7 @@
 package kafkacomp.bench;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,14 +24,11 @@ import org.apache.kafka.common.utils.Utils;
  * Kafka's consumer path over one segment: MemoryRecords over a heap buffer, as a fetch response is, or FileRecords; each
  * batch's CRC checked, its records iterated by streamingIterator with one BufferSupplier for all.
  *
- * <p>Warms up, prints {@code ready}, then times one pass for each line on standard input. So that a caller can time another
- * reader in turn with this one; the JVM has no other work between two passes.
- *
  * <p>A record is delivered as {@code touch}: offset, timestamp, sizes and first bytes are read, nothing is copied; as
  * {@code copy}: key and value become byte arrays, as ByteArrayDeserializer makes them; or as {@code poll}: as a
  * ConsumerRecord with such arrays, 500 at a time in a list, as KafkaConsumer.poll returns them.
  */
-public final class ConsumerBench {
+public final class ConsumerBench implements Bench {
     private enum Delivery { TOUCH, COPY, POLL }
 
     private static final int MAX_POLL_RECORDS = 500; // KafkaConsumer's default
@@ -42,41 +36,34 @@ public final class ConsumerBench {
 
     private final BufferSupplier buffers = BufferSupplier.create();
     private final Delivery delivery;
+    private final Path file;
+    private final byte[] bytes; // null: the file is read in each pass
     private List<ConsumerRecord<byte[], byte[]>> polled = new ArrayList<>();
     private long records;
     private long digest;
 
-    private ConsumerBench(Delivery delivery) {
-        this.delivery = delivery;
+    private ConsumerBench(Options options) throws IOException {
+        file = Path.of(options.get("file"));
+        bytes = switch (options.get("mode")) {
+            case "memory" -> Files.readAllBytes(file);
+            case "file" -> null;
+            default -> throw new IllegalArgumentException("--mode is memory or file");
+        };
+        delivery = Delivery.valueOf(options.get("deliver").toUpperCase(Locale.ROOT));
     }
 
     public static void main(String[] args) throws IOException {
         Options options = Options.parse(args).only("file", "mode", "deliver", "warm-up-ms");
-        Path file = Path.of(options.get("file"));
-        boolean inMemory = switch (options.get("mode")) {
-            case "memory" -> true;
-            case "file" -> false;
-            default -> throw new IllegalArgumentException("--mode is memory or file");
-        };
-        ConsumerBench bench = new ConsumerBench(Delivery.valueOf(options.get("deliver").toUpperCase(Locale.ROOT)));
-        byte[] bytes = inMemory ? Files.readAllBytes(file) : null;
-        long warm = System.nanoTime() + 1_000_000L * Long.parseLong(options.get("warm-up-ms", "3000"));
-        do {
-            bench.pass(file, bytes);
-        } while (System.nanoTime() < warm);
-        System.out.println("ready");
-        try (BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
-            while (commands.readLine() != null) {
-                long start = System.nanoTime();
-                bench.pass(file, bytes);
-                double seconds = (System.nanoTime() - start) / 1e9;
-                System.out.printf(Locale.ROOT, "{\"seconds\": %.9f, \"records\": %d, \"digest\": %d}%n",
-                    seconds, bench.records, bench.digest);
-            }
-        }
+        Bench.serve(new ConsumerBench(options), options);
     }
 
-    private void pass(Path file, byte[] bytes) throws IOException {
+    @Override
+    public String counts() {
+        return String.format(Locale.ROOT, "\"records\": %d, \"digest\": %d", records, digest);
+    }
+
+    @Override
+    public void pass() throws IOException {
         records = 0;
         digest = 0;
         if (bytes != null) {

@@ -1,12 +1,9 @@
 package kafkacomp.bench;
 
-import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Locale;
@@ -24,10 +21,8 @@ import org.apache.kafka.common.utils.Time;
 /**
  * A segment written anew by Kafka's own classes, from file to file: each batch of FileRecords goes record by record through
  * a MemoryRecordsBuilder of another compression type, in one reused buffer, or through downConvert to an older format.
- *
- * <p>Warms up, prints {@code ready}, then times one pass over the segment for each line on standard input, as ConsumerBench does.
  */
-public final class RewriteBench {
+public final class RewriteBench implements Bench {
     private static final int FIRST_BUFFER = 1 << 20; // more than a batch takes
 
     private final File file;
@@ -48,24 +43,16 @@ public final class RewriteBench {
 
     public static void main(String[] args) throws IOException {
         Options options = Options.parse(args).only("file", "out", "compression", "to-magic", "warm-up-ms");
-        RewriteBench bench = new RewriteBench(options);
-        long warm = System.nanoTime() + 1_000_000L * Long.parseLong(options.get("warm-up-ms", "3000"));
-        do {
-            bench.pass();
-        } while (System.nanoTime() < warm);
-        System.out.println("ready");
-        try (BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
-            while (commands.readLine() != null) {
-                long start = System.nanoTime();
-                bench.pass();
-                double seconds = (System.nanoTime() - start) / 1e9;
-                System.out.printf(Locale.ROOT, "{\"seconds\": %.9f, \"records\": %d, \"batches\": %d, \"bytes\": %d}%n",
-                    seconds, bench.records, bench.batches, bench.bytes);
-            }
-        }
+        Bench.serve(new RewriteBench(options), options);
     }
 
-    private void pass() throws IOException {
+    @Override
+    public String counts() {
+        return String.format(Locale.ROOT, "\"records\": %d, \"batches\": %d, \"bytes\": %d", records, batches, bytes);
+    }
+
+    @Override
+    public void pass() throws IOException {
         records = 0;
         batches = 0;
         bytes = 0;

@@ -1,10 +1,7 @@
 package kafkacomp.bench;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,10 +23,8 @@ import org.apache.kafka.storage.internals.log.LogValidator;
 /**
  * What a broker does with each batch of a producer before it appends it: LogValidator, one call a batch, with the buffers that a
  * broker's request thread keeps.
- *
- * <p>Warms up, prints {@code ready}, then times one pass over all batches for each line on standard input, as ConsumerBench does.
  */
-public final class ValidateBench {
+public final class ValidateBench implements Bench {
     private static final LogValidator.MetricsRecorder NO_METRICS = new NoMetrics();
 
     private final List<MemoryRecords> batches = new ArrayList<>();
@@ -53,24 +48,16 @@ public final class ValidateBench {
 
     public static void main(String[] args) throws IOException {
         Options options = Options.parse(args).only("file", "source", "target", "warm-up-ms");
-        ValidateBench bench = new ValidateBench(options);
-        long warm = System.nanoTime() + 1_000_000L * Long.parseLong(options.get("warm-up-ms", "3000"));
-        do {
-            bench.pass();
-        } while (System.nanoTime() < warm);
-        System.out.println("ready");
-        try (BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
-            while (commands.readLine() != null) {
-                long start = System.nanoTime();
-                bench.pass();
-                double seconds = (System.nanoTime() - start) / 1e9;
-                System.out.printf(Locale.ROOT, "{\"seconds\": %.9f, \"records\": %d, \"batches\": %d, \"bytes\": %d}%n",
-                    seconds, bench.records, bench.batches.size(), bench.bytes);
-            }
-        }
+        Bench.serve(new ValidateBench(options), options);
     }
 
-    private void pass() {
+    @Override
+    public String counts() {
+        return String.format(Locale.ROOT, "\"records\": %d, \"batches\": %d, \"bytes\": %d", records, batches.size(), bytes);
+    }
+
+    @Override
+    public void pass() {
         records = 0;
         bytes = 0;
         for (MemoryRecords batch : batches) {
