@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp import log
@@ -33,6 +34,7 @@ def dump(
     form: str = "auto",
 ) -> bool:
     """Write the rows of all files; damage is told by ``complain`` and the rest still written. Whether all was sound."""
+    dumping = _Dump(out=out, complain=complain, deep=deep, payload=payload, max_output_size=max_output_size)
     sound = True
     for file in files:
         old = (
@@ -42,11 +44,9 @@ def dump(
         out.file(str(file.path), "message set" if old else file.kind)
         try:
             if old:
-                sound &= _dump_messages(
-                    file, out, complain, deep=deep, payload=payload, max_output_size=max_output_size
-                )
+                sound &= dumping.messages_of(file)
             elif file.kind in BATCHES:
-                sound &= _dump_batches(file, out, complain, deep=deep, payload=payload, max_output_size=max_output_size)
+                sound &= dumping.batches_of(file)
             else:
                 for entry in entries(file):
                     out.row(file.kind, entry)
@@ -56,65 +56,55 @@ def dump(
     return sound
 
 
-def _dump_batches(
-    file: SourceFile,
-    out: Renderer,
-    complain: Callable[[str], None],
-    *,
-    deep: bool,
-    payload: bool,
-    max_output_size: int,
-) -> bool:
-    sound = True
-    for batch in batches(file.path, max_output_size, may_be_cut=file.kind == "record set"):
-        if isinstance(batch, Damage):
-            complain(_named(file, batch.message))
-            return False
-        row = batch_row(batch)
-        out.row("batch", row)
-        if not row["isvalid"]:
-            complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
-            sound = False
-        if deep:
-            sound &= _dump_records(file, batch, out, complain, payload=payload)
-    return sound
+@dataclass(frozen=True, kw_only=True)
+class _Dump:
+    """Where rows and complaints go, and what is asked for."""
 
+    out: Renderer
+    complain: Callable[[str], None]
+    deep: bool
+    payload: bool
+    max_output_size: int
 
-def _dump_records(
-    file: SourceFile, batch: RecordBatch, out: Renderer, complain: Callable[[str], None], *, payload: bool
-) -> bool:
-    try:
-        for record in batch:
-            out.row("record", record_row(record, batch, payload=payload))
-    except KafkaCompError as error:
-        complain(_named(file, f"batch at byte {batch.position}: {error}"))
-        return False
-    return True
-
-
-def _dump_messages(
-    file: SourceFile,
-    out: Renderer,
-    complain: Callable[[str], None],
-    *,
-    deep: bool,
-    payload: bool,
-    max_output_size: int,
-) -> bool:
-    sound = True
-    for entry in entries_of_07(file.path, file.base_offset or 0, may_be_cut=file.kind == "record set"):
-        if isinstance(entry, Damage):
-            complain(_named(file, entry.message))
-            return False
-        out.row("entry", entry_row(entry))
-        if deep:
-            try:
-                for message, offset in entry.messages(max_output_size):
-                    out.row("message", message_row(message, offset, payload=payload))
-            except KafkaCompError as error:
-                complain(_named(file, placed(error, entry.position)))
+    def batches_of(self, file: SourceFile) -> bool:
+        sound = True
+        for batch in batches(file.path, self.max_output_size, may_be_cut=file.kind == "record set"):
+            if isinstance(batch, Damage):
+                self.complain(_named(file, batch.message))
+                return False
+            row = batch_row(batch)
+            self.out.row("batch", row)
+            if not row["isvalid"]:
+                self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
                 sound = False
-    return sound
+            if self.deep:
+                sound &= self._records_of(file, batch)
+        return sound
+
+    def _records_of(self, file: SourceFile, batch: RecordBatch) -> bool:
+        try:
+            for record in batch:
+                self.out.row("record", record_row(record, batch, payload=self.payload))
+        except KafkaCompError as error:
+            self.complain(_named(file, f"batch at byte {batch.position}: {error}"))
+            return False
+        return True
+
+    def messages_of(self, file: SourceFile) -> bool:
+        sound = True
+        for entry in entries_of_07(file.path, file.base_offset or 0, may_be_cut=file.kind == "record set"):
+            if isinstance(entry, Damage):
+                self.complain(_named(file, entry.message))
+                return False
+            self.out.row("entry", entry_row(entry))
+            if self.deep:
+                try:
+                    for message, offset in entry.messages(self.max_output_size):
+                        self.out.row("message", message_row(message, offset, payload=self.payload))
+                except KafkaCompError as error:
+                    self.complain(_named(file, placed(error, entry.position)))
+                    sound = False
+        return sound
 
 
 def _named(file: SourceFile, message: str) -> str:
