@@ -1,11 +1,17 @@
-//! Any bytes as a record set that is converted to every magic, down and up; what comes out must be sound.
+//! Any bytes as a record set that is converted to every magic, down and up, and as a message set of Kafka 0.7 that is
+//! carried over; what comes out must be sound.
 
 #![no_main]
 
-use kafkacomp_core::record::{Batches, ConvertOptions, convert};
+use kafkacomp_core::log::migrate::Migrator;
+use kafkacomp_core::record::message_set::{Entries, MessageSetReader};
+use kafkacomp_core::record::{Batches, ConvertOptions, RecordReader, convert};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 20;
+const BATCH_BYTES: i32 = 1 << 14;
+/// A message of 0.7 takes ten bytes at least, and 34 in a later format.
+const GROWTH: usize = 4;
 
 fuzz_target!(|data: &[u8]| {
     for to_magic in 0..=2 {
@@ -18,5 +24,32 @@ fuzz_target!(|data: &[u8]| {
                 assert!(!upgrade || batch.magic() == to_magic || to_magic == 0);
             }
         }
+        carry_over(data, to_magic);
     }
 });
+
+/// A set that is carried over keeps its payloads, at offsets without gaps, to which its positions lead.
+fn carry_over(data: &[u8], to_magic: i8) {
+    let Ok((batches, mappings)) = Migrator::new(to_magic, 0, BATCH_BYTES, LIMIT).set(data, 0) else { return };
+    let (mut reader, mut payloads, mut leads) = (MessageSetReader::new(LIMIT), Vec::new(), Vec::new());
+    let mut entries = Entries::new(data);
+    for entry in &mut entries {
+        let Ok(entry) = entry else { unreachable!("a damaged entry was carried over") };
+        leads.push((entry.position as i64, payloads.len() as i64));
+        payloads.extend(reader.unwrap(&entry).messages().map(|(message, _)| message.payload().to_vec()));
+    }
+    leads.push((entries.position() as i64, payloads.len() as i64));
+    assert_eq!(mappings, leads);
+    let (mut reader, mut payloads) = (RecordReader::new(GROWTH * LIMIT), payloads.into_iter().zip(0_i64..));
+    for batch in Batches::new(&batches, 0) {
+        let Ok(batch) = batch else { unreachable!("a batch that was written cannot be framed") };
+        assert_eq!((batch.magic(), batch.is_valid()), (to_magic, true));
+        let Ok(records) = reader.records(&batch) else { unreachable!("a batch that was written cannot be read") };
+        for record in records {
+            let Ok(record) = record else { unreachable!("a record that was written cannot be read") };
+            let (value, offset) = payloads.next().unwrap_or_default();
+            assert_eq!((record.key, record.value, record.offset), (None, Some(value.as_slice()), offset));
+        }
+    }
+    assert_eq!(payloads.next(), None);
+}
