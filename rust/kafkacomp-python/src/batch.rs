@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use kafkacomp_core::Error;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -110,19 +111,7 @@ impl Batch {
         Ok(py.detach(|| {
             READER.with_borrow_mut(|reader| {
                 reader.set_max_output_size(self.max_output_size);
-                let mut spans = Vec::new();
-                let mut error = None;
-                match reader.records(&batch) {
-                    Err(failure) => error = Some(failure),
-                    Ok(records) => {
-                        for record in records {
-                            match record {
-                                Ok(record) => spans.push(RecordSpan::of(&record)),
-                                Err(failure) => error = Some(failure),
-                            }
-                        }
-                    }
-                }
+                let (mut spans, error) = spans(reader, &batch);
                 let payload = reader.payload();
                 let from = payload.as_ptr().addr();
                 let (backing, from) = if payload.is_empty() {
@@ -137,6 +126,22 @@ impl Batch {
             })
         }))
     }
+}
+
+/// Where the records stand, and what is wrong behind them.
+fn spans(reader: &mut RecordReader, batch: &RecordBatch<'_>) -> (Vec<RecordSpan>, Option<Error>) {
+    let mut spans = Vec::new();
+    let records = match reader.records(batch) {
+        Ok(records) => records,
+        Err(error) => return (spans, Some(error)),
+    };
+    for record in records {
+        match record {
+            Ok(record) => spans.push(RecordSpan::of(&record)),
+            Err(error) => return (spans, Some(error)),
+        }
+    }
+    (spans, None)
 }
 
 #[pymethods]

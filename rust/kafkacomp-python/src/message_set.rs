@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::Error;
 use kafkacomp_core::record::MessageSetFault;
-use kafkacomp_core::record::message_set::{self, Entries, Message, MessageSetReader, SIZE_LENGTH};
+use kafkacomp_core::record::message_set::{self, Entries, Entry, Message, MessageSetReader, SIZE_LENGTH};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
@@ -69,9 +69,7 @@ impl MessageReader {
                 Some(Ok(entry)) => entry,
             };
             if !self.deep || matches!(entry.message.codec(), Ok(None)) {
-                let mut span = Span::of(entry.message.data());
-                span.rebase(base);
-                piece.messages.push((span, self.offset(entry.end)));
+                piece.messages.push((span(&entry.message, base), self.offset(entry.end)));
                 if piece.messages.len() >= PLAIN_MESSAGES {
                     return (piece, entry.end, false);
                 }
@@ -80,26 +78,35 @@ impl MessageReader {
             if !piece.messages.is_empty() {
                 return (piece, before, false);
             }
-            READER.with_borrow_mut(|reader| {
-                reader.set_max_output_size(self.max_output_size);
-                let unwrapped = reader.unwrap(&entry);
-                let from = unwrapped.content().as_ptr().addr();
-                piece.messages.extend(unwrapped.messages().map(|(message, position)| {
-                    let mut span = Span::of(message.data());
-                    span.rebase(from);
-                    (span, self.offset(position))
-                }));
-                if !unwrapped.is_empty() {
-                    piece.backing = Backing::Decompressed(Arc::from(unwrapped.content()));
-                }
-                piece.error = unwrapped.error;
-            });
+            self.unwrap(&entry, &mut piece);
             if !piece.messages.is_empty() || piece.error.is_some() {
                 let finished = piece.error.is_some();
                 return (piece, entry.end, finished);
             }
         }
     }
+
+    /// The messages inside a wrapper.
+    fn unwrap(&self, entry: &Entry<'_>, piece: &mut Piece) {
+        READER.with_borrow_mut(|reader| {
+            reader.set_max_output_size(self.max_output_size);
+            let unwrapped = reader.unwrap(entry);
+            let from = unwrapped.content().as_ptr().addr();
+            let messages = unwrapped.messages();
+            piece.messages.extend(messages.map(|(message, position)| (span(&message, from), self.offset(position))));
+            if !unwrapped.is_empty() {
+                piece.backing = Backing::Decompressed(Arc::from(unwrapped.content()));
+            }
+            piece.error = unwrapped.error;
+        });
+    }
+}
+
+/// Where a message stands in what begins at the address `from`.
+fn span(message: &Message<'_>, from: usize) -> Span {
+    let mut span = Span::of(message.data());
+    span.rebase(from);
+    span
 }
 
 #[pymethods]

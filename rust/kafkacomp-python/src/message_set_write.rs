@@ -20,6 +20,14 @@ thread_local! {
     static COMPRESSOR: RefCell<Compressor> = RefCell::new(Compressor::new());
 }
 
+/// Whether it is a message, and its bytes.
+fn content(message: &Bound<'_, PyAny>) -> PyResult<(bool, PyBackedBytes)> {
+    match message.cast::<PyMessage>() {
+        Ok(whole) => Ok((true, bytes_like(whole.get().__bytes__(message.py())?.as_any())?)),
+        Err(_) => Ok((false, bytes_like(message)?)),
+    }
+}
+
 /// A set of messages (as they are) and payloads, in one wrapper if the compression type is not none.
 #[pyfunction]
 pub fn write_message_set_of<'py>(
@@ -32,14 +40,7 @@ pub fn write_message_set_of<'py>(
         .map_err(|kind| PyValueError::new_err(format!("Kafka 0.7 has no {}", kind.name())))?;
     let codec =
         codec.map(|codec| Ok::<_, PyErr>((codec, compression(codec.compression_type(), level)?))).transpose()?;
-    let mut contents: Vec<(bool, PyBackedBytes)> = Vec::new();
-    for message in messages.try_iter()? {
-        let message = message?;
-        contents.push(match message.cast::<PyMessage>() {
-            Ok(message) => (true, bytes_like(message.get().__bytes__(py)?.as_any())?),
-            Err(_) => (false, bytes_like(&message)?),
-        });
-    }
+    let contents = messages.try_iter()?.map(|message| content(&message?)).collect::<PyResult<Vec<_>>>()?;
     let mut out = Vec::new();
     let written = py.detach(|| {
         let contents = contents

@@ -135,8 +135,13 @@ pub fn parse_control_record<'py>(
     value: Option<&[u8]>,
 ) -> PyResult<(&'static str, i16, Bound<'py, PyDict>)> {
     let record = ControlRecord::parse(key, value).map_err(|error| to_py(py, &error, None))?;
+    let kind: ControlRecordType = record.control_record_type();
+    Ok((kind.name(), kind.id(), control_fields(py, &record)?))
+}
+
+fn control_fields<'py>(py: Python<'py>, record: &ControlRecord) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
-    match &record {
+    match record {
         ControlRecord::EndTxnMarker { version, coordinator_epoch, .. } => {
             fields.set_item("version", version)?;
             fields.set_item("coordinatorEpoch", coordinator_epoch)?;
@@ -163,8 +168,7 @@ pub fn parse_control_record<'py>(
         }
         ControlRecord::Unknown { .. } => {}
     }
-    let kind: ControlRecordType = record.control_record_type();
-    Ok((kind.name(), kind.id(), fields))
+    Ok(fields)
 }
 
 fn leader_change_voters<'py>(py: Python<'py>, voters: &[LeaderChangeVoter]) -> PyResult<Vec<Bound<'py, PyDict>>> {
@@ -255,19 +259,9 @@ pub fn verify_segment<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (name, source) = open(source)?;
     let (may_be_cut, is_message_set) = kind;
-    let side_files = SideFiles {
-        offset_index: indexes.0.as_deref(),
-        time_index: indexes.1.as_deref(),
-        transaction_index: indexes.2.as_deref(),
-    };
+    let side_files = side_files(&indexes);
     let options = VerifyOptions { base_offset, max_output_size, may_be_cut };
-    let mut tell = |done: u64| {
-        Python::attach(|py| {
-            py.check_signals()?;
-            progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
-        })
-        .map_err(Stop::Python)
-    };
+    let mut tell = |done: u64| tell(progress.as_ref(), done).map_err(Stop::Python);
     let report = py.detach(|| {
         if is_message_set {
             log::verify_message_set(source.as_ref(), options, &mut tell)
@@ -280,6 +274,22 @@ pub fn verify_segment<'py>(
         Err(Stop::Read(error)) => Err(chunk_to_py(py, &name, error)),
         Err(Stop::Python(error)) => Err(error),
     }
+}
+
+fn side_files(indexes: &Indexes) -> SideFiles<'_> {
+    SideFiles {
+        offset_index: indexes.0.as_deref(),
+        time_index: indexes.1.as_deref(),
+        transaction_index: indexes.2.as_deref(),
+    }
+}
+
+/// Tells how far the work is, and whether somebody wants it to end.
+fn tell(progress: Option<&Py<PyAny>>, done: u64) -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        progress.map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
+    })
 }
 
 fn report_dict<'py>(py: Python<'py>, report: &log::SegmentReport) -> PyResult<Bound<'py, PyDict>> {
