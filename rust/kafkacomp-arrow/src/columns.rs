@@ -248,7 +248,20 @@ impl ColumnBuilder {
 
     /// Appends records a block at a time as long as they are of the usual kind and the builder stays within `most_rows`
     /// and `most_bytes`; the rest is for [`push`](Self::push). `block` is scratch memory.
+    #[inline]
     pub fn push_blocks(
+        &mut self,
+        records: &mut DefaultRecords<'_>,
+        block: &mut RecordBlock,
+        most_rows: usize,
+        most_bytes: usize,
+    ) {
+        if records.remaining() > LEAST_BLOCK {
+            self.push_many(records, block, most_rows, most_bytes);
+        }
+    }
+
+    fn push_many(
         &mut self,
         records: &mut DefaultRecords<'_>,
         block: &mut RecordBlock,
@@ -268,6 +281,7 @@ impl ColumnBuilder {
     }
 
     /// Gives the rows since the last call the columns that `batch` and its place determine.
+    #[inline]
     pub fn end_batch(&mut self, batch: &impl BatchFields, place: &Place) {
         let rows = std::mem::take(&mut self.pending);
         if rows == 0 {

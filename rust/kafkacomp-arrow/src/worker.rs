@@ -83,9 +83,10 @@ impl Worker {
     }
 
     fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
+        let filter = RecordFilter::new(&self.options, &chunk.context);
         for framed in Batches::new(data, chunk.position) {
             let batch = framed.map_err(|error| failed(&chunk.context, error))?;
-            match self.batch(&batch, &chunk.context, sink) {
+            match self.batch(&batch, &chunk.context, &filter, sink) {
                 Err(BatchStop::Bad(error)) if self.options.on_error == OnError::Skip => {
                     self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, &error);
                 }
@@ -147,7 +148,7 @@ impl Worker {
             report: &self.report,
             batch: &fields,
             context,
-            filter: RecordFilter::all(),
+            filter: &RecordFilter::all(),
             start,
         };
         let mut error = unwrapped.error.clone().map(|error| later(error, chunk.position));
@@ -188,7 +189,13 @@ impl Worker {
             })
     }
 
-    fn batch(&mut self, batch: &RecordBatch<'_>, context: &Context, sink: Sink<'_>) -> Result<(), BatchStop> {
+    fn batch(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        context: &Context,
+        filter: &RecordFilter,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchStop> {
         if self.options.worker_verifies() {
             batch.ensure_valid().map_err(BatchStop::Bad)?;
         }
@@ -196,8 +203,6 @@ impl Worker {
             return Ok(());
         }
         self.seen.batches += 1;
-        let filter = RecordFilter::new(&self.options, context);
-        let records = self.reader.records(batch).map_err(BatchStop::Bad)?;
         let start = Some((self.builder.rows(), self.builder.bytes()));
         let mut rows = Rows {
             builder: &mut self.builder,
@@ -209,11 +214,11 @@ impl Worker {
             filter,
             start,
         };
-        match records {
-            Records::Default(mut records) => {
-                rows.take_blocks(&mut records, &mut self.block);
-                rows.take(|record| records.advance(record), sink)
-            }
+        if let Some(records) = self.reader.plain_records(batch) {
+            return rows.take_default(records, &mut self.block, sink);
+        }
+        match self.reader.records(batch).map_err(BatchStop::Bad)? {
+            Records::Default(records) => rows.take_default(records, &mut self.block, sink),
             Records::Legacy(mut records) => rows.take(|record| records.advance(record), sink),
         }
     }
@@ -227,7 +232,7 @@ struct Rows<'w, B> {
     report: &'w Mutex<ScanReport>,
     batch: &'w B,
     context: &'w Context,
-    filter: RecordFilter,
+    filter: &'w RecordFilter,
     /// Rows and bytes of the builder before this batch; `None` once some of its rows have left.
     start: Option<(usize, usize)>,
 }
@@ -240,6 +245,18 @@ impl<B: BatchFields> Rows<'_, B> {
             let (rows, bytes) = (self.options.batch_size, self.options.batch_bytes);
             self.builder.push_blocks(records, block, rows, bytes);
         }
+    }
+
+    /// A block at a time, then one by one.
+    #[inline]
+    fn take_default(
+        &mut self,
+        mut records: DefaultRecords<'_>,
+        block: &mut RecordBlock,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchStop> {
+        self.take_blocks(&mut records, block);
+        self.take(|record| records.advance(record), sink)
     }
 
     /// One copy of this loop per kind of record, so that the formats' code does not share registers.

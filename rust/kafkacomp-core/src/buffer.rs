@@ -40,6 +40,7 @@ impl OutputBuffer {
     }
 
     /// Forgets the content, sets the cap for the next use, and gives back memory above the pool's bound.
+    #[inline]
     pub fn reset(&mut self, limit: usize) {
         self.filled = 0;
         self.limit = limit;

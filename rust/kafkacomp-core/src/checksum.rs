@@ -1,6 +1,17 @@
 //! The three checksums of Kafka's formats: CRC-32 (messages of magic 0 and 1, gzip, Kafka 0.7), CRC-32C
 //! (batches of magic 2) and XXH32 (LZ4 frames).
 
+#[cfg(target_arch = "x86_64")]
+mod short;
+
+/// Elsewhere short data are summed up as long ones are.
+#[cfg(not(target_arch = "x86_64"))]
+mod short {
+    pub(super) fn crc32c(_: &[u8]) -> Option<u32> {
+        None
+    }
+}
+
 /// CRC-32 (IEEE, as zlib's) of `data`.
 #[inline]
 pub fn crc32(data: &[u8]) -> u32 {
@@ -10,7 +21,7 @@ pub fn crc32(data: &[u8]) -> u32 {
 /// CRC-32C (Castagnoli) of `data`.
 #[inline]
 pub fn crc32c(data: &[u8]) -> u32 {
-    crc_fast::crc32_iscsi(data)
+    short::crc32c(data).unwrap_or_else(|| crc_fast::crc32_iscsi(data))
 }
 
 /// XXH32 with seed 0 of `data`.

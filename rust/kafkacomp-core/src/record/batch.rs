@@ -82,6 +82,12 @@ impl<'a> RecordBatch<'a> {
         Self { data: header, position, magic }
     }
 
+    /// A view of `data`, which are all bytes of a batch of this magic and as many as it needs at least.
+    #[inline]
+    pub(super) fn whole(data: &'a [u8], position: u64, magic: i8) -> Self {
+        Self { data, position, magic }
+    }
+
     /// A view of `data`, which are the bytes that `head` says.
     ///
     /// # Errors

@@ -78,20 +78,6 @@ impl Spans {
     pub fn nulls(&self) -> usize {
         self.nulls
     }
-
-    fn clear(&mut self) {
-        (self.count, self.bytes, self.nulls) = (0, 0, 0);
-    }
-
-    #[inline]
-    fn push(&mut self, span: Span) {
-        if let Some(place) = self.all.get_mut(self.count) {
-            *place = span;
-            self.count += 1;
-            self.bytes += span.len();
-            self.nulls += usize::from(span.is_null());
-        }
-    }
 }
 
 /// The fields of consecutive records without headers; see the module. Filled by
@@ -142,21 +128,21 @@ impl RecordBlock {
         &self.values
     }
 
-    /// Forgets the records.
-    pub(super) fn clear(&mut self) {
-        self.keys.clear();
-        self.values.clear();
-    }
-
-    /// Appends a record; nothing happens in a full block.
+    /// Forgets the records and takes new ones, at most `most`, as long as there is a `next`: its deltas of offset and
+    /// timestamp, its key and its value.
     #[inline]
-    pub(super) fn push(&mut self, offset_delta: i32, timestamp_delta: i32, key: Span, value: Span) {
-        let at = self.len();
-        if let (Some(offset), Some(timestamp)) = (self.offset_deltas.get_mut(at), self.timestamp_deltas.get_mut(at)) {
-            *offset = offset_delta;
-            *timestamp = timestamp_delta;
-            self.keys.push(key);
-            self.values.push(value);
+    pub(super) fn fill(&mut self, most: usize, mut next: impl FnMut() -> Option<(i32, i32, Span, Span)>) {
+        let (mut count, mut bytes, mut nulls) = (0_usize, [0_usize; 2], [0_usize; 2]);
+        let deltas = self.offset_deltas.iter_mut().zip(&mut self.timestamp_deltas);
+        let spans = self.keys.all.iter_mut().zip(&mut self.values.all);
+        for ((offset_delta, timestamp_delta), (key, value)) in deltas.zip(spans).take(most) {
+            let Some(record) = next() else { break };
+            (*offset_delta, *timestamp_delta, *key, *value) = record;
+            count = count.wrapping_add(1);
+            bytes = [bytes[0].wrapping_add(key.len()), bytes[1].wrapping_add(value.len())];
+            nulls = [nulls[0] + usize::from(key.is_null()), nulls[1] + usize::from(value.is_null())];
         }
+        (self.keys.count, self.keys.bytes, self.keys.nulls) = (count, bytes[0], nulls[0]);
+        (self.values.count, self.values.bytes, self.values.nulls) = (count, bytes[1], nulls[1]);
     }
 }

@@ -16,7 +16,7 @@
 
 use super::attributes::TimestampType;
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, RecordBatch};
-use super::block::{BLOCK_RECORDS, RecordBlock, Span};
+use super::block::{RecordBlock, Span};
 use super::record::{Headers, Record};
 use super::varint::{VarintError, take_varint, take_varlong};
 use crate::compress::CodecError;
@@ -124,8 +124,19 @@ impl<'a> DefaultRecords<'a> {
         if count < 0 {
             return Err(Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } });
         }
+        Ok(Self::over(batch, payload, count, compressed, codec_error))
+    }
+
+    #[inline]
+    fn over(
+        batch: &RecordBatch<'_>,
+        payload: &'a [u8],
+        count: i32,
+        compressed: bool,
+        codec_error: Option<CodecError>,
+    ) -> Self {
         let timestamp_type = batch.timestamp_type();
-        Ok(Self {
+        Self {
             payload,
             rest: payload,
             position: batch.position(),
@@ -138,7 +149,14 @@ impl<'a> DefaultRecords<'a> {
             read: 0,
             compressed,
             codec_error,
-        })
+        }
+    }
+
+    /// Over the records of an uncompressed `batch`, `None` if their number is negative.
+    #[inline]
+    pub(super) fn plain(batch: &RecordBatch<'a>) -> Option<Self> {
+        let count = batch.records_count().filter(|&count| count >= 0)?;
+        Some(Self::over(batch, batch.data().get(RECORDS_OFFSET..).unwrap_or_default(), count, false, None))
     }
 
     /// The payload behind the last record.
@@ -147,6 +165,7 @@ impl<'a> DefaultRecords<'a> {
     }
 
     /// How many records are still to come, by the batch's header.
+    #[inline]
     pub fn remaining(&self) -> i32 {
         self.count.wrapping_sub(self.read)
     }
@@ -204,17 +223,16 @@ impl<'a> DefaultRecords<'a> {
     /// [`advance`](Self::advance). So an empty block is no end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
         let left = usize::try_from(self.remaining()).unwrap_or_default().saturating_sub(1);
-        let mut rest = self.rest;
-        block.clear();
-        for _ in 0..left.min(most).min(BLOCK_RECORDS) {
-            let Some(usual) = usual_record(rest) else { break };
+        let (length, mut rest) = (self.payload.len(), self.rest);
+        block.fill(left.min(most), || {
+            let usual = usual_record(rest)?;
             // The payload of a batch is below 2^31 bytes.
-            let start = self.payload.len().wrapping_sub(rest.len());
+            let start = length.wrapping_sub(rest.len());
             let key = Span::new(start.wrapping_add(usual.key_at), usual.key_size);
             let value = Span::new(start.wrapping_add(usual.value_at), usual.value_size);
-            block.push(usual.offset_delta, usual.timestamp_delta, key, value);
             rest = usual.behind;
-        }
+            Some((usual.offset_delta, usual.timestamp_delta, key, value))
+        });
         self.rest = rest;
         self.read = self.read.wrapping_add(block.len() as i32);
     }
@@ -373,24 +391,24 @@ struct Usual<'a> {
 fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
     let word = word_at(rest, 0)?;
     let (size, size_bits) = short_varint(word)?;
-    let (timestamp_delta, timestamp_bits) = short_varint(word >> (size_bits + ATTRIBUTES_BITS))?;
-    let mut at = ((size_bits + ATTRIBUTES_BITS + timestamp_bits) / 8) as usize;
+    let (timestamp_delta, timestamp_bits) = short_varint(word >> size_bits.wrapping_add(ATTRIBUTES_BITS))?;
+    let mut at = (size_bits.wrapping_add(ATTRIBUTES_BITS).wrapping_add(timestamp_bits) / 8) as usize;
     let word = word_at(rest, at)?;
     let (offset_delta, offset_bits) = short_varint(word)?;
     let (key, key_bits) = short_varint(word >> offset_bits)?;
-    let key_at = at + ((offset_bits + key_bits) / 8) as usize;
+    let key_at = at.wrapping_add((offset_bits.wrapping_add(key_bits) / 8) as usize);
     let key_size = nullable_size(key);
-    at = key_at + key_size.unwrap_or_default() as usize;
+    at = key_at.wrapping_add(key_size.unwrap_or_default() as usize);
     let (value, value_bits) = short_varint(word_at(rest, at)?)?;
-    let value_at = at + (value_bits / 8) as usize;
+    let value_at = at.wrapping_add((value_bits / 8) as usize);
     let value_size = nullable_size(value);
-    at = value_at + value_size.unwrap_or_default() as usize;
+    at = value_at.wrapping_add(value_size.unwrap_or_default() as usize);
     // Where the next record begins follows from the size alone, not from what is read meanwhile: the processor
     // is on its way there before this one is done.
-    let end = (size_bits / 8) as usize + (size / 2) as usize;
+    let end = ((size_bits / 8) as usize).wrapping_add((size / 2) as usize);
     let behind = rest.get(end..)?;
     let headers_count = *rest.get(at)?;
-    if headers_count != 0 || size & 1 != 0 || at + 1 != end {
+    if headers_count != 0 || size & 1 != 0 || at.wrapping_add(1) != end {
         return None;
     }
     let (timestamp_delta, offset_delta) = (zig_zag(timestamp_delta), zig_zag(offset_delta));

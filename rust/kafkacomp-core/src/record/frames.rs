@@ -4,7 +4,9 @@
 //! stands behind the last whole batch is a [`Tail`]: nothing, a batch that was cut (a fetch answer is cut
 //! at any byte), or zeros (a preallocated file).
 
-use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, RecordBatch};
+use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, RecordBatch, SIZE_OFFSET};
+use super::bytes::{be_i8, be_i32};
+use super::default::RECORD_BATCH_OVERHEAD;
 use crate::error::{Error, Result};
 
 /// As a number of bytes that are left.
@@ -57,6 +59,19 @@ impl<'a> Batches<'a> {
         self.tail
     }
 
+    /// The batch at the front, if it is a whole one of magic 2, as nearly all are.
+    #[inline]
+    fn usual(&mut self) -> Option<RecordBatch<'a>> {
+        let position = self.position;
+        let head: &[u8] = self.rest.first_chunk::<HEADER_SIZE_UP_TO_MAGIC>()?;
+        let magic = be_i8(head, MAGIC_OFFSET);
+        let size = usize::try_from(be_i32(head, SIZE_OFFSET)).ok().filter(|_| magic == 2)?.wrapping_add(LOG_OVERHEAD);
+        let (data, rest) = self.rest.split_at_checked(size).filter(|_| size >= RECORD_BATCH_OVERHEAD)?;
+        self.rest = rest;
+        self.position = position.saturating_add(size as u64);
+        Some(RecordBatch::whole(data, position, magic))
+    }
+
     fn frame(&mut self) -> Result<Option<RecordBatch<'a>>> {
         let position = self.position;
         let available = self.rest.len() as u64;
@@ -93,7 +108,18 @@ impl<'a> Batches<'a> {
 impl<'a> Iterator for Batches<'a> {
     type Item = Result<RecordBatch<'a>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        match self.usual() {
+            Some(batch) => Some(Ok(batch)),
+            None => self.unusual(),
+        }
+    }
+}
+
+impl<'a> Batches<'a> {
+    /// Whatever else stands at the front.
+    fn unusual(&mut self) -> Option<Result<RecordBatch<'a>>> {
         if self.tail.is_some() {
             return None;
         }

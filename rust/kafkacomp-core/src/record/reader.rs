@@ -104,6 +104,17 @@ impl RecordReader {
         Ok((front, self.buffer.as_slice()))
     }
 
+    /// The [`records`](Self::records) of an uncompressed batch of magic 2, `None` for any other and for one whose
+    /// header is wrong.
+    #[inline]
+    pub fn plain_records<'r>(&mut self, batch: &RecordBatch<'r>) -> Option<DefaultRecords<'r>> {
+        if batch.magic() < 2 || batch.attributes().compression_id() != 0 {
+            return None;
+        }
+        self.buffer.reset(self.max_output_size);
+        DefaultRecords::plain(batch)
+    }
+
     /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not
     /// looked at (Kafka's iterators do not either): see [`RecordBatch::ensure_valid`].
     ///
