@@ -128,6 +128,21 @@ impl OutputBuffer {
         self.spare(size)?.get_mut(..size).ok_or(LimitReached { limit })
     }
 
+    /// Room for exactly `size` bytes that the decoder is sure to need, and `slack` more that it may overwrite. The
+    /// slack is no content: the cap does not count it.
+    ///
+    /// # Errors
+    /// As [`spare_exact`](Self::spare_exact).
+    pub fn spare_with_slack(&mut self, size: usize, slack: usize) -> Result<&mut [u8], LimitReached> {
+        let limit = self.limit;
+        if limit.saturating_sub(self.filled) < size {
+            return Err(LimitReached { limit });
+        }
+        let end = self.filled.saturating_add(size).saturating_add(slack);
+        self.grow(end);
+        self.storage.get_mut(self.filled..end).ok_or(LimitReached { limit })
+    }
+
     /// Counts `written` bytes of the last [`spare`](Self::spare) as content.
     pub fn advance(&mut self, written: usize) {
         self.filled = self.filled.saturating_add(written).min(self.storage.len());

@@ -2,7 +2,8 @@
 
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
-use super::{HEADER_LENGTH, MAGIC, VERSION};
+use super::walk::length;
+use super::{HEADER_LENGTH, MAGIC, VERSION, raw_decode};
 use crate::buffer::OutputBuffer;
 
 /// The first half of the magic, read as a block's size: how a reader tells a further header.
@@ -122,21 +123,21 @@ pub(in super::super) fn raw_block(
     block: &[u8],
     out: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
-    let corrupt = || input.error_at(position, CodecFault::CorruptBlock);
-    // Google's reader takes a length of at most five bytes.
-    if block.iter().take(5).all(|byte| byte & 0x80 != 0) {
-        return Err(
-            input.error_at(position, if block.len() < 5 { CodecFault::Truncated } else { CodecFault::CorruptBlock })
-        );
-    }
-    let claimed = snap::raw::decompress_len(block).map_err(|_| corrupt())?;
+    let (claimed, start) = match length(block) {
+        Ok(Some((claimed, start))) => (claimed as usize, start),
+        Ok(None) => return Err(input.error_at(position, CodecFault::Truncated)),
+        Err(fault) => return Err(input.error_at(position, fault)),
+    };
     let (most, bytes) = MAX_EXPANSION;
     if claimed / most > block.len() / bytes + 1 {
         let (compressed, claimed) = (block.len() as u64, claimed as u64);
         return Err(input.error_at(position, CodecFault::ImplausibleSize { compressed, claimed }));
     }
-    let room = out.spare_exact(claimed).map_err(|reached| input.limit_at(position, reached))?;
-    let length = snap::raw::Decoder::new().decompress(block, room).map_err(|_| corrupt())?;
-    out.advance(length);
+    let elements = block.get(start..).unwrap_or_default();
+    let room = out
+        .spare_with_slack(claimed, raw_decode::slack(elements))
+        .map_err(|reached| input.limit_at(position, reached))?;
+    raw_decode::decode(elements, room, claimed).ok_or_else(|| input.error_at(position, CodecFault::CorruptBlock))?;
+    out.advance(claimed);
     Ok(())
 }

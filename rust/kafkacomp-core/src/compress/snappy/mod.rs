@@ -16,6 +16,7 @@
 
 mod decode;
 mod encode;
+mod raw_decode;
 mod stream_decode;
 mod stream_encode;
 mod walk;

@@ -61,8 +61,8 @@ impl Walk {
     }
 }
 
-/// The length of the content, and of the varint that has it.
-fn length(bytes: &[u8]) -> Result<Option<(u64, usize)>, CodecFault> {
+/// The length of the content, and of the varint that has it; `None` if that is not all there.
+pub(super) fn length(bytes: &[u8]) -> Result<Option<(u64, usize)>, CodecFault> {
     let mut value = 0;
     for (index, byte) in bytes.iter().take(MAX_LENGTH_BYTES).enumerate() {
         value |= u64::from(byte & 0x7F) << (7 * index);

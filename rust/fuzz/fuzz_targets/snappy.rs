@@ -1,0 +1,22 @@
+//! Raw snappy blocks: any bytes are read, or refused, as another reader does it.
+//!
+//! Input: the block.
+
+#![no_main]
+
+use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_core::compress::snappy;
+use libfuzzer_sys::fuzz_target;
+
+const LIMIT: usize = 1 << 20;
+
+fn ours(data: &[u8]) -> Option<Vec<u8>> {
+    let mut out = OutputBuffer::new(LIMIT);
+    snappy::decompress(data, &mut out).ok().map(|()| out.into_vec())
+}
+
+fuzz_target!(|data: &[u8]| {
+    if !data.starts_with(&snappy::MAGIC) && snap::raw::decompress_len(data).is_ok_and(|length| length <= LIMIT) {
+        assert_eq!(ours(data), snap::raw::Decoder::new().decompress_vec(data).ok());
+    }
+});
