@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import duckdb
 import fsspec
@@ -88,6 +89,21 @@ def test_segment_and_folders(kind: Callable[[Path], Any], tmp_path: Path) -> Non
         ("with-dash", 11): each,
         ("a", 2): table(TXN_OPEN, columns=["offset"]).num_rows,
     }
+
+
+def test_urls_of_files(tmp_path: Path) -> None:
+    """Of this host alone, and whole: a name may have what other URLs end at."""
+    folder = tmp_path / "100% #1?" / "restarts-0"
+    shutil.copytree(RESTARTS, folder)
+    for url in (f"file://{folder.as_posix()}", f"FILE://localhost{quote(folder.as_posix())}"):
+        assert rows(url).equals(WANTED)
+    with pytest.raises(ValueError, match="file://elsewhere/x is on the host elsewhere"):
+        rows("file://elsewhere/x")
+
+
+def test_a_url_that_nothing_is_at() -> None:
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: '/nothing/here'"):
+        rows("memory://nothing/here")
 
 
 def test_several_sources() -> None:

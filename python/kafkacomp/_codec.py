@@ -25,6 +25,8 @@ _MAGICS = (0, 1, 2)
 
 def checked_max_output_size(max_output_size: int) -> int:
     """The cap itself; ValueError if it is not one."""
+    if isinstance(max_output_size, bool) or not isinstance(max_output_size, int):
+        raise TypeError(f"max_output_size must be an int, not a {type(max_output_size).__name__}")
     if not 0 < max_output_size <= DEFAULT_MAX_OUTPUT_SIZE:
         raise ValueError(f"max_output_size must be 1 to {DEFAULT_MAX_OUTPUT_SIZE}, not {max_output_size}")
     return max_output_size

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem"]
+__all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem", "path_of_file_url"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
@@ -45,19 +46,34 @@ def local_folder(path: str | os.PathLike[str]) -> str:
     return folder
 
 
+def path_of_file_url(url: str) -> str:
+    """The path that ``file:///x``, ``file://localhost/x`` or ``file:/x`` names; only the first two are unquoted.
+
+    Raises:
+        ValueError: it is on another host.
+    """
+    from urllib.parse import unquote  # noqa: PLC0415 - rare
+
+    path = url.partition(":")[2]
+    if not path.startswith("//"):
+        return path  # Hadoop's way to write a path, which quotes nothing
+    host, slash, path = path[2:].partition("/")
+    if host.lower() not in {"", "localhost"}:
+        raise ValueError(f"{url} is on the host {host}: only paths of this host are files here")
+    return unquote(slash + path) or "/"
+
+
 def open_filesystem(path: str) -> tuple[FileSystem, str]:
     """Find the file system of a path or URL, and the path within it.
 
     Raises:
-        ValueError: a URL whose scheme neither pyarrow nor fsspec knows, with what each said.
+        ValueError: a URL whose scheme neither pyarrow nor fsspec knows, with what each said; a file of another host.
     """
     scheme = _SCHEME.match(path)
     if scheme is None:
         return _Local(), os.path.abspath(path)  # noqa: PTH100 - no symlink is to be resolved
-    if scheme[1] == "file":
-        from urllib.parse import unquote, urlparse  # noqa: PLC0415 - rare
-
-        return _Local(), unquote(urlparse(path).path)
+    if scheme[1].lower() == "file":
+        return _Local(), os.path.abspath(path_of_file_url(path))  # noqa: PTH100 - as above
     reasons = []
     for opener in (_open_pyarrow, _open_fsspec):
         try:
@@ -73,7 +89,10 @@ def open_filesystem(path: str) -> tuple[FileSystem, str]:
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
     from pyarrow import fs  # noqa: PLC0415 - an extra
 
-    filesystem, path = fs.FileSystem.from_uri(url)
+    try:
+        filesystem, path = fs.FileSystem.from_uri(url)
+    except OSError as error:  # it need not say of what
+        raise OSError(f"{url}: {error}") from None
     return _Arrow(filesystem), path
 
 
@@ -188,7 +207,10 @@ class _Fsspec:
         return Entry(info["name"].rstrip("/"), info["type"] == "directory", info.get("size") or 0)
 
     def info(self, path: str) -> Entry:
-        return self._entry(self._fs.info(path))
+        try:
+            return self._entry(self._fs.info(path))
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
 
     def list(self, path: str) -> list[Entry]:
         self._fs.invalidate_cache(path)  # what was listed before may have grown

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 import kafkacomp as kc
 from kafkacomp.arrow import COLUMNS
@@ -99,6 +99,7 @@ def test_streams_have_options_of_their_own() -> None:
         ({"columns": "offset,valeu"}, "unknown column 'valeu' in columns; there are key, "),
         ({"columns": "offset,offset"}, "column 'offset' is twice"),
         ({"columns": ""}, "unknown column ''"),
+        ({"topic": ""}, "topic must be the name of a topic"),
         ({"columns": "offset", "includeHeaders": "true"}, "columns and includeHeaders disagree"),
         ({"includeHeaders": "yes"}, "includeHeaders must be one of true, false, not 'yes'"),
         ({"startingOffsets": "latest"}, r"startingOffsets cannot be latest \(-1\)"),
@@ -159,6 +160,12 @@ def test_no_path() -> None:
         (StructType([StructField("value", StringType())]), "column 'value' is binary, not string"),
         (StructType([StructField("offset", LongType(), nullable=False)]), "column 'offset' is nullable"),
         (StructType([StructField("offset", LongType())] * 2), "column 'offset' is twice"),
+        (
+            StructType(
+                [StructField("headers", ArrayType(cast("ArrayType", TYPES["headers"]).elementType, containsNull=False))]
+            ),
+            "column 'headers' is nullable in all its parts",
+        ),
         (StructType([]), "the schema has no column"),
     ],
 )

@@ -464,6 +464,9 @@ def test_files_by_name(tmp_path: Path) -> None:
         found = [Path(each.partition.segments[0].name).name for each in tasks(folder, pathGlobFilter=pattern)]
         assert found == [name for name in names if name in pattern or (name[-5] in "13579" and "*" in pattern)]
     assert tasks(folder, pathGlobFilter="*.kafka") == []
+    for pattern in ("[0", "{a", "{a,{b}.log"):
+        with pytest.raises(ValueError, match="has a bracket or brace that is not closed"):
+            tasks(folder, pathGlobFilter=pattern)
     other = tmp_path / "txn-0"
     wanted = transactional(other, segments=7)
     base, following = (int(each.stem) for each in logs(other)[2:4])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -10,9 +11,10 @@ from pyspark import TaskContext
 
 from kafkacomp.arrow import compress_cells, decompress_cells, parse_cells
 from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.spark._errors import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 
     import pandas as pd
 
@@ -34,16 +36,8 @@ def in_columns(
     function: str, columns: Sequence[pa.Array], parameters: tuple[str, ...], constants: Mapping[str, object]
 ) -> pa.Array:
     """A function on Arrow arrays: the cells, and what ``parameters`` call the others."""
-    cells, *others = columns
-    if len(others) > len(parameters):
-        raise TypeError(f"{function} takes {', '.join(('data', *parameters))}, not {len(columns)} arguments")
-    given = {**constants, **dict(zip(parameters, others, strict=False))}
-    if function != "parse_records" and "compression_type" not in given:
-        raise TypeError(f"{function} needs a compression type beside the data")
-    try:
-        return pa.array(_FUNCTIONS[function](cells, **given))
-    except (KafkaCompError, ValueError, TypeError, OverflowError) as error:
-        raise _located(error, function, len(cells)) from None
+    with _located(function, columns):
+        return _called(function, columns, parameters, constants)
 
 
 def in_series(
@@ -52,7 +46,8 @@ def in_series(
     """The same for pandas UDFs."""
     from kafkacomp.spark._series import from_series, to_series  # noqa: PLC0415 - Arrow UDFs do without pandas
 
-    return to_series(in_columns(function, [from_series(column) for column in columns], parameters, constants))
+    with _located(function, columns):
+        return to_series(_called(function, [from_series(column) for column in columns], parameters, constants))
 
 
 def in_batches(
@@ -61,21 +56,41 @@ def in_batches(
     """A row for each record of the first column's cells, behind the other columns' values."""
     settings = dict(constants)
     bad_rows = settings.pop("bad_rows")
+    names = ["cells", *cast("tuple[str, ...]", settings.pop("kept"))]
     for batch in batches:
-        for piece in _pieces(batch):
+        for piece in _pieces(batch.rename_columns(names)):
             parsed = in_columns(function, [piece.column(0)], (), settings)
             yield from _rows(piece, parsed, bad_rows=cast("bool", bad_rows))
 
 
-def _located(error: Exception, function: str, rows: int) -> Exception:
-    """The error with the place in front, and without the way to it: Spark shows users the traceback."""
-    context = TaskContext.get()
-    where = "" if context is None else f" of partition {context.partitionId()}"
-    text = f"kafkacomp.spark.{function}, in an Arrow batch of {rows} rows{where}: {error}"
-    if isinstance(error, OverflowError):
-        text += " (spark.sql.execution.arrow.maxRecordsPerBatch)"
-    error.args = (text,)
-    return error.with_traceback(None)
+def _called(
+    function: str, columns: Sequence[pa.Array], parameters: tuple[str, ...], constants: Mapping[str, object]
+) -> pa.Array:
+    if len(columns) - 1 > len(parameters):
+        raise TypeError(f"{function} takes {', '.join(('data', *parameters))}, not {len(columns)} arguments")
+    if not columns:
+        raise TypeError(f"{function} needs data")
+    cells, *others = columns
+    given = {**constants, **dict(zip(parameters, others, strict=False))}
+    if function != "parse_records" and "compression_type" not in given:
+        raise TypeError(f"{function} needs a compression type beside the data")
+    return pa.array(_FUNCTIONS[function](cells, **given))
+
+
+@contextlib.contextmanager
+def _located(function: str, columns: Sequence[Sized]) -> Iterator[None]:
+    """Errors with the place in front, and without the way to it."""
+    try:
+        yield
+    except (KafkaCompError, ValueError, TypeError, OverflowError) as error:
+        context = TaskContext.get()
+        rows = f"an Arrow batch of {len(columns[0])} rows" if columns else "a call without arguments"
+        where = "" if context is None else f" of partition {context.partitionId()}"
+        text = f"kafkacomp.spark.{function}, in {rows}{where}: {error}"
+        if isinstance(error, OverflowError):
+            text += " (spark.sql.execution.arrow.maxRecordsPerBatch)"
+        error.args = (text,)
+        raise plain(error) from None
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

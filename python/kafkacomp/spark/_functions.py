@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everybody has it
-from pyspark.sql.types import ArrayType, BinaryType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, StructField, StructType
 
 from kafkacomp import _kafkacomp
 from kafkacomp._cells import record_columns
@@ -160,15 +160,20 @@ def records(
     """
     chosen = one_of("mode", mode, "FAILFAST", "PERMISSIVE", "DROPMALFORMED")
     names = record_columns(columns)
-    kept = _kept(df, column, keep, names)
-    cells = df.select(F.col(column) if isinstance(column, str) else column).schema.fields[0]
-    if not isinstance(cells.dataType, BinaryType):
-        raise TypeError(f"column {cells.name!r} is {cells.dataType.simpleString()}; record sets are binary")
+    cells = F.col(column) if isinstance(column, str) else column
+    cell = df.select(cells).schema.fields[0]
+    if not isinstance(cell.dataType, BinaryType):
+        raise TypeError(f"column {cell.name!r} is {cell.dataType.simpleString()}; record sets are binary")
+    kept = _kept(df, cell.name, keep, names)
     constants = _parsing(names, include_control, verify_crc)
     constants |= _options("FAILFAST" if chosen == "FAILFAST" else "PERMISSIVE", max_output_size)
-    constants |= {"bad_rows": chosen == "PERMISSIVE"}
-    source = df.select(F.col(column) if isinstance(column, str) else column, *(df[name] for name in kept))
-    schema = StructType([*source.schema.fields[1:], *struct_of(names).fields])
+    constants |= {"bad_rows": chosen == "PERMISSIVE", "kept": kept}
+    # Spark's mapInArrow cannot take columns with dots or backticks in their names.
+    plain = (F.col(_quoted(name)).alias(f"kept_{number}") for number, name in enumerate(kept))
+    source = df.select(cells.alias("cells"), *plain)
+    beside = zip(kept, source.schema.fields[1:], strict=True)
+    fields = [StructField(name, field.dataType, field.nullable, field.metadata) for name, field in beside]
+    schema = StructType([*fields, *struct_of(names).fields])
     return source.mapInArrow(in_arrow("parse_records", constants), schema)
 
 
@@ -223,19 +228,28 @@ def _checked(constants: dict[str, object]) -> dict[str, object]:
     return checked
 
 
-def _kept(df: DataFrame, column: Column | str, keep: Iterable[str] | bool, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the columns to keep."""
+def _kept(df: DataFrame, column: str, keep: Iterable[str] | bool, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the columns to keep. Names that differ in case alone are the same to Spark, by default."""
     if isinstance(keep, str):
         raise TypeError(f"keep must be a collection of names, or True, not the string {keep!r}")
     if isinstance(keep, bool):
-        kept = tuple(name for name in df.columns if name != column) if keep else ()
+        kept = tuple(name for name in df.columns if name.lower() != column.lower()) if keep else ()
     else:
         kept = tuple(keep)
+    taken = {name.lower(): name for name in names}
     for name in kept:
+        if not isinstance(name, str):
+            raise TypeError(f"keep must hold names, not a {type(name).__name__}")
         if name not in df.columns:
             raise ValueError(f"unknown column {name!r} in keep; there are {', '.join(df.columns)}")
         if kept.count(name) > 1:
             raise ValueError(f"column {name!r} is twice in keep")
-        if name in names:
-            raise ValueError(f"column {name!r} cannot be kept beside a record's {name!r}: rename it, or name columns")
+        if name.lower() in taken:
+            beside = taken[name.lower()]
+            raise ValueError(f"column {name!r} cannot be kept beside a record's {beside!r}: rename it, or name columns")
     return kept
+
+
+def _quoted(name: str) -> str:
+    """A column's name, whatever is in it."""
+    return f"`{name.replace('`', '``')}`"

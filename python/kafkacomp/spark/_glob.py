@@ -20,6 +20,7 @@ __all__ = ["find", "matcher"]
 
 _MAGIC = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
+_CLASS = re.compile(r"\[[^\]]+\]")
 _SCHEME_ONLY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{0,2}")
 #: More alternatives than anybody writes; braces multiply.
 _MOST_ALTERNATIVES = 10_000
@@ -52,8 +53,15 @@ def find(path: str) -> Iterator[Partition]:
 
 
 def matcher(pattern: str) -> re.Pattern[str]:
-    """What a file's name must match as a whole."""
-    return re.compile("|".join(fnmatch.translate(_negations(each)) for each in _alternatives(pattern)))
+    """What a file's name must match as a whole.
+
+    Raises:
+        ValueError: a bracket or brace that is not closed, which Hadoop refuses.
+    """
+    alternatives = _alternatives(pattern)
+    if any(re.search(r"[\[{]", _CLASS.sub("", each)) for each in alternatives):
+        raise ValueError(f"pathGlobFilter {pattern!r} has a bracket or brace that is not closed")
+    return re.compile("|".join(fnmatch.translate(_negations(each)) for each in alternatives))
 
 
 def _is_there(path: str) -> bool:

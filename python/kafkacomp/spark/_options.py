@@ -134,7 +134,7 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         columns=_columns(given, mode, corrupt_column),
         columns_given="columns" in given,
         corrupt_column=corrupt_column,
-        topic=given.get("topic"),
+        topic=_topic(given),
         partition=_partition(given),
         subscribe=_subscribe(given),
         subscribe_pattern=_pattern(given),
@@ -188,6 +188,12 @@ def _columns(given: Mapping[str, str], mode: Mode, corrupt_column: str) -> tuple
     if "includeHeaders" in given and headers != ("headers" in names):
         raise ValueError("columns and includeHeaders disagree about headers; columns alone is enough")
     return names
+
+
+def _topic(given: Mapping[str, str]) -> str | None:
+    if given.get("topic") == "":
+        raise ValueError("topic must be the name of a topic, not ''")
+    return given.get("topic")
 
 
 def _partition(given: Mapping[str, str]) -> int | None:

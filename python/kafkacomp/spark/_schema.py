@@ -74,6 +74,8 @@ def check_schema(schema: StructType, corrupt_column: str) -> None:
             raise ValueError(f"unknown column {field.name!r} in the schema; there are {', '.join(types)}")
         if field.dataType != known:
             kinds = known.simpleString(), field.dataType.simpleString()
+            if kinds[0] == kinds[1]:
+                raise ValueError(f"column {field.name!r} is nullable in all its parts, which the schema denies")
             raise ValueError(f"column {field.name!r} is {kinds[0]}, not {kinds[1]} as the schema says")
         if not field.nullable:
             raise ValueError(f"column {field.name!r} is nullable, which the schema denies")

@@ -23,6 +23,7 @@ def unpack(packed: bytes) -> Any:  # noqa: ANN401 - whatever was packed
     """
     # Runs where this module may not be: all that it needs is imported here.
     import importlib  # noqa: PLC0415
+    import os  # noqa: PLC0415
     import pickle  # noqa: PLC0415
     import socket  # noqa: PLC0415
     import sys  # noqa: PLC0415
@@ -30,6 +31,7 @@ def unpack(packed: bytes) -> Any:  # noqa: ANN401 - whatever was packed
     try:
         importlib.import_module("kafkacomp.spark")
     except ImportError as error:
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # as kafkacomp.spark._errors.plain does
         raise ImportError(
             f"kafkacomp cannot be imported on {socket.gethostname()} by {sys.executable} ({error}):"
             " it must be installed, with pyarrow, where the executors are"

@@ -23,6 +23,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from kafkacomp import _kafkacomp
 from kafkacomp._filesystem import open_filesystem
+from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._commit import (
     Staged,
     check_target,
@@ -78,7 +79,8 @@ class Job:
                 options.settings(), self.staging / name, options.topic, options.partitions, self.known, number
             )
             for batch in batches:
-                files.push(batch.select(self.columns))
+                with _located(number):
+                    files.push(batch.select(self.columns))
             return TaskCommit(tuple(Staged(*each) for each in files.finish()))
         except FileNotFoundError as error:
             reason = "the job's folder is gone: it has ended, or driver and executors do not share the target"
@@ -105,6 +107,16 @@ class Job:
     def discard(self) -> None:
         """Remove what tasks have staged."""
         discard(self.options.path, self.staging)
+
+
+@contextlib.contextmanager
+def _located(partition: int) -> Iterator[None]:
+    """Errors, which name the row, with the DataFrame's partition in front."""
+    try:
+        yield
+    except (KafkaCompError, ValueError) as error:
+        error.args = (f"partition {partition} of the DataFrame: {error}",)
+        raise
 
 
 def _job(options: WriteOptions, schema: StructType, overwrite: bool, owner: str | None = None) -> Job:

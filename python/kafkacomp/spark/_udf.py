@@ -74,9 +74,11 @@ def _shipped(
         except ModuleNotFoundError as error:
             if error.name is None or not error.name.startswith("kafkacomp"):
                 raise
+            import os  # noqa: PLC0415 - as above
             import platform  # noqa: PLC0415 - as above
             import sys  # noqa: PLC0415 - as above
 
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # as kafkacomp.spark._errors.plain does
             raise ModuleNotFoundError(
                 f"kafkacomp is not installed where the executor on {platform.node()} runs Python ({sys.executable}): "
                 f"no module {error.name}. Install the wheel in its image, or ship an environment with --archives "

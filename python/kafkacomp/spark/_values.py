@@ -31,10 +31,10 @@ def known(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def one_of(name: str, value: str, *allowed: str) -> str:
+def one_of(name: str, value: object, *allowed: str) -> str:
     """One of the allowed words, as it is spelt there."""
     for each in allowed:
-        if value.strip().lower() == each.lower():
+        if isinstance(value, str) and value.strip().lower() == each.lower():
             return each
     raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
 

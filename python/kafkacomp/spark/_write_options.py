@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from pyspark.sql.types import (
     ArrayType,
@@ -20,6 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kafkacomp._filesystem import path_of_file_url
 from kafkacomp._types import CompressionType
 from kafkacomp.record import RecordBatchBuilder, batch_settings
 from kafkacomp.spark._values import known, one_of, size, whole
@@ -47,6 +47,7 @@ STREAM_OPTIONS = ("checkpointLocation", "queryName")
 
 _INT32_MAX = 2**31 - 1
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_TOPIC_ID = re.compile(r"(?!A{21}[A-P])[A-Za-z0-9_-]{22}")  # the last 4 bits stand for nothing
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _NAMES = tuple(each.name.lower() for each in CompressionType)
 
@@ -95,8 +96,11 @@ def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOption
         RecordBatchBuilder(2, compression_type, level)
     except ValueError as error:
         raise ValueError(f"compression.level: {error}") from None
-    if given.get("topicId") is not None and "topic" not in given:
+    if "topicId" in given and "topic" not in given:
         raise ValueError("topicId needs the option topic: it is one topic's")
+    if "topicId" in given and not _TOPIC_ID.fullmatch(given["topicId"]):
+        text = given["topicId"]
+        raise ValueError(f"topicId: {text!r} is no Kafka Uuid: 22 characters of URL-safe base 64, not all zero")
     return WriteOptions(
         path=local_path(given),
         topic=_topic(given.get("topic")),
@@ -121,12 +125,7 @@ def local_path(given: Mapping[str, str]) -> Path:
         raise ValueError('no path: use .save("/path/of/logs") or the option path')
     scheme = _SCHEME.match(path)
     if scheme is not None and scheme[1].lower() == "file":
-        path = path[5:]
-        if path.startswith("//"):
-            host, slash, path = path[2:].partition("/")
-            if host not in {"", "localhost"}:
-                raise ValueError(f"{given['path']} is on the host {host}: logs are written to paths of this one only")
-            path = unquote(slash + path)
+        path = path_of_file_url(path)
     elif scheme is not None and "/" not in scheme[1]:
         raise ValueError(f"{path} is on {scheme[1]}: logs are written to paths only, which driver and executors share")
     return Path(os.path.abspath(path))  # noqa: PTH100 - no symlink is to be resolved
