@@ -9,6 +9,10 @@ What is timed: `count()`, `sum(length(value))`, and writing all columns of the K
 Python source which columns a query needs, so for the first two ours is timed with `columns` and without. A ratio is the
 connector's median time by our median time: above 1 ours is faster.
 
+With the first codec a third side takes turns: a Python data source that yields a few ready Arrow batches over and over,
+as many rows and the same columns. It is the ceiling of any source written in Python: Spark's transfer from the worker
+into the JVM, and what Spark does with the rows there.
+
 Run: python benches/compare_connector.py [--codecs none lz4] [--bytes 1g] [--rounds 3]
 """
 
@@ -27,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benches" / "results"
@@ -45,12 +50,15 @@ from livekafka.tools import Tools  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.types import StructType
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 HALVES = ("first", "second")
 CONNECTOR = "4.0.0"
 ROWS = 10_000
+#: More content than a Parquet file's dictionary holds, and less than the cache: the first of a scan's batches of 1 MB.
+READY_BATCHES = 8
 
 
 class Way(NamedTuple):
@@ -61,6 +69,40 @@ class Way(NamedTuple):
 
 
 WAYS = (Way("count", "offset"), Way("count", None), Way("sum", "value"), Way("sum", None), Way("parquet", None))
+
+
+class Ready(DataSource):
+    """Rows of a few Arrow batches over and over, as many as asked for, in two tasks."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format."""
+        return "ready"
+
+    def reader(self, schema: StructType) -> ReadyReader:  # noqa: ARG002 - Spark's signature
+        """`rows` of the batches in the file `path`."""
+        return ReadyReader(self.options["path"], int(self.options["rows"]))
+
+
+class ReadyReader(DataSourceReader):
+    """See `Ready`."""
+
+    def __init__(self, path: str, rows: int) -> None:
+        self.path = path
+        self.rows = rows
+
+    def partitions(self) -> list[InputPartition]:
+        """How many rows each yields."""
+        return [InputPartition(self.rows // 2), InputPartition(self.rows - self.rows // 2)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The batches, which are made no second time."""
+        left = partition.value
+        for batch in itertools.cycle(pa.ipc.open_file(self.path).read_all().to_batches()):
+            yield batch.slice(0, left)
+            left -= batch.num_rows
+            if left <= 0:
+                return
 
 
 def main() -> None:
@@ -79,7 +121,8 @@ def main() -> None:
         with broker:
             spark = session(jars())
             for codec in arguments.codecs:
-                for result in compare(spark, broker, codec, arguments.rounds, folder):
+                ceiling = codec == arguments.codecs[0]
+                for result in compare(spark, broker, codec, arguments.rounds, folder, ceiling=ceiling):
                     results.append(result)
                     print(_row(result), flush=True)
             versions = {"spark": spark.version, "spark-sql-kafka-0-10": CONNECTOR}
@@ -128,16 +171,37 @@ def values(size: int) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def compare(spark: SparkSession, broker: Broker, codec: str, rounds: int, folder: Path) -> Iterator[dict[str, Any]]:
-    """The seconds of each way, both sides in turn."""
+def ready(spark: SparkSession, log: Path, rows: int, folder: Path, columns: str | None) -> DataFrameReader:
+    """A reader of as many rows of the first batches that ours makes of a log; they are stored first."""
+    spark.dataSource.register(Ready)
+    schema = spark.read.format("kafkacomp").options(**_chosen(columns), path=str(log)).load().schema
+    path = folder / f"ready-{columns}.arrow"
+    scanned = kc.scan(log, columns=schema.names, threads=1, timestamp_unit="us", batch_bytes=2 << 20)
+    batches = pa.RecordBatchReader.from_stream(scanned)
+    with pa.ipc.new_file(path, batches.schema) as out:
+        for batch in itertools.islice(batches, READY_BATCHES):
+            out.write_batch(batch)
+    return spark.read.format("ready").schema(schema).options(path=str(path), rows=rows)
+
+
+def _chosen(columns: str | None) -> dict[str, str]:
+    return {} if columns is None else {"columns": columns}
+
+
+def compare(
+    spark: SparkSession, broker: Broker, codec: str, rounds: int, folder: Path, *, ceiling: bool
+) -> Iterator[dict[str, Any]]:
+    """The seconds of each way, all sides in turn; of the ceiling if it is asked for."""
     common = {"subscribe": ",".join(f"{codec}-{half}" for half in HALVES)}
     connector = spark.read.format("kafka").options(**common, **{"kafka.bootstrap.servers": broker.bootstrap})
     records = connector.load().count()
     for way in WAYS:
-        chosen = {} if way.columns is None else {"columns": way.columns}
-        ours = spark.read.format("kafkacomp").options(**common, **chosen, path=str(broker.log_dir))
+        ours = spark.read.format("kafkacomp").options(**common, **_chosen(way.columns), path=str(broker.log_dir))
         act = ACTIONS[way.action]
         sides = {"connector": connector, "ours": ours}
+        if ceiling:
+            log = broker.log_dir / f"{codec}-{HALVES[0]}-0"
+            sides["ready"] = ready(spark, log, records, folder, way.columns)
         seconds: dict[str, list[float]] = {name: [] for name in sides}
         answers = {name: act(reader.load(), folder) for name, reader in sides.items()}
         if answers["connector"] != answers["ours"]:
@@ -186,7 +250,28 @@ def markdown(report: dict[str, Any]) -> str:
         "| codec | action | `columns` | connector | ours | ours / connector |",
         "|---|---|---|---|---|---|",
     ]
-    return "\n".join(lines + [_row(result) for result in report["results"]]) + "\n"
+    lines += [_row(result) for result in report["results"]]
+    lines += [
+        "",
+        "The ceiling: a Python data source that yields as many rows of Arrow batches that lie ready, in the same run.",
+        "",
+        "| codec | action | `columns` | ready batches | ready / connector | ours / ready |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [_ceiling_row(result) for result in report["results"] if "ready" in result["seconds"]]
+    return "\n".join(lines) + "\n"
+
+
+def _ceiling_row(result: dict[str, Any]) -> str:
+    taken = {side: statistics.median(seconds) for side, seconds in result["seconds"].items()}
+    cells = [
+        result["codec"],
+        result["action"],
+        result["columns"] or "",
+        f"{result['records'] / taken['ready'] / 1e6:.2f}",
+    ]
+    cells += [f"{taken['connector'] / taken['ready']:.2f}", f"{taken['ready'] / taken['ours']:.2f}"]
+    return f"| {' | '.join(cells)} |"
 
 
 def _row(result: dict[str, Any]) -> str:
