@@ -198,7 +198,7 @@ def write(lines: list[dict[str, Any]]) -> None:
         "| codec | cell | kafkacomp | best other | identity | kafkacomp / best |",
         "|---|---|---:|---:|---:|---:|",
     ]
-    for kind in PEERS:
+    for kind in dict.fromkeys(each["codec"] for each in lines):
         for label in SIZES:
             rates = {
                 each["way"]: each["mb_per_second"] for each in lines if (each["codec"], each["cell"]) == (kind, label)
