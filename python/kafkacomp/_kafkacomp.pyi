@@ -10,6 +10,7 @@ from typing_extensions import Buffer, CapsuleType, disjoint_base
 
 from kafkacomp._profile import TopicSettings
 from kafkacomp._report import ScanReport
+from kafkacomp._source import Seam
 from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, TimestampType
 from kafkacomp._validator import ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
@@ -22,8 +23,8 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
-def cut_segment(source: tuple[object, ...], piece_bytes: int, log_format: str) -> list[tuple[int, int]]:
-    """Ranges of about ``piece_bytes`` that begin where a batch begins and hold all of a segment."""
+def cut_segment(source: tuple[object, ...], piece_bytes: int, log_format: str) -> list[tuple[int, int, Seam | None]]:
+    """Ranges of about ``piece_bytes`` that hold all of a segment, each with the batch that it begins with."""
 
 def is_message_set(source: tuple[object, ...]) -> bool:
     """Whether a segment is of Kafka 0.7."""

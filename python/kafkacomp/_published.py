@@ -40,6 +40,8 @@ class Pending:
     staging: str
     removed: list[str]
     written: list[str]
+    #: For each of these, segments with their lengths: those that come, and the one in front of them.
+    lengths: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

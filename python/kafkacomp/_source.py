@@ -20,7 +20,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kafkacomp._published import settled
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._filesystem import Entry, FileSystem
 
-__all__ = ["Partition", "Segment", "find_in", "is_beside_the_log", "resolve"]
+__all__ = ["Partition", "Seam", "Seams", "Segment", "find_in", "is_beside_the_log", "resolve"]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -42,6 +42,22 @@ _SIDE_FILES = ("index", "timeindex", "txnindex", "snapshot")
 _MANIFEST = ".rsm-manifest"
 _BESIDE = ("-checkpoint", ".metadata", _MANIFEST)
 _PASSING = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
+
+
+#: A batch where a segment is cut: its offset field, its size, and its first offset if that is known.
+Seam: TypeAlias = "tuple[int, int, int | None]"
+
+
+class Seams(NamedTuple):
+    """What a piece of a segment is known by."""
+
+    #: At its beginning and behind its end; ``None`` at the segment's own.
+    begin: Seam | None
+    end: Seam | None
+    #: The segment's length when it was found.
+    length: int
+    #: Where the next segment begins, if there is one.
+    next_base: int | None
 
 
 @dataclass
@@ -58,12 +74,14 @@ class Segment:
     base_offset: int | None = None
     #: Only the batches that begin in this range of bytes.
     range: tuple[int, int] | None = None
+    #: How the range is found again if the file is replaced meanwhile.
+    seams: Seams | None = None
     #: Whether a broker may still be writing it.
     active: bool = False
 
     def as_tuple(self) -> tuple[object, ...]:
         """As the core takes it."""
-        return (self.name, self.base_offset, self.source, self.range, self.active)
+        return (self.name, self.base_offset, self.source, self.range, self.seams, self.active)
 
 
 @dataclass

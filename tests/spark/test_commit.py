@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -269,6 +270,58 @@ def test_killed_in_its_commit_a_job_is_finished_or_undone(
     assert set(seen) == {"before", "refused", "after"}
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("how", ["appended", "rolled"])
+def test_what_others_append_behind_a_commit_that_was_cut_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, overwrite: bool
+) -> None:
+    """A broker that is started between the kill and the next job: its records stay, or there is an error."""
+    monkeypatch.setattr(_published, "PATIENCE", 0.0)
+    refused = finished = 0
+    for step in range(200):
+        target = tmp_path / str(step)
+        target.mkdir()
+        job(target, {("t", 0): 150, ("u", 0): 3})
+        if not killed_at(step, lambda t=target: job(t, {("t", 0): 150, ("u", 0): 3}, first=500, overwrite=overwrite)):  # type: ignore[misc]
+            break
+        pending = _published.read_state(target).pending
+        if pending is None:
+            continue
+        if overwrite and not (target / pending.staging / "old" / "t-0").exists():
+            continue  # still the log that is to go
+        (target / "t-0").mkdir(exist_ok=True)  # between an old log and the new one: the broker makes another
+        segments = sorted((target / "t-0").glob("*.log"))
+        rows = pa.table(kc.scan(target / "t-0", columns=("value",))).num_rows if segments else 0
+        written = segments[-1] if how == "appended" and segments else target / "t-0" / f"{rows:020}.log"
+        with written.open("ab") as file:
+            file.write(intruder(rows))
+        content_before = written.read_bytes()
+        try:
+            recover(target)
+        except OSError as error:
+            refused += 1
+            assert error.filename == str(written)  # noqa: PT017 - one of two things that may be
+            assert "delete" in str(error)  # noqa: PT017 - as above
+            # Moved away, as the error says, what had been decided is finished.
+            (target / "t-0").rename(tmp_path / f"away-{step}")
+            recover(target)
+            assert _published.read_state(target).pending is None
+            written = tmp_path / f"away-{step}" / written.name
+        else:
+            finished += 1
+            assert 9999 in content(target)["t-0"]
+        assert written.read_bytes() == content_before
+    assert refused > (0 if overwrite else 3)
+    assert finished > 0
+
+
+def intruder(offset: int) -> bytes:
+    """A batch as a broker would append it."""
+    builder = record.RecordBatchBuilder(base_offset=offset)
+    builder.append(b"9999", timestamp=0)
+    return bytes(builder.build())
+
+
 def test_remains_of_a_dead_job_go_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running = new_staging(tmp_path)
     staged(running, 0, {("t", 0): 1})
@@ -280,6 +333,28 @@ def test_remains_of_a_dead_job_go_after_a_day(tmp_path: Path, monkeypatch: pytes
     job(tmp_path, {("t", 0): 1}, first=1)
     assert not staging_folders(tmp_path)
     assert content(tmp_path) == {"t-0": [0, 1]}
+
+
+def test_a_day_is_counted_from_the_last_file(tmp_path: Path) -> None:
+    """A job that has staged something within a day may be running; what is decided stays whatever its age."""
+    old = time.time() - _commit.ABANDONED - 60
+    running, dead, begun = (new_staging(tmp_path) for _ in range(3))
+    for staging in (running, dead, begun):
+        staged(staging, 0, {("t", 0): 1})
+    (begun / "out").mkdir()
+    for path in (*running.iterdir(), *dead.iterdir(), running, dead):
+        os.utime(path, (old, old))
+    (running / "later.batches").touch()
+    os.utime(running, (old, old))
+    beside = [tmp_path / "t-0.0123456789abcdef0123456789abcdef-delete", tmp_path / "kafkacomp-0.0123-delete"]
+    for path in beside:
+        path.mkdir()
+        os.utime(path, (old, old))
+    recover(tmp_path)
+    assert sorted(tmp_path.glob("*-delete")) == sorted([running, *beside])
+    os.utime(running / "later.batches", (old, old))
+    recover(tmp_path)
+    assert sorted(tmp_path.glob("*-delete")) == sorted(beside)
 
 
 def test_a_decided_job_is_not_discarded(tmp_path: Path) -> None:

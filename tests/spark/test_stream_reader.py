@@ -37,7 +37,7 @@ OFFSETS = st.dictionaries(st.tuples(st.sampled_from("abc"), st.integers(0, 12)),
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is gone is looked for again, but not for a second in each test."""
     monkeypatch.setattr(_watch, "PAUSE", 0.001)
-    monkeypatch.setattr("kafkacomp.spark._stream.PAUSE", 0.001)
+    monkeypatch.setattr("kafkacomp.spark._read.PAUSE", 0.001)
 
 
 def make(folder: Path, topic: str = "t", *, count: int = 300, seed: int = 1, **settings: Any) -> Path:
@@ -238,7 +238,7 @@ def test_a_look_reads_what_is_new(tmp_path: Path) -> None:
     log.show(log.size * 9 // 10)
     file = CountingFile(logs(tmp_path / "t-0")[0])
     follower = LogFollower(False)  # noqa: FBT003 - a position of the core's
-    source = (str(file.path), 0, file, None, True)
+    source = (str(file.path), 0, file, None, None, True)
     assert follower.follow(source, True, False) in {"end", "torn"}  # noqa: FBT003
     before = follower.position
     assert before > 100_000

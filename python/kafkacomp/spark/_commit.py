@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from kafkacomp import _kafkacomp
 from kafkacomp._published import Pending, State, read_state, sync_folder, write_state
 from kafkacomp._source import PARTITION, SEGMENT
+from kafkacomp.spark._intruders import check_untouched, lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,7 +94,11 @@ def partition_counts(target: Path) -> dict[str, int]:
 
 
 def recover(target: Path) -> None:
-    """Finish what a killed job had decided, and clear away what others left long ago."""
+    """Finish what a killed job had decided, and clear away what others left long ago.
+
+    Raises:
+        OSError: EEXIST: somebody else has written to the logs meanwhile.
+    """
     with _locked(target):
         _recover(target)
 
@@ -160,7 +165,8 @@ def commit(
         sync_folder(out)
         sync_folder(staging)
         batches = state.batches if batch is None else {**state.batches, batch[0]: batch[1]}
-        pending = Pending(staging.name, logs if overwrite else [], sorted(partitions))
+        known = {name: lengths(None if overwrite else target / name, out / name) for name in partitions}
+        pending = Pending(staging.name, logs if overwrite else [], sorted(partitions), known)
         decided = State(state.generation + 1, pending, batches)
         write_state(target, decided)
         _finish(target, decided, pending)
@@ -236,6 +242,7 @@ def _touched(folder: Path) -> float:
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
     """Give all files of a decided write their places; what has been done of it before is not done again."""
+    check_untouched(target, pending)
     staging = target / pending.staging
     old = staging / "old"
     if pending.removed:

@@ -126,13 +126,12 @@ class PartitionLog:
         first, last = self._place(segment, start) or 0, self._place(segment, end)
         stop = segment.size if last is None else last
         if stop - first <= self._options.split_size * 3 // 2:
-            ranges = [(first, stop)]
+            found = [replace(segment, range=(first, stop))]
         else:
-            cuts = [each.range or (0, stop) for each in cut(segment, self._options)]
-            ranges = [(max(a, first), min(b, stop)) for a, b in cuts if b > first and a < stop]
+            found = [_within(each, first, stop) for each in cut(segment, self._options) if _overlaps(each, first, stop)]
         if last is None:  # the segment may have grown since it was listed
-            ranges[-1] = (ranges[-1][0], _OPEN_END)
-        return [replace(segment, range=each, active=segment.active and each is ranges[-1]) for each in ranges]
+            found[-1] = replace(found[-1], range=((found[-1].range or (0, 0))[0], _OPEN_END))
+        return found
 
     def _place(self, segment: Segment, offset: int) -> int | None:
         """Where the batch of an offset begins, so that what was read before is not read again.
@@ -144,6 +143,20 @@ class PartitionLog:
             return None
         is_local = isinstance(segment.source, str)
         return None if is_local and os.path.exists(f"{os.path.splitext(segment.source)[0]}.index") else position  # noqa: PTH110, PTH122
+
+
+def _overlaps(piece: Segment, first: int, stop: int) -> bool:
+    begin, end = piece.range or (0, stop)
+    return end > first and begin < stop
+
+
+def _within(piece: Segment, first: int, stop: int) -> Segment:
+    """What lies between two positions of a piece; its seams are where it was cut, and nowhere else."""
+    begin, end = piece.range or (0, stop)
+    seams = piece.seams and piece.seams._replace(
+        begin=piece.seams.begin if begin >= first else None, end=piece.seams.end if end <= stop else None
+    )
+    return replace(piece, range=(max(begin, first), min(end, stop)), seams=seams)
 
 
 def _base(segment: Segment) -> int:

@@ -12,19 +12,24 @@ segments, times by the time index. What is left is opened where that cannot be t
 from __future__ import annotations
 
 import logging
+import time
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql.datasource import InputPartition
 
 from kafkacomp import _kafkacomp
-from kafkacomp._source import Partition, Segment
+from kafkacomp._source import Partition, Seams, Segment
+from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._bounds import EARLIEST, LATEST
+from kafkacomp.spark._moved import LOOKS, PAUSE
 from kafkacomp.spark._select import name_of, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kafkacomp._source import Seam
     from kafkacomp.spark._options import Bounds, ReadOptions, Times
 
 __all__ = [
@@ -94,7 +99,20 @@ def plan(options: ReadOptions, pruning: Pruning = EVERYTHING) -> list[SegmentPar
         ValueError: offsets or times that do not name exactly the partitions that were found, or that lie outside them.
         KafkaCompError, OSError: what was looked at cannot be read.
     """
-    found = select(options)
+    for _ in range(LOOKS - 1):
+        found = select(options)
+        try:
+            return _plan(found, options, pruning)
+        except (FileNotFoundError, _ReplacedError):  # a broker compacts the log, or deletes of it
+            time.sleep(PAUSE)
+    return _plan(select(options), options, pruning)
+
+
+class _ReplacedError(KafkaCompError):
+    """A segment is not what it was when it was listed."""
+
+
+def _plan(found: list[Partition], options: ReadOptions, pruning: Pruning) -> list[SegmentPartition]:
     for name, bounds in (
         ("startingOffsets", options.starting_offsets),
         ("endingOffsets", options.ending_offsets),
@@ -131,7 +149,7 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
         if known is not None and known[0] is not None and (segment.base_offset or 0) >= known[0]:
             return  # nothing is stable from here on
         own = known and (known[0], _concerning(segment, following, known[1]))
-        for piece in cut(segment, options):
+        for piece in cut(segment, options, following):
             yield SegmentPartition(
                 Partition(partition.topic, partition.partition, [piece], [], own),
                 offsets.start,
@@ -141,16 +159,28 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
             )
 
 
-def cut(segment: Segment, options: ReadOptions) -> list[Segment]:
-    """Cut a segment into pieces of about ``splitSize``: without opening it, if it is no larger than one and a half."""
+def cut(segment: Segment, options: ReadOptions, next_base: int | None = None) -> list[Segment]:
+    """Cut a segment into pieces of about ``splitSize``: without opening it, if it is no larger than one and a half.
+
+    ``next_base`` is where the next segment begins, if this one's end is not known otherwise.
+    """
     if segment.size == 0:
         return [segment]  # empty, or the file system does not tell
     if segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
-        ranges = [(0, segment.size)]
+        pieces: list[tuple[int, int, Seam | None]] = [(0, segment.size, None)]
     else:
-        ranges = _kafkacomp.cut_segment(segment.as_tuple(), options.split_size, options.log_format)
+        pieces = _kafkacomp.cut_segment(segment.as_tuple(), options.split_size, options.log_format)
+        length = pieces[-1][1]
+        if next_base is not None and length != segment.size:
+            raise _ReplacedError(f"{segment.name}: had {segment.size} bytes when it was listed, then {length}")
     # Only the last piece can end in a batch that a broker is just writing.
-    return [replace(segment, range=each, active=segment.active and each is ranges[-1]) for each in ranges]
+    found = [
+        replace(segment, range=(begin, end), active=segment.active and end == pieces[-1][1]) for begin, end, _ in pieces
+    ]
+    if segment.base_offset is not None:
+        for piece, (_, _, seam), behind in zip(found, pieces, [*pieces[1:], None], strict=True):
+            piece.seams = Seams(seam, behind and behind[2], segment.size, None if behind else next_base)
+    return found
 
 
 def transactions(partition: Partition, options: ReadOptions) -> tuple[int | None, list[tuple[int, int, int]]]:
@@ -177,9 +207,12 @@ def _concerning(
 
 def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:
     """The segments that can hold offsets of a range, going by their names, each with where the next one begins."""
-    following = [segment.base_offset for segment in partition.segments[1:]]
+    everything = (*partition.segments, *partition.context)
+    bases = sorted(each.base_offset for each in everything if each.base_offset is not None)
     found = []
-    for segment, next_base in zip(partition.segments, [*following, None], strict=True):
+    for segment in partition.segments:
+        behind_it = bases[bisect_right(bases, segment.base_offset) :] if segment.base_offset is not None else []
+        next_base = behind_it[0] if behind_it else None
         behind = offsets.end is not None and segment.base_offset is not None and segment.base_offset >= offsets.end
         before = offsets.start is not None and next_base is not None and next_base <= offsets.start
         if not behind and not before:

@@ -6,7 +6,11 @@ The planner is a Python process of the driver. What a task needs travels in its
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
+import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +19,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafkacomp.arrow import ScanReader, SkippedRange, scan
 from kafkacomp.spark._errors import EXPECTED, briefly, plain
+from kafkacomp.spark._moved import LOOKS, PAUSE, is_gone, moved, own_offsets
 from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import EVERYTHING, Pruning, SegmentPartition, plan
 from kafkacomp.spark._pushdown import pruning_of
@@ -27,7 +32,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-__all__ = ["KafkaCompReader", "SegmentPartition", "read_task", "reader", "schema"]
+__all__ = ["KafkaCompReader", "SegmentPartition", "read_task", "read_wherever", "reader", "schema"]
+
+_LOGGER = logging.getLogger("kafkacomp")
 
 #: Column data of an Arrow batch. Spark holds one in the worker and one in the JVM; larger ones gain nothing.
 BATCH_BYTES = 2 << 20
@@ -86,9 +93,18 @@ class KafkaCompReader(Shipped, DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task."""
-        if isinstance(partition, SegmentPartition):
-            yield from read_task(self.options, partition)
-        # Spark asks for a partition of its own making where there is no task.
+        if not isinstance(partition, SegmentPartition):
+            return  # Spark asks for a partition of its own making where there is no task
+        try:
+            yield from read_wherever(self.options, partition)
+        except FileNotFoundError as error:
+            if self.options.on_error == "skip":
+                yield from read_task(self.options, partition)  # which says so as of any other damage
+            elif self.options.fail_on_data_loss:
+                reason = "deleted or replaced by the broker since the query was planned"
+                raise plain(FileNotFoundError(errno.ENOENT, reason, error.filename)) from None
+            else:
+                _LOGGER.warning("%s: deleted since the query was planned; the query goes on", error.filename)
 
 
 class FilteringReader(KafkaCompReader):
@@ -100,6 +116,38 @@ class FilteringReader(KafkaCompReader):
         """Take from the filters what they rule out; Spark evaluates all of them again."""
         self.pruning = pruning_of(filters)
         return filters
+
+
+def read_wherever(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.RecordBatch]:
+    """Read a task, also where a broker has merged its segment into the one before since it was planned.
+
+    Raises:
+        FileNotFoundError: it was deleted.
+        KafkaCompError, OSError: with the file and the byte.
+    """
+    (segment,) = task.partition.segments
+    try:
+        if is_gone(segment):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), segment.source)  # noqa: TRY301 - caught once
+        yield from read_task(options, task)
+    except FileNotFoundError as error:
+        gone = error
+    else:
+        return
+    own = own_offsets(segment)
+    if own is None:
+        raise gone
+    first, behind = own
+    start = max((each for each in (task.start_offset, first) if each is not None), default=None)
+    end = min((each for each in (task.end_offset, behind) if each is not None), default=None)
+    for _ in range(LOOKS):
+        time.sleep(PAUSE)
+        partition = moved(task.partition, start, end, options)
+        if partition is not None:
+            times = (task.start_timestamp, task.end_timestamp)
+            yield from read_task(options, SegmentPartition(partition, start, end, *times))
+            return
+    raise gone
 
 
 def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.RecordBatch]:

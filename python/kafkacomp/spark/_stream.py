@@ -7,23 +7,21 @@ whenever it is read: offsets are all that a checkpoint needs. What makes looking
 
 from __future__ import annotations
 
-import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from kafkacomp._source import Partition, resolve
+from kafkacomp._source import Partition
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets
 from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import SegmentPartition, check_names, check_offset, offset_for
-from kafkacomp.spark._read import read_task, with_schema
+from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
 from kafkacomp.spark._ship import Shipped
-from kafkacomp.spark._watch import LOOKS, PAUSE, Seen, View, Watch, tell_loss
+from kafkacomp.spark._watch import Seen, View, Watch, tell_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -132,19 +130,11 @@ class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
         if not isinstance(partition, SegmentPartition):
             return  # Spark asks for a partition of its own making where there is no task
         try:
-            yield from read_task(self.options, partition)
-        except FileNotFoundError as error:
-            gone = error
-        else:
-            return
-        for _ in range(LOOKS):
-            time.sleep(PAUSE)
-            moved = _moved(partition)
-            if moved is not None:
-                yield from read_task(self.options, moved)
-                return
-        offsets = f"offsets {partition.start_offset} to {(partition.end_offset or 0) - 1}"
-        tell_loss([f"{name_of(partition.partition)}: {offsets} are gone: {gone.filename} was deleted"], self.options)
+            yield from read_wherever(self.options, partition)
+        except FileNotFoundError as gone:
+            offsets = f"offsets {partition.start_offset} to {(partition.end_offset or 0) - 1}"
+            loss = f"{name_of(partition.partition)}: {offsets} are gone: {gone.filename} was deleted"
+            tell_loss([loss], self.options)
 
     @briefly
     def commit(self, end: dict[str, Any]) -> None:
@@ -226,21 +216,3 @@ def _start(key: tuple[str, int], seen: Seen, options: ReadOptions) -> int:
     if options.fail_on_data_loss and timestamp is None:
         check_offset("startingOffsets", offset, seen.partition, options)
     return offset
-
-
-def _moved(task: SegmentPartition) -> SegmentPartition | None:
-    """A task whose segment a broker has merged into the one before: its records without what compaction removed."""
-    own, (segment,) = task.partition, task.partition.segments
-    start, end = task.start_offset or 0, task.end_offset or 0
-    if not isinstance(segment.source, str):
-        return None
-    try:
-        found = resolve(os.path.dirname(segment.source), own.topic, own.partition)  # noqa: PTH120 - as it was listed
-    except FileNotFoundError:
-        return None
-    segments = [each for partition in found for each in partition.segments if (each.base_offset or 0) < end]
-    at_or_before = [each for each in segments if (each.base_offset or 0) <= start]
-    if not at_or_before:
-        return None
-    segments = segments[segments.index(at_or_before[-1]) :]
-    return SegmentPartition(Partition(own.topic, own.partition, segments, [], own.transactions), start, end)

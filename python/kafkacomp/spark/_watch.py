@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._follow import PartitionLog
+from kafkacomp.spark._moved import LOOKS, PAUSE
 from kafkacomp.spark._select import select_growing
 
 if TYPE_CHECKING:
@@ -15,13 +16,9 @@ if TYPE_CHECKING:
     from kafkacomp.spark._offsets import Offsets
     from kafkacomp.spark._options import ReadOptions
 
-__all__ = ["LOOKS", "PAUSE", "Seen", "View", "Watch", "tell_loss"]
+__all__ = ["Seen", "View", "Watch", "tell_loss"]
 
 _LOGGER = logging.getLogger("kafkacomp")
-
-#: How often, and after how many seconds again, folders are looked at before something counts as gone: where a broker
-#: replaces segments by their compacted form, it renames the old ones first.
-LOOKS, PAUSE = 5, 0.2
 
 
 class Seen(NamedTuple):

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use kafkacomp_core::log::{InMemory, ReadAt};
 
 use crate::options::{OpenSegment, Segment, SideFile};
+use crate::seams::Seams;
 
 /// A segment at a path; its side files lie beside it under the same name.
 #[derive(Debug, Clone)]
@@ -39,6 +40,7 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> 
             base_offset: Some(0),
             files: Arc::new(self),
             range: None,
+            seams: Seams::default(),
             active: false,
             may_be_cut: false,
         }

@@ -20,6 +20,7 @@ pub mod report;
 mod runs;
 pub mod scan;
 pub mod schema;
+pub mod seams;
 mod validity;
 mod worker;
 

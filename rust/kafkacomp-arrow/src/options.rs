@@ -8,6 +8,7 @@ use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use kafkacomp_core::log::{Family, ReadAt, TransactionFilter};
 
 use crate::schema::Column;
+use crate::seams::Seams;
 
 /// The largest `batch_bytes`: a column of 32-bit offsets holds 2^31 - 1 bytes, and half of that leaves room
 /// for whatever one record adds.
@@ -147,6 +148,8 @@ pub struct Segment {
     pub files: Arc<dyn OpenSegment>,
     /// Only the batches that begin in these bytes; `None` for all.
     pub range: Option<(u64, u64)>,
+    /// How the range is found again where the file has been replaced since.
+    pub seams: Seams,
     /// Whether a broker may still be writing it: an incomplete batch at its end may be on its way.
     pub active: bool,
     /// Whether it may end inside a batch, as Kafka cuts the answer to a fetch: a warning, not an error.

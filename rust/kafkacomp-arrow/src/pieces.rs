@@ -12,9 +12,13 @@ use crate::committed::whole_batch;
 use crate::family::family_of;
 use crate::options::{ScanOptions, Segment, SideFile};
 use crate::report::ScanError;
+use crate::seams::Seam;
 
 /// A batch of more bytes is not one to cut at: it would be read whole to be checked.
 const MOST_CHECKED: usize = 64 << 20;
+
+/// A range of bytes, and the batch that it begins with; `None` at the segment's beginning and in logs of 0.7.
+pub type Piece = (u64, u64, Option<Seam>);
 
 /// Cuts `segment` into ranges of about `piece_bytes`, in order and without gaps, that hold all of it: a range holds the
 /// batches that begin in it. What would be less than half as long is part of the one before. What cannot be cut
@@ -22,13 +26,13 @@ const MOST_CHECKED: usize = 64 << 20;
 ///
 /// # Errors
 /// What the file system says; a family that cannot be told.
-pub fn cut(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result<Vec<(u64, u64)>, ScanError> {
+pub fn cut(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result<Vec<Piece>, ScanError> {
     let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
     let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
     let piece_bytes = piece_bytes.max(1);
     let last = length.saturating_sub(piece_bytes / 2);
     let mut pieces = Vec::new();
-    let mut begin = 0;
+    let (mut begin, mut seam) = (0, None);
     if piece_bytes < last {
         let source = source.as_ref();
         let family = family_of(segment, source, length, options)?;
@@ -41,12 +45,12 @@ pub fn cut(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result
         while target < last {
             let found = match family {
                 Family::Records => cutter.batch_from(target),
-                Family::MessageSet => cutter.entry_from(target),
+                Family::MessageSet => cutter.entry_from(target).map(|found| found.map(|position| (position, None))),
             };
             let found = found.map_err(|error| ScanError::chunk(&segment.name, error))?;
-            if let Some(position) = found.filter(|&position| position < last) {
-                pieces.push((begin, position));
-                begin = position;
+            if let Some((position, batch)) = found.filter(|&(position, _)| position < last) {
+                pieces.push((begin, position, seam));
+                (begin, seam) = (position, batch);
                 target = position.saturating_add(piece_bytes);
             } else if let Some(entry) = cutter.entries.peek().filter(|_| found.is_none()) {
                 // Headers led no further; from what the index knows of behind, they may.
@@ -56,7 +60,7 @@ pub fn cut(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result
             }
         }
     }
-    pieces.push((begin, length));
+    pieces.push((begin, length, seam));
     Ok(pieces)
 }
 
@@ -73,16 +77,17 @@ struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
 
 impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
     /// The first batch with the right checksum that begins at `target` or behind.
-    fn batch_from(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+    fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<Seam>)>, ChunkError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
         let mut buffer = Vec::new();
         while let Hop::Batch(header) = walk.next_batch()? {
             self.known = header.position;
             if header.position >= target
-                && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid())
+                && let Some(batch) = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
+                && batch.is_valid()
             {
-                return Ok(Some(header.position));
+                return Ok(Some((header.position, Some(Seam::of(&header, &batch)))));
             }
         }
         self.known = walk.position();

@@ -19,6 +19,7 @@ use crate::committed::transaction_filter;
 use crate::family::family_of;
 use crate::options::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
 use crate::report::{ScanError, ScanReport, SkippedRange};
+use crate::seams;
 
 /// How long an incomplete batch at the end of an active segment is given to become whole.
 const PATIENCE: time::Duration = time::Duration::from_millis(50);
@@ -341,17 +342,20 @@ impl Planner {
         let source = segment.files.open().map_err(io)?;
         let length = source.length().map_err(io)?;
         context.family = family_of(segment, source.as_ref(), length, &self.options)?;
-        let (start, stop) = segment.range.unwrap_or((0, length));
-        let reader = match context.family {
+        let (reader, stop) = match context.family {
             Family::MessageSet => {
+                let (start, stop) = segment.range.unwrap_or((0, length));
                 let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
-                Reader::MessageSet(reader)
+                (Reader::MessageSet(reader), stop)
             }
             Family::Records => {
                 let warn = |text: String| self.with_report(|report| report.warnings.push(text));
+                let found = seams::find(segment, source.as_ref(), length)?;
+                context.start_offset = context.start_offset.max(found.first);
+                context.last_offset = context.last_offset.min(found.last);
                 let offset = context.start_offset;
                 let hint = start_position(segment, source.as_ref(), length, offset, &self.options, &warn);
-                Reader::Records(ChunkReader::new(start.max(hint), length))
+                (Reader::Records(ChunkReader::new(found.start.max(hint), length)), found.stop)
             }
         };
         Ok(Some(Open {

@@ -67,6 +67,11 @@ pub enum ScanError {
         /// The segment.
         segment: Arc<str>,
     },
+    /// A broker replaced the file since it was cut into pieces, and the format does not tell which records are whose.
+    Replaced {
+        /// The segment.
+        segment: Arc<str>,
+    },
     /// A worker thread could not be started or died.
     Thread(String),
 }
@@ -98,6 +103,10 @@ impl ScanError {
             Self::Undecided { segment } => format!(
                 "{segment}: byte 0: the content does not tell whether this is a log of Kafka 0.7 or of 0.8 and later: \
                  say format=\"0.7\" or format=\"0.8+\""
+            ),
+            Self::Replaced { segment } => format!(
+                "{segment}: the file was replaced, as compaction does, between the plan and the reading, and the offsets \
+                 of compressed messages of magic 0 and 1 do not tell which records are whose: read again"
             ),
             Self::Thread(what) => format!("scan thread: {what}"),
         }

@@ -141,6 +141,7 @@ pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
             exception
         }
         ScanError::Undecided { .. } => PyValueError::new_err(error.message()),
+        ScanError::Replaced { .. } => KafkaCompError::new_err(error.message()),
         ScanError::Thread(what) => pyo3::exceptions::PyRuntimeError::new_err(what),
     }
 }

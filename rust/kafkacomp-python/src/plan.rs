@@ -1,6 +1,7 @@
 //! What a plan needs to know of segments before they are read: `kafkacomp._plan`.
 
 use kafkacomp_arrow::committed::transaction_filter;
+use kafkacomp_arrow::seams::Seam;
 use kafkacomp_arrow::{OnError, Partition, ScanOptions, family, lookup, pieces};
 use kafkacomp_core::log::Family;
 use pyo3::exceptions::PyValueError;
@@ -8,18 +9,20 @@ use pyo3::prelude::*;
 
 use crate::error::scan_to_py;
 use crate::scan::family as family_of;
-use crate::segment::{PartitionTuple, SegmentTuple, Transactions, partitions, segment};
+use crate::segment::{PartitionTuple, SeamTuple, SegmentTuple, Transactions, partitions, segment};
 
-/// Where a segment may be cut: ranges of about `piece_bytes`.
+/// Where a segment may be cut: ranges of about `piece_bytes`, each with what the batch at its beginning is known by.
 #[pyfunction]
 pub fn cut_segment(
     py: Python<'_>,
     source: SegmentTuple<'_>,
     piece_bytes: u64,
     log_format: &str,
-) -> PyResult<Vec<(u64, u64)>> {
+) -> PyResult<Vec<(u64, u64, Option<SeamTuple>)>> {
     let (segment, options) = (segment(source)?, options(log_format, false, None));
-    py.detach(|| pieces::cut(&segment, piece_bytes, &options)).map_err(|error| scan_to_py(py, error))
+    let pieces = py.detach(|| pieces::cut(&segment, piece_bytes, &options)).map_err(|error| scan_to_py(py, error))?;
+    let known = |seam: Seam| (seam.offset, seam.size, seam.first_offset);
+    Ok(pieces.into_iter().map(|(start, stop, seam)| (start, stop, seam.map(known))).collect())
 }
 
 /// Whether a segment is of Kafka 0.7.

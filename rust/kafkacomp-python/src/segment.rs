@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
+use kafkacomp_arrow::seams::{Seam, Seams};
 use kafkacomp_arrow::{OpenSegment, Partition, Segment, SideFile};
 use kafkacomp_core::log::{AbortedRange, ReadAt, TransactionFilter};
 use pyo3::prelude::*;
@@ -24,8 +25,15 @@ pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
 /// What is known of a partition's transactions.
 pub type Known = Option<Transactions>;
 
-/// A segment as Python gives it: name, base offset, path or bytes or opener, range, whether it is active.
-pub type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, bool);
+/// A segment as Python gives it: name, base offset, path or bytes or opener, range, seams, whether it is active.
+pub type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, SeamsTuple, bool);
+
+/// What a piece's ends are known by: the batch at the beginning and that behind the end by [`SeamTuple`], the segment's
+/// length, where the next segment begins.
+pub type SeamsTuple = Option<(Option<SeamTuple>, Option<SeamTuple>, u64, Option<i64>)>;
+
+/// A batch's offset field, its size, and its first offset if that is known.
+pub type SeamTuple = (i64, u64, Option<i64>);
 
 /// Reads the partitions that a scan is given.
 ///
@@ -59,7 +67,7 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 ///
 /// # Errors
 /// As [`partitions`].
-pub fn segment((name, base_offset, source, range, active): SegmentTuple<'_>) -> PyResult<Segment> {
+pub fn segment((name, base_offset, source, range, known, active): SegmentTuple<'_>) -> PyResult<Segment> {
     let mut may_be_cut = false;
     let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
         Arc::new(LocalSegment(source.extract::<PathBuf>()?))
@@ -69,7 +77,14 @@ pub fn segment((name, base_offset, source, range, active): SegmentTuple<'_>) -> 
         may_be_cut = true;
         Arc::new(MemorySegment(Arc::new(SharedBytes(bytes_like(&source)?))))
     };
-    Ok(Segment { name: Arc::from(name), base_offset, files, range, active, may_be_cut })
+    let seam = |(offset, size, first_offset)| Seam { offset, size, first_offset };
+    let seams = known.map_or_else(Seams::default, |(begin, end, length, next_base)| Seams {
+        begin: begin.map(seam),
+        end: end.map(seam),
+        length,
+        next_base,
+    });
+    Ok(Segment { name: Arc::from(name), base_offset, files, range, seams, active, may_be_cut })
 }
 
 struct SharedBytes(PyBackedBytes);
