@@ -6,6 +6,7 @@
 //! was, so looking once is enough.
 
 use std::io;
+use std::sync::Arc;
 
 use kafkacomp_core::log::source::read_full;
 use kafkacomp_core::log::{BatchHeader, ReadAt};
@@ -82,7 +83,7 @@ pub(crate) fn find(segment: &Segment, source: &dyn ReadAt, length: u64) -> Resul
             Ok(true) => Ok(None),
             Ok(false) => match seam.first_offset {
                 Some(offset) => Ok(Some(offset)),
-                None => Err(ScanError::Replaced { segment: segment.name.clone() }),
+                None => Err(ScanError::Replaced { segment: Arc::clone(&segment.name) }),
             },
         },
     };
