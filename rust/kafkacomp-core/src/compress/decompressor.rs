@@ -46,7 +46,7 @@ impl Decompressor {
                 position: 0,
                 fault: CodecFault::OutputLimit { limit: reached.limit as u64 },
             }),
-            CompressionType::Gzip => gzip::decode(self.kept.libdeflate(), data, strictness, out),
+            CompressionType::Gzip => gzip::decode(self.kept.gzip(), data, strictness, out),
             CompressionType::Snappy => snappy::decode(data, strictness, out),
             CompressionType::Lz4 => lz4::decompress(data, self.lz4_options(magic), out),
             CompressionType::Zstd => zstd::decode(&mut self.kept.zstd, data, strictness, out),
@@ -89,7 +89,7 @@ impl Decompressor {
         out: &mut OutputBuffer,
     ) -> Result<(), CodecError> {
         match codec {
-            MessageSetCodec::Gzip => gzip::decode(self.kept.libdeflate(), data, Strictness::RecordSet, out),
+            MessageSetCodec::Gzip => gzip::decode(self.kept.gzip(), data, Strictness::RecordSet, out),
             MessageSetCodec::Snappy => snappy_1_0::decode(data, out),
         }
     }
@@ -123,23 +123,20 @@ impl MessageSetCodec {
 /// The contexts that are worth keeping: each costs more to make than a small batch to decode.
 #[derive(Default)]
 pub(super) struct Kept {
-    libdeflate: Option<libdeflater::Decompressor>,
+    gzip: Option<gzip::Decoders>,
     pub(super) zstd: Option<DCtx<'static>>,
 }
 
 impl Kept {
-    /// The context of libdeflate.
-    pub(super) fn libdeflate(&mut self) -> &mut libdeflater::Decompressor {
-        self.libdeflate.get_or_insert_with(libdeflater::Decompressor::new)
+    /// The contexts of gzip.
+    pub(super) fn gzip(&mut self) -> &mut gzip::Decoders {
+        self.gzip.get_or_insert_with(gzip::Decoders::new)
     }
 }
 
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept")
-            .field("libdeflate", &self.libdeflate.is_some())
-            .field("zstd", &self.zstd.is_some())
-            .finish()
+        f.debug_struct("Kept").field("gzip", &self.gzip.is_some()).field("zstd", &self.zstd.is_some()).finish()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
+use super::small::{self, SmallInflate};
 use super::{
     FLAG_COMMENT, FLAG_EXTRA, FLAG_HEADER_CRC, FLAG_NAME, FLAGS_OFFSET, HEADER_LENGTH, MAGIC, METHOD_DEFLATE,
     RESERVED_FLAGS, TRAILER_LENGTH, UNCHECKED_LENGTH,
@@ -23,13 +24,26 @@ const JDK_INPUT: usize = 8 << 10;
 /// input buffer, or anything beyond the buffer.
 const JDK_LEAST_REST: usize = HEADER_LENGTH + 2 * TRAILER_LENGTH;
 
+/// What is kept between members: each costs more to make than a small one to decode.
+pub(in super::super) struct Decoders {
+    libdeflate: Libdeflate,
+    small: Box<SmallInflate>,
+}
+
+impl Decoders {
+    /// Without content.
+    pub(in super::super) fn new() -> Self {
+        Self { libdeflate: Libdeflate::new(), small: Box::new(SmallInflate::new()) }
+    }
+}
+
 pub(in super::super) fn decode(
-    libdeflate: &mut Libdeflate,
+    decoders: &mut Decoders,
     data: &[u8],
     strictness: Strictness,
     out: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
-    if whole_member(libdeflate, data, out) { Ok(()) } else { members(data, strictness, out) }
+    if whole_member(decoders, data, out) { Ok(()) } else { members(data, strictness, out) }
 }
 
 /// What Kafka's stream looks at when it is opened: the header of the first member.
@@ -39,7 +53,7 @@ pub(in super::super) fn open(data: &[u8]) -> Result<(), CodecError> {
 
 /// Decodes data that are exactly one plain member; `false`, with nothing written, if they are not, or if
 /// that is not certain.
-fn whole_member(libdeflate: &mut Libdeflate, data: &[u8], out: &mut OutputBuffer) -> bool {
+fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) -> bool {
     // libdeflate neither checks a header CRC nor lets reserved flags pass: both go the other way.
     let plain = data.get(FLAGS_OFFSET).is_some_and(|flags| flags & (RESERVED_FLAGS | FLAG_HEADER_CRC) == 0);
     let Some((_, trailer)) = data.split_last_chunk::<TRAILER_LENGTH>() else { return false };
@@ -51,7 +65,11 @@ fn whole_member(libdeflate: &mut Libdeflate, data: &[u8], out: &mut OutputBuffer
         return false;
     }
     let Ok(room) = out.spare_exact(size) else { return false };
-    if libdeflate.gzip_decompress(data, room) != Ok(size) || libdeflater::crc32(room) != crc {
+    if small_member(&mut decoders.small, data, room) && libdeflater::crc32(room) == crc {
+        out.advance(size);
+        return true;
+    }
+    if decoders.libdeflate.gzip_decompress(data, room) != Ok(size) || libdeflater::crc32(room) != crc {
         return false;
     }
     // libdeflate does not say where it stopped, but it has found this trailer's very bytes there. If they
@@ -62,6 +80,17 @@ fn whole_member(libdeflate: &mut Libdeflate, data: &[u8], out: &mut OutputBuffer
     }
     out.advance(size);
     true
+}
+
+/// Whether `data` are a small member without optional fields that ends with them and fills `room`.
+fn small_member(small: &mut SmallInflate, data: &[u8], room: &mut [u8]) -> bool {
+    let plain = data
+        .first_chunk()
+        .is_some_and(|[m0, m1, method, flags]| [*m0, *m1] == MAGIC && *method == METHOD_DEFLATE && *flags == 0);
+    let Some(deflated) = data.get(HEADER_LENGTH..).filter(|_| plain && room.len() <= small::MOST_BYTES) else {
+        return false;
+    };
+    small.inflate(deflated, room).is_some_and(|taken| taken + TRAILER_LENGTH == deflated.len())
 }
 
 /// Decodes member after member as the JDK's stream does.

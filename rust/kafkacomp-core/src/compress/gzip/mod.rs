@@ -13,15 +13,16 @@
 //! and what follows a member is ignored unless it begins with a good header.
 //!
 //! One member that fills the data, nearly everything that exists, goes through libdeflate in one call; the
-//! size in its trailer is a hint that is believed only within bounds. All else, errors included, goes
-//! through a stream that moves as the JDK's does.
+//! size in its trailer is a hint that is believed only within bounds. A small one has a decoder of its own.
+//! All else, errors included, goes through a stream that moves as the JDK's does.
 
 mod decode;
 mod encode;
+mod small;
 mod stream_decode;
 mod stream_encode;
 
-pub(super) use decode::{decode, open};
+pub(super) use decode::{Decoders, decode, open};
 pub(super) use encode::Encoders;
 pub(super) use stream_decode::Member;
 pub(super) use stream_encode::StreamEncoder;
@@ -49,5 +50,5 @@ const FLAGS_OFFSET: usize = 3;
 /// # Errors
 /// Data that end too early or break the format; `out` then holds what was decoded before.
 pub fn decompress(data: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
-    super::decompressor::with_kept(|kept| decode(kept.libdeflate(), data, Strictness::Specification, out))
+    super::decompressor::with_kept(|kept| decode(kept.gzip(), data, Strictness::Specification, out))
 }
