@@ -37,7 +37,7 @@ __all__ = ["KafkaCompReader", "SegmentPartition", "read_task", "read_wherever", 
 _LOGGER = logging.getLogger("kafkacomp")
 
 #: Column data of an Arrow batch. Spark holds one in the worker and one in the JVM; larger ones gain nothing.
-BATCH_BYTES = 2 << 20
+BATCH_BYTES = 512 << 10
 #: Rows of damage in a batch.
 _DAMAGE_ROWS = 10_000
 

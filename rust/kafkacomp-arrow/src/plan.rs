@@ -9,7 +9,8 @@ use std::{thread, time};
 use kafkacomp_core::Error;
 use kafkacomp_core::log::recover::next_sound_batch;
 use kafkacomp_core::log::{
-    ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, Family, ReadAt, TransactionFilter, next_sound_entry,
+    ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, Family, ReadAt, TransactionFilter, chunk_bytes,
+    next_sound_entry,
 };
 use kafkacomp_core::record::RecordBatch;
 
@@ -51,14 +52,6 @@ impl Chunk {
     pub fn bytes<'c>(&'c self, buffer: &'c [u8]) -> &'c [u8] {
         let source = self.source.as_ref();
         source.map_or(&[], |source| chunk_bytes(source.0.as_ref(), buffer, self.position, self.length))
-    }
-}
-
-/// The `length` bytes of a chunk at `position`, which [`ChunkReader::read`] left in `buffer` or in place.
-pub fn chunk_bytes<'c>(source: &'c dyn ReadAt, buffer: &'c [u8], position: u64, length: usize) -> &'c [u8] {
-    match source.as_slice() {
-        Some(all) => usize::try_from(position).ok().and_then(|at| all.get(at..)?.get(..length)).unwrap_or_default(),
-        None => buffer.get(..length).unwrap_or_default(),
     }
 }
 
