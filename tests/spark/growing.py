@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp.record import read_batches
 from kafkacomp.spark import KafkaCompDataSource
-from kafkacomp.spark._stream import HAS_LIMITS, KafkaCompStreamReader
+from kafkacomp.spark._stream import HAS_LIMITS, KafkaCompStreamReader, RefusingStreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,6 +94,8 @@ class Stream:
         options = {"columns": "topic,partition,offset", "startingOffsets": "earliest", **self.options}
         source = KafkaCompDataSource({"path": str(self.path), **options})
         reader = source.streamReader(source.schema())
+        if isinstance(reader, RefusingStreamReader):
+            reader.initialOffset()
         assert isinstance(reader, KafkaCompStreamReader)
         self.reader = reader
         if self.position is None:

@@ -157,6 +157,7 @@ def test_what_a_stream_shows_is_what_a_batch_shows(spark: SparkSession, tmp_path
     [
         ({"startoffset": "5"}, "unknown option 'startoffset'; there are path, "),
         ({"endingOffsets": "latest"}, "endingOffsets is an option of spark.read, not of spark.readStream"),
+        ({"mode": "PERMISSIVE"}, "mode PERMISSIVE is for spark.read"),
         ({"startingOffsets": '{"t": {"1": 0}}'}, "startingOffsets has no t-0"),
         ({"path": "/no/where"}, "No such file or directory: '/no/where'"),
     ],
@@ -164,8 +165,9 @@ def test_what_a_stream_shows_is_what_a_batch_shows(spark: SparkSession, tmp_path
 def test_errors_are_the_drivers(spark: SparkSession, tmp_path: Path, options: dict[str, str], message: str) -> None:
     make(tmp_path / "logs", count=5)
     path = options.pop("path", tmp_path / "logs")
-    with pytest.raises(PySparkException, match=message):
+    with pytest.raises(PySparkException, match=message) as raised:
         Query(spark, path, tmp_path / "query", **options).drain()
+    assert message in str(raised.value).splitlines()[0]
 
 
 def test_a_limit_is_no_option_of_batches(spark: SparkSession, tmp_path: Path) -> None:

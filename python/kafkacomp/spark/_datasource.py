@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 from kafkacomp.spark import _read, _sink, _stream
-from kafkacomp.spark._errors import briefly, trimmed
+from kafkacomp.spark._errors import EXPECTED, briefly
 from kafkacomp.spark._ship import Shipped
 
 if TYPE_CHECKING:
@@ -43,10 +43,12 @@ class KafkaCompDataSource(Shipped, DataSource):
         """What ``spark.read`` reads with."""
         return _read.reader(self.options, schema)
 
-    @trimmed
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
         """What ``spark.readStream`` reads with; there is no need of a ``simpleStreamReader``."""
-        return _stream.reader(self.options, schema)
+        try:
+            return _stream.reader(self.options, schema)
+        except EXPECTED as error:
+            return _stream.RefusingStreamReader(error)
 
     @briefly
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

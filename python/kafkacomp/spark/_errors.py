@@ -12,7 +12,7 @@ from kafkacomp.exceptions import KafkaCompError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXPECTED", "briefly", "plain", "trimmed"]
+__all__ = ["EXPECTED", "briefly", "plain"]
 
 #: What is wrong with data, files or options; anything else is a fault of ours, whose traceback is wanted.
 EXPECTED = (KafkaCompError, OSError, ValueError)
@@ -33,19 +33,6 @@ def plain(error: _Error) -> _Error:
         # Spark's own switch; it dies with the worker, which the error ends.
         os.environ["SPARK_HIDE_TRACEBACK"] = "1"
     return error.with_traceback(None)
-
-
-def trimmed(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Cut the way to an error out of its traceback, which is shown: where Spark 4.0 fails once more over the error."""
-
-    @functools.wraps(function)
-    def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        try:
-            return function(*args, **kwargs)
-        except EXPECTED as error:
-            raise error.with_traceback(None) from None
-
-    return call
 
 
 def briefly(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

@@ -41,7 +41,7 @@ except ImportError:  # before 4.2
 else:
     HAS_LIMITS = True
 
-__all__ = ["HAS_LIMITS", "KafkaCompStreamReader", "reader"]
+__all__ = ["HAS_LIMITS", "KafkaCompStreamReader", "RefusingStreamReader", "reader"]
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> KafkaCompStreamReader:
@@ -65,6 +65,22 @@ def reader(options: Mapping[str, str], schema: StructType) -> KafkaCompStreamRea
     if checked.max_offsets_per_trigger is not None:
         raise ValueError(f"maxOffsetsPerTrigger needs PySpark 4.2 or later; this is {pyspark.__version__}")
     return KafkaCompStreamReader(checked)
+
+
+class RefusingStreamReader(DataSourceStreamReader):
+    """Says at the first question why there is no reader.
+
+    Before there is one, Spark's runner fails once more over the error, and it is the second that users are shown.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    @briefly
+    def _refuse(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - what each of Spark's questions asks for
+        raise self._error
+
+    initialOffset = latestOffset = partitions = commit = read = _refuse  # noqa: N815 - PySpark's names
 
 
 class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
