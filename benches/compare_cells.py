@@ -150,7 +150,7 @@ def main() -> None:
     """Measure, print and write ``results/compare-cells.jsonl`` and ``.md``."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--mb", type=int, default=400, help="content per table")
+    parser.add_argument("--mb", type=int, default=150, help="content per table")
     parser.add_argument("--codecs", nargs="+", choices=list(PEERS), default=list(PEERS))
     arguments = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

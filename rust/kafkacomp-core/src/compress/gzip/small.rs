@@ -229,6 +229,7 @@ fn content(literals: &Code, distances: &Code, mut bits: Bits<'_>, out: &mut [u8]
         at = end;
     }
 }
+
 /// Bits, the lowest of each byte first. Behind the end come zeros, which [`Bits::end`] finds out.
 struct Bits<'d> {
     data: &'d [u8],
