@@ -201,6 +201,7 @@ bench: $(INSTALLED) ## All benchmarks and comparisons; the report with ratios go
 	$(BIN)/python benches/compare_message_set.py
 	$(BIN)/python benches/compare_cells.py
 	$(BIN)/python benches/compare_connector.py
+	$(BIN)/python benches/compare_write.py
 	$(BIN)/python benches/compare_rewrite.py
 	$(CARGO) run --release --locked --manifest-path benches/kafka-protocol/Cargo.toml --target-dir target/kafka-protocol -- \
 		5 build/bench/flights-*-1-0/*.log build/bench/flights-*-16k-0/*.log > benches/results/kafka-protocol.jsonl

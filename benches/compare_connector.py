@@ -109,7 +109,9 @@ def main() -> None:
     """Compares what the arguments ask for and writes benches/results/NAME.json and .md."""
     parser = argparse.ArgumentParser(description="kafkacomp in Spark against Spark's Kafka connector")
     parser.add_argument("--codecs", nargs="+", choices=CODECS, default=CODECS)
-    parser.add_argument("--bytes", type=_size, default="1g", help="of values, of each codec; k, m and g are understood")
+    parser.add_argument(
+        "--bytes", type=size_of, default="1g", help="of values, of each codec; k, m and g are understood"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--name", default="compare-connector", help="of the result files")
     arguments = parser.parse_args()
@@ -280,7 +282,8 @@ def _row(result: dict[str, Any]) -> str:
     return f"| {' | '.join([*cells, format(result['ratio'], '.2f')])} |"
 
 
-def _size(text: str) -> int:
+def size_of(text: str) -> int:
+    """Bytes, as the arguments have them."""
     matched = re.fullmatch(r"(\d+)([kmg]?)", text.lower())
     if matched is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no size like 64m or 1g")
