@@ -27,6 +27,8 @@ NO_LIMIT = 2**63 - 1
 # Any 16 bytes but not random ones: an id that begins with a dash would be taken for an option.
 CLUSTER_ID = base64.urlsafe_b64encode(b"kafkacomp tests!").decode().rstrip("=")
 
+# ms: a transaction that is left open must outlive all tests of a session, on any machine.
+LONGEST_TRANSACTION = 4 * 3_600_000
 # One node plays both roles. Replication 1 throughout; record times of any year; compaction often enough for a test to
 # wait for it; nothing is deleted or rolled by age (a record of 1970 beside one of today would roll).
 PROPERTIES = {
@@ -48,6 +50,7 @@ PROPERTIES = {
     "num.network.threads": "2",
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
+    "transaction.max.timeout.ms": str(LONGEST_TRANSACTION),
     "transaction.state.log.min.isr": "1",
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from livekafka import clients
+from livekafka.broker import LONGEST_TRANSACTION
 from livekafka.payloads import payloads
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 PARTITIONS = 2
 RECORDS = 240
-OPEN_FOR = 900_000  # ms, the broker's most: an open transaction must outlive the test
 
 # Names with dots and dashes on purpose: a folder's partition follows the last dash.
 JAVA = {f"live.java-{codec}": codec for codec in CODECS}
@@ -153,5 +153,5 @@ def _compacted() -> Iterator[Step]:
 def _open(codec: str, transactional_id: str | None = None) -> Step:
     config = {"compression.type": codec, "linger.ms": 10, "max.request.size": 4 << 20}
     if transactional_id is not None:
-        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": OPEN_FOR}
+        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": LONGEST_TRANSACTION}
     return {"step": "open", "config": config}
