@@ -315,6 +315,29 @@ def test_what_others_append_behind_a_commit_that_was_cut_is_not_lost(
     assert finished > 0
 
 
+@pytest.mark.parametrize("empty", [b"", bytes(4096)])
+def test_a_log_without_records_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: bytes) -> None:
+    """A broker's new log has a segment of the name that the first written one gets, which may be preallocated."""
+    monkeypatch.setattr(_published, "PATIENCE", 0.0)
+    rows = list(range(150))
+    seen = []
+    for step in range(200):
+        target = tmp_path / str(step)
+        (target / "t-0").mkdir(parents=True)
+        (target / "t-0" / f"{0:020}.log").write_bytes(empty)
+        was_killed = killed_at(step, lambda t=target: job(t, {("t", 0): 150}))  # type: ignore[misc]
+        recover(target)
+        seen.append(content(target))
+        assert seen[-1] in ({}, {"t-0": rows})
+        if not was_killed:
+            break
+        assert seen[-1] or job(target, {("t", 0): 150})
+        assert content(target) == {"t-0": rows}
+        sound(target)
+    assert {} in seen[:-1]
+    assert seen[-1]
+
+
 def intruder(offset: int) -> bytes:
     """A batch as a broker would append it."""
     builder = record.RecordBatchBuilder(base_offset=offset)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_untouched", "lengths"]
 
+#: Behind the name of a segment that a new one of the same name replaces.
+_REPLACED = ".replaced"
+
 
 def lengths(log: Path | None, new: Path) -> dict[str, int]:
     """Lengths by name of the last segment of a log, if it goes on, and of the new segments."""
@@ -27,7 +30,8 @@ def lengths(log: Path | None, new: Path) -> dict[str, int]:
     old = _segments(log) if log is not None else {}
     if old:
         last = max(old)
-        found[last] = old[last]
+        # Without a record a log's segment has the name that the first new one gets, which then replaces it.
+        found[last + _REPLACED if last in found else last] = old[last]
     return found
 
 
@@ -45,11 +49,11 @@ def check_untouched(target: Path, pending: Pending) -> None:
         if not left:
             continue  # all has its place
         for segment, length in sorted(there.items()):
-            if (
-                segment in left
-                or (segment > min(known) and segment not in known)
-                or length != known.get(segment, length)
-            ):
+            if segment in left:
+                is_touched = length != known.get(segment + _REPLACED)
+            else:
+                is_touched = (segment > min(known) and segment not in known) or length != known.get(segment, length)
+            if is_touched:
                 reason = (
                     "somebody else wrote to it after a write from Spark was cut in its commit, and finishing that write"
                     " would lose records: move this partition's folder away and write again, which finishes it, or"
