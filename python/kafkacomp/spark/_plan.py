@@ -211,8 +211,8 @@ def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int 
     bases = sorted(each.base_offset for each in everything if each.base_offset is not None)
     found = []
     for segment in partition.segments:
-        behind_it = bases[bisect_right(bases, segment.base_offset) :] if segment.base_offset is not None else []
-        next_base = behind_it[0] if behind_it else None
+        place = len(bases) if segment.base_offset is None else bisect_right(bases, segment.base_offset)
+        next_base = bases[place] if place < len(bases) else None
         behind = offsets.end is not None and segment.base_offset is not None and segment.base_offset >= offsets.end
         before = offsets.start is not None and next_base is not None and next_base <= offsets.start
         if not behind and not before:

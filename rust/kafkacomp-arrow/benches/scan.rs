@@ -12,6 +12,9 @@ use kafkacomp_arrow::files::MemorySegment;
 use kafkacomp_arrow::{Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 
+#[path = "../../kafkacomp-core/benches/settings/mod.rs"]
+mod settings;
+
 #[path = "../tests/common/mod.rs"]
 mod common;
 
@@ -108,12 +111,7 @@ fn scan(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    // A second a point, so that `make bench` ends within the hour; its comparisons are what is reported.
-    config = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1))
-        .without_plots();
+    config = settings::settings(Duration::from_millis(200), Duration::from_secs(1));
     targets = scan
 }
 criterion_main!(benches);

@@ -13,6 +13,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 mod payload;
+mod settings;
 
 /// One record a batch, the producer's default, and large.
 const BATCH_SIZES: [usize; 3] = [0, 16 << 10, 1 << 20];
@@ -109,12 +110,8 @@ fn batches(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    // Some 300 points: a short look at each. `-- NAME` takes a longer one at those whose name has it.
-    config = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(100))
-        .measurement_time(Duration::from_millis(400))
-        .without_plots();
+    // Some 300 points.
+    config = settings::settings(Duration::from_millis(100), Duration::from_millis(400));
     targets = batches
 }
 criterion_main!(benches);

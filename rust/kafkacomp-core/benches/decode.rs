@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 mod payload;
+mod settings;
 
 use payload::json;
 
@@ -124,12 +125,7 @@ fn decode(c: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    // A second a point, so that `make bench` ends within the hour; its comparisons are what is reported.
-    config = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1))
-        .without_plots();
+    config = settings::settings(Duration::from_millis(200), Duration::from_secs(1));
     targets = decode
 }
 criterion_main!(benches);

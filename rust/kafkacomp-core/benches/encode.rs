@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]
 
 mod payload;
+mod settings;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use kafkacomp_core::CompressionType;
@@ -77,12 +78,7 @@ fn encode(c: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    // A second a point, so that `make bench` ends within the hour; its comparisons are what is reported.
-    config = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1))
-        .without_plots();
+    config = settings::settings(Duration::from_millis(200), Duration::from_secs(1));
     targets = encode
 }
 criterion_main!(benches);
