@@ -40,7 +40,46 @@ pub enum ErrorKind {
     UnknownServer,
 }
 
+/// What an error means for whoever reads a log: which of them may go on after it, and what it may be called.
+///
+/// Strict reading ends at every error. Repair goes on after [`Category::Corrupt`] alone: nothing else says that data are
+/// lost. Skipping goes on after what is corrupt, over a limit, or unreadable, and reports each as what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// The bytes are not what Kafka wrote.
+    Corrupt,
+    /// The bytes may be right, and this library or the target format cannot take them.
+    Unsupported,
+    /// A limit that the caller set, or that a column has.
+    Limit,
+    /// Memory or threads ran out.
+    Resource,
+    /// What a broker or builder refuses.
+    Rejected,
+    /// The storage.
+    Io,
+    /// The caller's own argument.
+    Argument,
+}
+
 impl ErrorKind {
+    /// The category.
+    pub fn category(self) -> Category {
+        match self {
+            Self::OutputLimit | Self::RecordTooLarge => Category::Limit,
+            Self::Compression => Category::Rejected,
+            Self::UnsupportedCompressionType | Self::UnsupportedForMessageFormat => Category::Unsupported,
+            Self::Decompression
+            | Self::Truncated
+            | Self::CorruptRecord
+            | Self::MessageSet(_)
+            | Self::InvalidRecord
+            | Self::InvalidTimestamp
+            | Self::OffsetsOutOfOrder
+            | Self::UnknownServer => Category::Corrupt,
+        }
+    }
+
     /// Kafka's error code, or `None` where the failure is not one of a record set.
     pub fn error_code(self) -> Option<i16> {
         match self {
@@ -352,6 +391,16 @@ impl Error {
                 RecordFault::MessageField { .. } | RecordFault::SizeVarintTooLong { .. } => ErrorKind::UnknownServer,
                 _ => ErrorKind::InvalidRecord,
             },
+        }
+    }
+
+    /// What the error means for whoever reads a log.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Refused { .. } | Self::Rebuild { .. } => Category::Rejected,
+            // Its batch's checksum is right: a later version of Kafka may know the type.
+            Self::UnknownCompressionType { .. } => Category::Unsupported,
+            _ => self.kind().category(),
         }
     }
 

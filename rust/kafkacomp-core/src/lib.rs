@@ -25,4 +25,4 @@ pub mod record;
 pub mod uuid;
 
 pub use compress::CompressionType;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Category, Error, ErrorKind, Result};
