@@ -4,11 +4,11 @@
 #![no_main]
 
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::log::profile::{Append, Broker, append};
-use kafkacomp_core::log::validator::{
+use kafkacomp_core::broker::profile::{Append, Broker, append};
+use kafkacomp_core::broker::validator::{
     AnalyzeOptions, AppendOrigin, LogValidator, ValidatorConfig, analyze_and_validate_records,
 };
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::TimestampType;
 use libfuzzer_sys::fuzz_target;
 

@@ -9,8 +9,8 @@ use std::io::{BufRead, Write, stdin, stdout};
 use std::time::Instant;
 
 use kafkacomp_core::CompressionType;
+use kafkacomp_core::broker::validator::{LogValidator, ValidatorConfig};
 use kafkacomp_core::compress::Compression;
-use kafkacomp_core::log::validator::{LogValidator, ValidatorConfig};
 use kafkacomp_core::record::Batches;
 
 const NOW: i64 = 1_700_000_000_000;

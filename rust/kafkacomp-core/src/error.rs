@@ -1,9 +1,9 @@
 //! One error type for the whole core. Variants carry numbers and byte positions; text is made only when
 //! asked. [`ErrorKind`] is what a binding matches on, without a wildcard.
 
+use crate::broker::validator::ValidationFault;
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
-use crate::log::validator::ValidationFault;
 use crate::record::{BuildFault, ControlFault, MessageSetFault, MessageSetKind};
 
 /// The core's result.

@@ -6,6 +6,7 @@
 //! | [`compress`] | the five compression types and their framings; knows nothing of records |
 //! | [`io`] | standard readers and writers over the codecs' streams |
 //! | [`record`] | message formats 0, 1 and 2: batches, records, headers, control records |
+//! | [`broker`] | what brokers do with a record set that is appended: validation today, and era by era |
 //! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
 //! | [`error`] | one error type: numbers and a byte position, text only when asked |
 //! | [`limits`] | the caps that hold before memory is taken |
@@ -13,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod broker;
 pub mod buffer;
 pub mod checksum;
 pub mod compress;

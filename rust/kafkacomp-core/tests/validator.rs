@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::{Compression, Compressor};
-use kafkacomp_core::log::profile::{Append, Broker, append};
-use kafkacomp_core::log::validator::{
+use kafkacomp_core::broker::profile::{Append, Broker, append};
+use kafkacomp_core::broker::validator::{
     AnalyzeOptions, AppendOrigin, LogValidator, ValidatorConfig, analyze_and_validate_records,
 };
+use kafkacomp_core::compress::{Compression, Compressor};
 use kafkacomp_core::record::{BatchSettings, Batches, Headers, RecordBatchBuilder, RecordReader, TimestampType};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -2,11 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use kafkacomp_core::compress::CompressionType;
-use kafkacomp_core::log::profile::{self, Append, Broker};
-use kafkacomp_core::log::validator::{
+use kafkacomp_core::broker::profile::{self, Append, Broker};
+use kafkacomp_core::broker::validator::{
     self, AnalyzeOptions, AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
 };
+use kafkacomp_core::compress::CompressionType;
 use kafkacomp_core::record::TimestampType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -10,8 +10,6 @@
 //! | `leader-epoch-checkpoint`, `*-checkpoint` | [`checkpoint`] | text: epochs and offsets |
 //! | `partition.metadata` | [`partition_metadata`] | text: the topic's id |
 //!
-//! What a broker does with a record set that is appended: [`validator`], and in older versions: [`profile`].
-//!
 //! Side files are read from bytes that the caller has; [`mod@write`] makes a whole partition's folder.
 
 pub mod checkpoint;
@@ -28,7 +26,6 @@ pub mod offset_index;
 pub mod partition_metadata;
 pub mod placement;
 pub mod producer_snapshot;
-pub mod profile;
 pub mod recover;
 pub mod repair;
 pub mod rewrite;
@@ -37,7 +34,6 @@ mod text;
 pub mod time_index;
 pub mod transaction_index;
 pub mod transactions;
-pub mod validator;
 pub mod verify;
 pub mod verify_entries;
 pub mod walk;

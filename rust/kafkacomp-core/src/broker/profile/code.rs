@@ -1,9 +1,9 @@
 //! Which error code a broker has for what is wrong.
 
 use super::{Append, Broker};
+use crate::broker::validator::ValidationFault;
 use crate::compress::{CodecError, CodecFault, CompressionType};
 use crate::error::{Error, ErrorKind, RecordFault};
-use crate::log::validator::ValidationFault;
 
 const UNKNOWN_SERVER_ERROR: i16 = -1;
 const CORRUPT_MESSAGE: i16 = 2;

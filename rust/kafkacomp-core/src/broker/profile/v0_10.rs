@@ -9,8 +9,8 @@ use super::codec::Unpacker;
 use super::message::{self, Entry, Message, analyze, entries, inner_entries, nth, put, put_set};
 use super::{Append, Broker};
 use crate::CompressionType;
+use crate::broker::validator::ValidationFault;
 use crate::error::{Error, RecordFault, Result};
-use crate::log::validator::ValidationFault;
 use crate::record::TimestampType;
 use crate::record::batch::NO_TIMESTAMP;
 

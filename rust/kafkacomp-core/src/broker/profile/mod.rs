@@ -20,9 +20,9 @@ mod message;
 mod modern;
 mod v0_10;
 
+use crate::broker::validator::{AnalyzeOptions, BrokerCompressionType, Era, LogValidator, ValidatorConfig};
 use crate::error::{Error, Result};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use crate::log::validator::{AnalyzeOptions, BrokerCompressionType, Era, LogValidator, ValidatorConfig};
 use crate::record::TimestampType;
 
 /// A broker's version, as far as they differ.

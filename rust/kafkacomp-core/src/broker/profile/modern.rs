@@ -4,8 +4,8 @@
 use super::message::check_heap;
 use super::{AnalyzeOptions, Append, Broker, Era, Error, LogValidator, Result, ValidatorConfig};
 use crate::CompressionType;
+use crate::broker::validator::{ValidationFault, analyze_and_validate_records, trim_invalid_bytes};
 use crate::compress::Compression;
-use crate::log::validator::{ValidationFault, analyze_and_validate_records, trim_invalid_bytes};
 use crate::record::batch::{LOG_OVERHEAD, SIZE_OFFSET};
 use crate::record::{RecordBatch, RecordReader, Records};
 

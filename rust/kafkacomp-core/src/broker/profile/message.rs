@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::{Append, Broker};
 use crate::CompressionType;
+use crate::broker::validator::ValidationFault;
 use crate::checksum::crc32;
 use crate::compress::{Compression, Compressor};
 use crate::error::{Error, RecordFault, Result};
-use crate::log::validator::ValidationFault;
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};

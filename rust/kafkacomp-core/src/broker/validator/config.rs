@@ -111,7 +111,7 @@ impl fmt::Display for InterBrokerProtocolVersion {
 }
 
 /// Whose rules: they grew stricter from version to version. What differs otherwise is the error code, see
-/// [`profile`](crate::log::profile).
+/// [`profile`](crate::broker::profile).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Era {
     /// 0.11: any number of batches, no look at the offset range.
