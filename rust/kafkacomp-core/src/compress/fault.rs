@@ -83,6 +83,14 @@ pub enum CodecFault {
         /// The most that is allowed.
         max: i64,
     },
+    /// An LZ4 block that is stored uncompressed, of more bytes than its frame allows.
+    #[error("uncompressed block size {size} exceeds the maximum of {max}")]
+    UncompressedBlockSize {
+        /// The size found, without the bit that marks the block as uncompressed.
+        size: u64,
+        /// The most that is allowed.
+        max: u64,
+    },
     /// A block that claims more output than its bytes can hold.
     #[error("a block of {compressed} bytes cannot hold the {claimed} bytes that it claims")]
     ImplausibleSize {
@@ -180,6 +188,7 @@ impl CodecFault {
             | Self::HeaderCrc { .. }
             | Self::CompressionMethod { .. }
             | Self::BlockSize { .. }
+            | Self::UncompressedBlockSize { .. }
             | Self::ImplausibleSize { .. }
             | Self::CorruptBlock
             | Self::BlockChecksum { .. }

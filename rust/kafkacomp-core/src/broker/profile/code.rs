@@ -9,11 +9,8 @@ const UNKNOWN_SERVER_ERROR: i16 = -1;
 const CORRUPT_MESSAGE: i16 = 2;
 const INVALID_RECORD: i16 = 87;
 
-/// The bit of an LZ4 block's size that says: stored, not compressed.
-const STORED: u32 = 0x8000_0000;
-
 /// The code for `error`; `None` where the connection is closed.
-pub(super) fn error_code(broker: Broker, topic: &Append, records: &[u8], error: &Error) -> Option<i16> {
+pub(super) fn error_code(broker: Broker, topic: &Append, error: &Error) -> Option<i16> {
     let closes = matches!(
         error,
         Error::UnknownMagic { .. }
@@ -28,7 +25,7 @@ pub(super) fn error_code(broker: Broker, topic: &Append, records: &[u8], error: 
         return None;
     }
     Some(match error {
-        Error::Codec(source) | Error::BatchCodec { source, .. } => codec_code(broker, records, source),
+        Error::Codec(source) | Error::BatchCodec { source, .. } => codec_code(broker, source),
         Error::Invalid { fault, .. } => fault_code(broker, fault),
         _ => match error.kind() {
             ErrorKind::InvalidRecord => invalid_record(broker),
@@ -53,22 +50,19 @@ fn fault_code(broker: Broker, fault: &RecordFault) -> i16 {
 }
 
 /// KIP-57 promised 2 for whatever is wrong with LZ4; 0.10.0 kept it where its stream throws an `IOException`.
-fn codec_code(broker: Broker, records: &[u8], error: &CodecError) -> i16 {
-    if broker == Broker::V0_10_0 && is_io_exception(records, error) { CORRUPT_MESSAGE } else { UNKNOWN_SERVER_ERROR }
+fn codec_code(broker: Broker, error: &CodecError) -> i16 {
+    if broker == Broker::V0_10_0 && is_io_exception(error) { CORRUPT_MESSAGE } else { UNKNOWN_SERVER_ERROR }
 }
 
-fn is_io_exception(records: &[u8], error: &CodecError) -> bool {
+fn is_io_exception(error: &CodecError) -> bool {
     match error.fault {
         CodecFault::ReservedBits { .. }
         | CodecFault::UnsupportedVersion { .. }
         | CodecFault::BlockMaxSize { .. }
         | CodecFault::Dictionary { .. }
         | CodecFault::LinkedBlocks => error.compression_type != CompressionType::Lz4,
-        // A stored block's size is a negative number there, which passes the check and not the array.
-        CodecFault::BlockSize { size, .. } => {
-            let stored = (size as u32 | STORED).to_le_bytes();
-            !records.windows(stored.len()).any(|window| window == stored)
-        }
+        // An uncompressed block's size is a negative number there, which passes the check and not the array.
+        CodecFault::UncompressedBlockSize { .. } => false,
         _ => true,
     }
 }

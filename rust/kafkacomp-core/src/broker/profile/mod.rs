@@ -172,5 +172,5 @@ pub fn append(broker: Broker, topic: &Append, records: &[u8]) -> std::result::Re
         Broker::V0_10_0 | Broker::V0_10_2 => v0_10::append(broker, topic, records),
         _ => modern::append(broker, topic, records),
     };
-    stored.map_err(|error| Refusal { error_code: code::error_code(broker, topic, records, &error), error })
+    stored.map_err(|error| Refusal { error_code: code::error_code(broker, topic, &error), error })
 }

@@ -139,7 +139,12 @@ pub(super) fn block(
     }
     let max = info.bd.block_max_size().bytes();
     if size > max {
-        return Err(input.error_at(position, CodecFault::BlockSize { size: size as i64, max: max as i64 }));
+        let fault = if word & STORED == 0 {
+            CodecFault::BlockSize { size: size as i64, max: max as i64 }
+        } else {
+            CodecFault::UncompressedBlockSize { size: size as u64, max: max as u64 }
+        };
+        return Err(input.error_at(position, fault));
     }
     let data = input.take(size)?;
     if info.flg.block_checksum() {
