@@ -94,9 +94,8 @@ fn place_unexpected(expected: i64, batch: Span, next: Option<Span>, end_offset: 
     if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
         return match witness {
             Some(next) if next.least() <= batch.last => misplaced,
-            Some(_) => Placement::InOrder,
             None if batch.first.is_some() && end_offset.is_some_and(|end| batch.last >= end) => misplaced,
-            None => Placement::InOrder,
+            Some(_) | None => Placement::InOrder,
         };
     }
     if batch.first.is_some() && fitting.is_some() && resumes != batch.last.checked_add(1) {
