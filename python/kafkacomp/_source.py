@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from kafkacomp._checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
 from kafkacomp._published import settled
 
 if TYPE_CHECKING:
@@ -95,6 +96,31 @@ class Partition:
     context: list[Segment] = field(default_factory=list)
     #: What a committed reader sees, if it was found before: see :func:`kafkacomp._kafkacomp.find_transactions`.
     transactions: tuple[int | None, list[tuple[int, int, int]]] | None = None
+    #: Those of the log directory that the partition's folder is in.
+    checkpoints: OffsetCheckpoints | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def log_start_offset(self) -> int | None:
+        """The offset below which a broker serves nothing, by ``log-start-offset-checkpoint``.
+
+        A broker has an entry there only for a partition whose log starts after its first segment's base offset.
+        """
+        return self._checkpoint(LOG_START)
+
+    @property
+    def high_watermark(self) -> int | None:
+        """The offset from which on consumers see nothing, by ``replication-offset-checkpoint``."""
+        return self._checkpoint(HIGH_WATERMARK)
+
+    @property
+    def cleaned_to(self) -> int | None:
+        """The offset below which compaction has removed records, by ``cleaner-offset-checkpoint``."""
+        return self._checkpoint(CLEANED)
+
+    def _checkpoint(self, name: str) -> int | None:
+        if self.checkpoints is None or self.topic is None or self.partition is None:
+            return None
+        return self.checkpoints.offset(name, self.topic, self.partition)
 
     def as_tuple(self, start: int | None = None, end: int | None = None) -> tuple[object, ...]:
         """As the core takes it, with the first offset and the one behind the last."""
@@ -210,7 +236,13 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
 
 
 def _folder(
-    filesystem: FileSystem, path: str, entries: list[Entry], failed: _Failed, depth: int = 0
+    filesystem: FileSystem,
+    path: str,
+    entries: list[Entry],
+    failed: _Failed,
+    *,
+    checkpoints: OffsetCheckpoints | None = None,
+    depth: int = 0,
 ) -> Iterator[Partition]:
     """Yield a folder's partitions: its own, or those of the folders in it."""
     name = _name(path)
@@ -222,10 +254,13 @@ def _folder(
             return
         for segment in own:
             segment.active = segment is own[-1] and _TIERED_SEGMENT.fullmatch(_name(segment.name)) is None
-        yield Partition(topic, partition, own)
+        if _owner(name) is not None:
+            checkpoints = checkpoints or OffsetCheckpoints(filesystem, _parent(path))
+        yield Partition(topic, partition, own, checkpoints=checkpoints)
         return
     if depth > 2 or _MARKED_PARTITION.fullmatch(name):  # noqa: PLR2004 - root, topic, partition
         return
+    checkpoints = OffsetCheckpoints(filesystem, path)
     for entry in sorted((e for e in entries if e.is_dir), key=lambda e: _natural(_name(e.path))):
         if _MARKED_PARTITION.fullmatch(_name(entry.path)):
             _LOGGER.info("%s: skipped: not part of a log", entry.path)
@@ -237,7 +272,7 @@ def _folder(
                 raise
             failed(entry.path, error)
             continue
-        yield from _folder(filesystem, entry.path, inside, failed, depth + 1)
+        yield from _folder(filesystem, entry.path, inside, failed, checkpoints=checkpoints, depth=depth + 1)
 
 
 def _segments(filesystem: FileSystem, entries: list[Entry]) -> list[Segment]:
@@ -269,7 +304,8 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
     _check_manifest(filesystem, entry.path)
     base_offset = int(matched[1]) if matched else None
     segment = Segment(entry.path, filesystem.segment(entry.path), entry.size, base_offset=base_offset)
-    return Partition(topic, partition, [segment])
+    checkpoints = None if _owner(_name(parent)) is None else OffsetCheckpoints(filesystem, _parent(parent))
+    return Partition(topic, partition, [segment], checkpoints=checkpoints)
 
 
 def is_beside_the_log(path: str) -> bool:

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp._checkpoints import OFFSET_CHECKPOINTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -29,9 +31,6 @@ _SNAPSHOT_OF_METADATA = re.compile(r"(\d{20}-\d{10}|bootstrap)\.checkpoint")
 _PASSING_FILE = re.compile(r".+\.(deleted|swap|cleaned)(\.\w+)?|.+\.tmp")
 _PASSING_FOLDER = re.compile(r".+-\d+\.[0-9a-f]+-(delete|future|stray)")
 _PARTITION = re.compile(r"(.+)-(\d{1,10})")
-_OFFSET_CHECKPOINTS = frozenset(
-    f"{name}-offset-checkpoint" for name in ("recovery-point", "replication", "log-start", "cleaner")
-)
 _BY_SUFFIX = {".log": "log", ".kafka": "message set"}
 _BY_NAME = {
     "leader-epoch-checkpoint": "leader-epoch-checkpoint",
@@ -104,7 +103,7 @@ def _walk(folder: Path) -> Iterator[SourceFile]:
 def _kind(name: str) -> str | None:
     if name in _BY_NAME:
         return _BY_NAME[name]
-    if name in _OFFSET_CHECKPOINTS:
+    if name in OFFSET_CHECKPOINTS:
         return "offset-checkpoint"
     if _SEGMENT.fullmatch(name):
         return "log"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkacomp._filesystem import open_filesystem
@@ -122,5 +123,5 @@ def _named(found: list[Partition], pattern: str) -> list[Partition]:
             matched = names.fullmatch(re.split(r"[/\\]", segment.name)[-1])
             (segments if matched else context).append(segment)
         if segments:
-            kept.append(Partition(each.topic, each.partition, segments, context))
+            kept.append(replace(each, segments=segments, context=context))
     return kept

@@ -11,6 +11,7 @@
 //! | `leader-epoch-checkpoint`, in a partition's folder | leader epoch, its first offset (KIP-101) |
 //! | `recovery-point-offset-checkpoint`, `replication-offset-checkpoint`, `log-start-offset-checkpoint`, `cleaner-offset-checkpoint`, in a log folder | topic, partition, offset |
 //!
+//! A file of 0 bytes has no entries: a broker creates each of these files empty when it starts, and writes to it later.
 //! (`org.apache.kafka.server.common.CheckpointFile`, `LeaderEpochCheckpointFile`, `OffsetCheckpointFile`)
 
 use super::fault::{LogFileFault, fail};
@@ -73,7 +74,7 @@ fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T
     let mut lines = lines(text);
     let truncated = LogFileFault::Truncated { needed: 1, available: 0 };
     let Some(first) = lines.next() else {
-        return fail(0, truncated);
+        return Ok(Vec::new());
     };
     let Ok(version) = first.text.trim().parse::<i64>() else {
         return first.malformed();
@@ -129,8 +130,13 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_file_has_no_entries() {
+        assert!(read_leader_epoch_checkpoint(b"").unwrap().is_empty());
+        assert!(read_offset_checkpoint(b"").unwrap().is_empty());
+    }
+
+    #[test]
     fn damage_is_named_by_its_byte() {
-        assert_eq!(fault(b""), (0, LogFileFault::Truncated { needed: 1, available: 0 }));
         assert_eq!(fault(b"0\n"), (2, LogFileFault::Truncated { needed: 1, available: 0 }));
         assert_eq!(fault(b"1\n0\n"), (0, LogFileFault::Version { version: 1 }));
         assert_eq!(fault(b"x\n0\n"), (0, LogFileFault::MalformedLine { line: 1 }));

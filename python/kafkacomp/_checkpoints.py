@@ -1,0 +1,56 @@
+"""The offset checkpoints of a log directory: the files of a broker that have an offset for each of its partitions."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkacomp import _kafkacomp
+from kafkacomp.exceptions import KafkaCompError
+
+if TYPE_CHECKING:
+    from kafkacomp._filesystem import FileSystem
+
+__all__ = ["CLEANED", "HIGH_WATERMARK", "LOG_START", "OFFSET_CHECKPOINTS", "OffsetCheckpoints"]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+LOG_START: Final = "log-start-offset-checkpoint"
+HIGH_WATERMARK: Final = "replication-offset-checkpoint"
+CLEANED: Final = "cleaner-offset-checkpoint"
+_RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
+#: All of a log directory's.
+OFFSET_CHECKPOINTS: Final = frozenset({LOG_START, HIGH_WATERMARK, CLEANED, _RECOVERY_POINT})
+
+
+class OffsetCheckpoints:
+    """The checkpoints of one log directory, each read once, when it is first asked for."""
+
+    def __init__(self, filesystem: FileSystem, folder: str) -> None:
+        self._filesystem = filesystem
+        self._folder = folder
+        self._known: dict[str, dict[tuple[str, int], int]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without what was read: it is about all partitions, and many pickles are each about one."""
+        return self.__dict__ | {"_known": {}}
+
+    def offset(self, name: str, topic: str, partition: int) -> int | None:
+        """The partition's offset in the checkpoint ``name``; ``None`` without a file or an entry.
+
+        A checkpoint that cannot be read is a warning, once, and counts as one without entries.
+        """
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name].get((topic, partition))
+
+    def _read(self, name: str) -> dict[tuple[str, int], int]:
+        path = f"{self._folder.rstrip('/')}/{name}"
+        try:
+            content = self._filesystem.read(path)
+            entries = _kafkacomp.read_offset_checkpoint(content or b"", path)
+        except (OSError, ValueError, KafkaCompError) as error:
+            text = str(error)
+            _LOGGER.warning("ignored: %s", text if path in text else f"{path}: {text}")
+            return {}
+        return {(topic, partition): offset for topic, partition, offset in entries if offset >= 0}
