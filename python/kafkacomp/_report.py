@@ -1,11 +1,35 @@
-"""What a scan has done."""
+"""What a scan has done, and what is missing from a log."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-__all__ = ["ScanReport", "SkippedRange"]
+__all__ = ["MissingRange", "MissingReason", "ScanReport", "SkipReason", "SkippedRange"]
+
+#: Why bytes were left out: they are corrupt, exceed a limit of the caller's, cannot be read from the storage (EIO), or
+#: their file is gone since it was listed.
+SkipReason = Literal["corrupt", "limit", "unreadable", "vanished"]
+#: Why offsets are missing: as :data:`SkipReason`, or no bytes are there for them (``gap``), or log compaction removed
+#: their records (``compacted``).
+MissingReason = Literal["corrupt", "gap", "compacted", "limit", "unreadable", "vanished"]
+
+
+class MissingRange(NamedTuple):
+    """Offsets that a log should have and that were not delivered."""
+
+    #: The topic, if known.
+    topic: str | None
+    #: The partition, if known.
+    partition: int | None
+    #: The first missing offset.
+    first_offset: int
+    #: The last missing offset, inclusive.
+    last_offset: int
+    #: The segment that should have them.
+    segment: str
+    #: Why they are missing.
+    reason: MissingReason
 
 
 @dataclass(frozen=True)
@@ -18,8 +42,14 @@ class SkippedRange:
     position: int
     #: Its length in bytes; 0 for a file that could not be opened.
     length: int
+    #: Why it was left out.
+    reason: SkipReason
     #: What a scan with ``on_error="raise"`` would have said.
-    reason: str
+    message: str
+    #: The first offset that is missing for it; ``None`` where the batches around it do not give it.
+    first_offset: int | None = None
+    #: The last offset that is missing for it, inclusive.
+    last_offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,9 +72,15 @@ class ScanReport:
     skipped: tuple[SkippedRange, ...]
     #: What was odd but no reason to stop; also logged to the logger ``kafkacomp``.
     warnings: tuple[str, ...]
+    #: Offsets that the segments should have and that were not delivered, in order; adjacent ranges of a segment with
+    #: the same reason are merged. At most 10,000 ranges.
+    missing: tuple[MissingRange, ...] = ()
+    #: Further ranges that ``missing`` has no room for.
+    more_missing: int = 0
 
     @classmethod
     def _of(cls, counts: dict[str, Any]) -> ScanReport:
         """Take over the counts of the core."""
         skipped = tuple(SkippedRange(*entry) for entry in counts.pop("skipped"))
-        return cls(skipped=skipped, warnings=tuple(counts.pop("warnings")), **counts)
+        missing = tuple(MissingRange(*entry) for entry in counts.pop("missing"))
+        return cls(skipped=skipped, warnings=tuple(counts.pop("warnings")), missing=missing, **counts)

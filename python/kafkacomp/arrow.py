@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from kafkacomp._cells import RECORD_COLUMNS, compress_cells, decompress_cells, parse_cells
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ArrowArray, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
-from kafkacomp._report import ScanReport, SkippedRange
+from kafkacomp._report import MissingRange, ScanReport, SkippedRange
 from kafkacomp._source import Partition, resolve
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "DEFAULT_COLUMNS",
     "RECORD_COLUMNS",
     "ArrowArray",
+    "MissingRange",
     "ScanReader",
     "ScanReport",
     "SkippedRange",

@@ -232,13 +232,9 @@ def export(  # noqa: PLR0917 - click hands everything over by name
 
         reader = kafkacomp.scan(list(sources), columns=names, format=form, progress=step, **options)  # type: ignore[arg-type]
         report = exporting.export(reader, target, kind, compression=compression, encoding=encoding, force=force)
-    for skipped in report.skipped:
-        complain(f"skipped: {skipped.file}: {skipped.length} bytes at byte {skipped.position}: {skipped.reason}")
+    exporting.show_losses(report)
     if as_json:
-        skips = [
-            {"file": s.file, "position": s.position, "length": s.length, "reason": s.reason} for s in report.skipped
-        ]
-        click.echo(json.dumps({"records": report.records, "batches": report.batches, "skipped": skips}))
+        click.echo(json.dumps(exporting.as_dict(report), ensure_ascii=False))
     else:
         click.echo(f"{target}: {report.records:,} records")
     return CORRUPT if report.skipped else FINE

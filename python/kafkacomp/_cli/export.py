@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kafkacomp._cli.common import complain
 from kafkacomp._cli.render import csv_cell
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kafkacomp import ScanReport
     from kafkacomp.arrow import ScanReader
 
-__all__ = ["BYTES", "SUFFIXES", "TYPES", "RefusedError", "check_target", "export"]
+__all__ = ["BYTES", "SUFFIXES", "TYPES", "RefusedError", "as_dict", "check_target", "export", "show_losses"]
 
 TYPES = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".csv": "csv", ".jsonl": "jsonl"}
@@ -63,6 +64,50 @@ def export(reader: ScanReader, target: Path, kind: str, *, compression: str, enc
         for batch in reader:
             write(batch)
     return reader.report
+
+
+def show_losses(report: ScanReport) -> None:
+    """Print what was skipped and what is missing to standard error."""
+    for skipped in report.skipped:
+        complain(f"skipped: {skipped.length} bytes at byte {skipped.position}: {skipped.reason}: {skipped.message}")
+    for missing in report.missing:
+        offsets = f"offsets {missing.first_offset} to {missing.last_offset}"
+        complain(f"missing: {missing.segment}: {offsets}: {missing.reason}")
+    if report.more_missing:
+        complain(f"missing: {report.more_missing} more ranges of offsets")
+
+
+def as_dict(report: ScanReport) -> dict[str, object]:
+    """The report as JSON has it."""
+    return {
+        "records": report.records,
+        "batches": report.batches,
+        "skipped": [
+            {
+                "file": each.file,
+                "position": each.position,
+                "length": each.length,
+                "reason": each.reason,
+                "message": each.message,
+                "firstOffset": each.first_offset,
+                "lastOffset": each.last_offset,
+            }
+            for each in report.skipped
+        ],
+        "missing": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "firstOffset": each.first_offset,
+                "lastOffset": each.last_offset,
+                "segment": each.segment,
+                "reason": each.reason,
+            }
+            for each in report.missing
+        ],
+        "moreMissing": report.more_missing,
+        "warnings": list(report.warnings),
+    }
 
 
 @contextmanager

@@ -222,6 +222,6 @@ def _damaged(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -
 
 def _text(damage: SkippedRange) -> str:
     return json.dumps(
-        {"segment": damage.file, "position": damage.position, "length": damage.length, "reason": damage.reason},
+        {"segment": damage.file, "position": damage.position, "length": damage.length, "reason": damage.message},
         ensure_ascii=False,
     )

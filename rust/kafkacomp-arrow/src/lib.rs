@@ -12,6 +12,7 @@ pub mod committed;
 pub mod family;
 pub mod files;
 pub mod lookup;
+pub mod missing;
 pub mod options;
 pub mod pieces;
 mod plan;
@@ -24,6 +25,7 @@ pub mod seams;
 mod validity;
 mod worker;
 
+pub use missing::{Missing, MissingOffsets};
 pub use options::{IsolationLevel, OnError, OpenSegment, Partition, ScanOptions, Segment, SideFile};
 pub use report::{ScanError, ScanReport, SkippedRange};
 pub use scan::Scan;

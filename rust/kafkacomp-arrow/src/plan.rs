@@ -220,12 +220,8 @@ impl Planner {
         }
         let position = open.reader.position();
         self.with_report(|report| {
-            report.skipped.push(SkippedRange {
-                segment: Arc::clone(&open.context.place.segment),
-                position,
-                length: open.reader.end().saturating_sub(position),
-                reason: error.message(),
-            });
+            let length = open.reader.end().saturating_sub(position);
+            report.skipped.push(SkippedRange::of(&open.context.place.segment, position, length, &error));
         });
         None
     }
@@ -279,14 +275,9 @@ impl Planner {
                     .reader
                     .next_sound(open.source.0.as_ref(), position)
                     .map_err(|error| ScanError::chunk(name, error))?;
-                self.with_report(|report| {
-                    report.skipped.push(SkippedRange {
-                        segment: Arc::clone(name),
-                        position,
-                        length: next.saturating_sub(position),
-                        reason: error.to_string(),
-                    });
-                });
+                let error = ScanError::record(name, error);
+                let skipped = SkippedRange::of(name, position, next.saturating_sub(position), &error);
+                self.with_report(|report| report.skipped.push(skipped));
                 open.reader.seek(next);
                 Ok(next >= open.reader.end() || next >= open.stop)
             }
@@ -321,8 +312,7 @@ impl Planner {
                 Ok(Some(open)) => return Ok(Some(open)),
                 Ok(None) => {}
                 Err(error) if self.options.on_error == OnError::Skip => {
-                    let segment = Arc::clone(&context.place.segment);
-                    let skipped = SkippedRange { segment, position: 0, length: 0, reason: error.message() };
+                    let skipped = SkippedRange::of(&context.place.segment, 0, 0, &error);
                     self.with_report(|report| report.skipped.push(skipped));
                 }
                 Err(error) => return Err((Arc::new(context), error)),

@@ -3,8 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::Error;
-use kafkacomp_core::log::ChunkError;
+use kafkacomp_core::log::{ChunkError, MissingReason};
+use kafkacomp_core::{Category, Error};
+
+use crate::missing::MissingOffsets;
 
 /// Bytes that a scan left out.
 #[derive(Debug, Clone)]
@@ -15,8 +17,29 @@ pub struct SkippedRange {
     pub position: u64,
     /// Its length in bytes.
     pub length: u64,
-    /// Why; [`ScanError::message`] of what a scan with `on_error="raise"` would have said.
-    pub reason: String,
+    /// Why: corrupt, over a limit, unreadable or vanished.
+    pub reason: MissingReason,
+    /// What a scan with `on_error="raise"` would have said.
+    pub message: String,
+    /// The first offset that is missing for it; `None` where the neighbours do not give it, or none is missing.
+    pub first_offset: Option<i64>,
+    /// The last offset that is missing for it.
+    pub last_offset: Option<i64>,
+}
+
+impl SkippedRange {
+    /// A range of bytes that `error` is about, of which the offsets are unknown.
+    pub(crate) fn of(segment: &Arc<str>, position: u64, length: u64, error: &ScanError) -> Self {
+        Self {
+            segment: Arc::clone(segment),
+            position,
+            length,
+            reason: error.skip_reason().unwrap_or(MissingReason::Corrupt),
+            message: error.message(),
+            first_offset: None,
+            last_offset: None,
+        }
+    }
 }
 
 /// The counts of a scan so far.
@@ -34,7 +57,12 @@ pub struct ScanReport {
     pub skipped: Vec<SkippedRange>,
     /// What was odd but no reason to stop.
     pub warnings: Vec<String>,
+    /// Offsets that should be there and were not delivered.
+    pub missing: MissingOffsets,
 }
+
+/// What the operating system calls bytes that the storage does not return.
+const EIO: i32 = 5;
 
 /// Why a scan ended.
 #[derive(Debug)]
@@ -89,6 +117,23 @@ impl ScanError {
         match error {
             ChunkError::Io(error) => Self::io(segment, error),
             ChunkError::Shrunk { length, expected } => Self::Shrunk { segment: Arc::clone(segment), length, expected },
+        }
+    }
+
+    /// As what a scan with `on_error="skip"` lists that it left out; `None` if the scan ends there as well.
+    pub fn skip_reason(&self) -> Option<MissingReason> {
+        match self {
+            Self::Record { error, .. } => match error.category() {
+                Category::Corrupt => Some(MissingReason::Corrupt),
+                Category::Limit => Some(MissingReason::Limit),
+                _ => None,
+            },
+            Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => Some(MissingReason::Vanished),
+            Self::Io { error, .. } if error.raw_os_error() == Some(EIO) => Some(MissingReason::Unreadable),
+            Self::Io { error, .. } if error.kind() == io::ErrorKind::UnexpectedEof => Some(MissingReason::Unreadable),
+            // Neither format's bytes are there.
+            Self::Undecided { .. } | Self::Shrunk { .. } => Some(MissingReason::Corrupt),
+            _ => None,
         }
     }
 

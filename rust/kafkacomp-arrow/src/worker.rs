@@ -169,12 +169,9 @@ impl Worker {
 
     fn skip(&self, position: u64, length: usize, context: &Context, error: &Error) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        report.skipped.push(SkippedRange {
-            segment: Arc::clone(&context.place.segment),
-            position,
-            length: length as u64,
-            reason: error.to_string(),
-        });
+        let segment = &context.place.segment;
+        let error = ScanError::record(segment, error.clone());
+        report.skipped.push(SkippedRange::of(segment, position, length as u64, &error));
     }
 
     /// Whether no record of the batch can be wanted, by its header alone.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
-use kafkacomp_arrow::{Column, IsolationLevel, OnError, Scan, ScanOptions, ScanReport, SkippedRange};
+use kafkacomp_arrow::{Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange};
 use kafkacomp_core::log::Family;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -68,7 +68,7 @@ impl Stream {
         self.warned = self.warned.saturating_add(fresh.len());
         if end {
             let left_out = |s: &SkippedRange| {
-                format!("{}: {} bytes at byte {} left out: {}", s.segment, s.length, s.position, s.reason)
+                format!("{} bytes at byte {} left out: {}: {}", s.length, s.position, s.reason.name(), s.message)
             };
             fresh.extend(lock(&self.report).skipped.iter().map(left_out));
         }
@@ -260,9 +260,18 @@ impl ScanReader {
         counts.set_item("records", report.records)?;
         counts.set_item("bytes_in", report.bytes_in)?;
         counts.set_item("bytes_out", report.bytes_out)?;
-        let skipped = report.skipped.iter().map(|s| (&*s.segment, s.position, s.length, &*s.reason));
+        let skipped = report
+            .skipped
+            .iter()
+            .map(|s| (&*s.segment, s.position, s.length, s.reason.name(), &*s.message, s.first_offset, s.last_offset));
         counts.set_item("skipped", skipped.collect::<Vec<_>>())?;
         counts.set_item("warnings", report.warnings)?;
+        let ranges = report.missing.ranges();
+        let missing = ranges.iter().map(|Missing { topic, partition, segment, range }| {
+            (topic.as_deref(), *partition, range.first_offset, range.last_offset, &**segment, range.reason.name())
+        });
+        counts.set_item("missing", missing.collect::<Vec<_>>())?;
+        counts.set_item("more_missing", report.missing.more())?;
         py.import("kafkacomp._report")?.getattr("ScanReport")?.call_method1("_of", (counts,))
     }
 }
