@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kafkacomp import exceptions, gzip, lz4, message_set, record, snappy, zstd
 from kafkacomp._codec import compress, decompress
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
@@ -25,6 +27,15 @@ from kafkacomp.exceptions import (
     UnsupportedCompressionTypeError,
     UnsupportedForMessageFormatError,
 )
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from kafkacomp import advise as advise
+    from kafkacomp import arrow as arrow
+    from kafkacomp import bench as bench
+    from kafkacomp import log as log
+    from kafkacomp import spark as spark
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT_SIZE",
@@ -60,3 +71,20 @@ __all__ = [
     "write",
     "zstd",
 ]
+
+#: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
+_LAZY = frozenset({"advise", "arrow", "bench", "log", "spark"})
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a submodule at its first use, as in ``kafkacomp.log.verify_segment``."""
+    if name in _LAZY:
+        import importlib  # noqa: PLC0415 - rarely needed
+
+        return importlib.import_module(f"kafkacomp.{name}")
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
