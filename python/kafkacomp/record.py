@@ -1,8 +1,8 @@
 """Batches and records of message formats 0, 1 and 2 (KIP-32, KIP-98).
 
-``read_batches`` cuts a buffer into batches; iterating over a batch decompresses it and gives its records.
-Both are frozen views: nothing is copied but what is asked for. :class:`RecordBatchBuilder` makes one batch of
-records, :func:`build_batches` many of Arrow columns, :func:`convert` changes the format.
+``read_batches`` splits a buffer into batches and verifies their checksums; iterating over a batch decompresses it and
+gives its records. Both are frozen views: nothing is copied but what is asked for. :class:`RecordBatchBuilder` makes
+one batch of records, :func:`build_batches` many of Arrow columns, :func:`convert` changes the format.
 """
 
 from __future__ import annotations
@@ -50,24 +50,31 @@ NO_SEQUENCE: Final = -1
 NO_PARTITION_LEADER_EPOCH: Final = -1
 
 
-def read_batches(buf: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> BatchReader:
+def read_batches(
+    buf: Buffer, *, verify_crc: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+) -> BatchReader:
     """Iterate over the batches of a record set, whatever their formats.
 
     Args:
-        buf: Bytes-like: a segment's content, a fetch answer's or a produce request's records. ``bytes`` are
+        buf: Bytes-like: a segment's content, the records of a fetch response or of a produce request. ``bytes`` are
             read in place, anything else is copied once.
+        verify_crc: Whether checksums are verified.
         max_output_size: The most bytes that the records of one batch may decompress to.
 
     Returns:
-        An iterator of :class:`RecordBatch`. A batch that is cut by the end of ``buf`` ends it without an error,
-        as Kafka cuts fetch answers (``partial_bytes`` tells), and so do zero bytes (``zero_bytes``).
+        An iterator of :class:`RecordBatch`. A batch that is truncated by the end of ``buf`` ends it without an error,
+        because Kafka truncates fetch responses (see ``partial_bytes``), and so do zero bytes (see ``zero_bytes``).
 
     Raises:
-        CorruptRecordError: while iterating, at a size or magic that no batch can have. The batches before it
-            have been given. Checksums are not looked at: see ``RecordBatch.ensure_valid``.
+        CorruptRecordError: while iterating, at a size or magic that no batch can have, and with ``verify_crc`` at a
+            batch with a wrong checksum. The batches before it have been returned, and ``position`` is where it begins.
+            To read on after a wrong checksum, use ``verify_crc=False`` and look at ``RecordBatch.is_valid``.
         ValueError: ``max_output_size`` is not positive.
+        TypeError: ``verify_crc`` is not a bool.
     """
-    return BatchReader(buf, checked_max_output_size(max_output_size))
+    if not isinstance(verify_crc, bool):
+        raise TypeError(f"verify_crc must be a bool, not {type(verify_crc).__name__}")
+    return BatchReader(buf, checked_max_output_size(max_output_size), verify_crc)
 
 
 def _compression_type(value: CompressionType | str) -> CompressionType:

@@ -25,6 +25,7 @@ pub struct BatchReader {
     origin: u64,
     position: usize,
     max_output_size: usize,
+    verify_crc: bool,
     finished: bool,
     /// What stopped the iteration; `None` before the end and after an error.
     tail: Option<Tail>,
@@ -33,10 +34,10 @@ pub struct BatchReader {
 #[pymethods]
 impl BatchReader {
     #[new]
-    #[pyo3(signature = (data, max_output_size, origin=0))]
-    fn new(data: &Bound<'_, PyAny>, max_output_size: usize, origin: u64) -> PyResult<Self> {
+    #[pyo3(signature = (data, max_output_size, verify_crc, origin=0))]
+    fn new(data: &Bound<'_, PyAny>, max_output_size: usize, verify_crc: bool, origin: u64) -> PyResult<Self> {
         let data = Arc::new(crate::input::bytes_like(data)?);
-        Ok(Self { data, origin, position: 0, max_output_size, finished: false, tail: None })
+        Ok(Self { data, origin, position: 0, max_output_size, verify_crc, finished: false, tail: None })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -54,7 +55,14 @@ impl BatchReader {
             self.tail = batches.tail();
             return Ok(None);
         };
-        let batch = framed.map_err(|error| {
+        let verify = self.verify_crc;
+        let checked = framed.and_then(|batch| {
+            if verify {
+                py.detach(|| batch.ensure_valid())?;
+            }
+            Ok(batch)
+        });
+        let batch = checked.map_err(|error| {
             self.finished = true;
             to_py(py, &error, None)
         })?;
