@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use super::codec::Unpacker;
 use super::message::{Entry, Message, analyze, entries, inner_entries, nth, put, put_set};
-use super::{Append, Broker};
+use super::request::Append;
+use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker::validator::ValidationFault;
 use crate::error::{Error, RecordFault, Result};

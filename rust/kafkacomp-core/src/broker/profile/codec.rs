@@ -5,7 +5,7 @@
 //! - Snappy: 0.8.2 and 0.9 look at the version of the first header and read one stream only.
 //! - Gzip: 0.9 and 0.10.0 take a member that is cut for the end of the messages.
 
-use super::Broker;
+use super::versions::Broker;
 use crate::buffer::OutputBuffer;
 use crate::compress::lz4::{self, DecodeOptions, HeaderChecksum};
 use crate::compress::{CodecError, CodecFault, CompressionType, Decompressor, Strictness, snappy};

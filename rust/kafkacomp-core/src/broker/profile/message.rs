@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Append, Broker};
+use super::request::Append;
+use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker::validator::ValidationFault;
 use crate::checksum::crc32;

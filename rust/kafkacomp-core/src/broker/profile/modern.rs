@@ -2,10 +2,15 @@
 //! Source: `ProduceRequest.validateRecords`, `UnifiedLog.append`.
 
 use super::message::check_heap;
-use super::{AnalyzeOptions, Append, Broker, Era, Error, LogValidator, Result, ValidatorConfig};
+use super::request::Append;
+use super::versions::Broker;
 use crate::CompressionType;
-use crate::broker::validator::{ValidationFault, analyze_and_validate_records, trim_invalid_bytes};
+use crate::broker::validator::{
+    AnalyzeOptions, Era, LogValidator, ValidationFault, ValidatorConfig, analyze_and_validate_records,
+    trim_invalid_bytes,
+};
 use crate::compress::Compression;
+use crate::error::{Error, Result};
 use crate::record::batch::{LOG_OVERHEAD, SIZE_OFFSET};
 use crate::record::{RecordBatch, RecordReader, Records};
 

@@ -1,6 +1,7 @@
 //! Which error code a broker has for what is wrong.
 
-use super::{Append, Broker};
+use super::request::Append;
+use super::versions::Broker;
 use crate::broker::validator::ValidationFault;
 use crate::compress::{CodecError, CodecFault, CompressionType};
 use crate::error::{Error, ErrorKind, RecordFault};

@@ -1,0 +1,54 @@
+//! What a broker's answer depends on besides the record set.
+
+use crate::broker::validator::{AnalyzeOptions, BrokerCompressionType};
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::record::TimestampType;
+
+/// A topic's settings and the circumstances of the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Append {
+    /// The topic's `compression.type`; 0.8.2 does not know it.
+    pub compression_type: BrokerCompressionType,
+    /// `cleanup.policy` has compact; 0.8.2 takes records without keys all the same.
+    pub compacted: bool,
+    /// The magic of `message.format.version`, from 0.10.0 to 2.8.
+    pub message_format: Option<i8>,
+    /// `message.timestamp.type`, from 0.10.0 on.
+    pub timestamp_type: TimestampType,
+    /// `message.timestamp.before.max.ms`; before 3.6 `message.timestamp.difference.max.ms`.
+    pub timestamp_before_max_ms: i64,
+    /// `message.timestamp.after.max.ms`, from 3.6 on.
+    pub timestamp_after_max_ms: i64,
+    /// `max.message.bytes`.
+    pub max_message_size: i32,
+    /// The first offset.
+    pub offset: i64,
+    /// The time of the append, ms.
+    pub now: i64,
+    /// The epoch that batches of magic 2 get.
+    pub partition_leader_epoch: i32,
+    /// The version of the produce request; `None` leaves out what hangs on it.
+    pub produce_version: Option<i16>,
+    /// The most bytes that one batch may decompress to.
+    pub max_output_size: usize,
+}
+
+impl Default for Append {
+    /// A topic with nothing set.
+    fn default() -> Self {
+        Self {
+            compression_type: BrokerCompressionType::Producer,
+            compacted: false,
+            message_format: None,
+            timestamp_type: TimestampType::CreateTime,
+            timestamp_before_max_ms: i64::MAX,
+            timestamp_after_max_ms: i64::MAX,
+            max_message_size: AnalyzeOptions::default().max_message_size,
+            offset: 0,
+            now: 0,
+            partition_leader_epoch: 0,
+            produce_version: None,
+            max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+        }
+    }
+}
