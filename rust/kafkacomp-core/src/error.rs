@@ -1,7 +1,6 @@
 //! One error type for the whole core. Variants carry numbers and byte positions; text is made only when
 //! asked. [`ErrorKind`] is what a binding matches on, without a wildcard.
 
-use crate::broker::validator::ValidationFault;
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
 use crate::record::{BuildFault, ControlFault, MessageSetFault, MessageSetKind};
@@ -207,14 +206,6 @@ pub enum Error {
         /// The rule.
         fault: MessageSetFault,
     },
-    /// A batch or record set that a broker refuses.
-    #[error("{fault}, in the batch at byte {position}")]
-    Refused {
-        /// Where the batch begins.
-        position: u64,
-        /// The rule.
-        fault: ValidationFault,
-    },
     /// A file beside a segment (index, snapshot, checkpoint) that breaks a rule of its format.
     #[error("{fault} at byte {position}")]
     LogFile {
@@ -378,7 +369,6 @@ impl Error {
             | Self::IncompleteBatch { .. }
             | Self::LogFile { .. } => ErrorKind::CorruptRecord,
             Self::MessageSet { fault, .. } => fault.kind().map_or(ErrorKind::OutputLimit, ErrorKind::MessageSet),
-            Self::Refused { fault, .. } => fault.kind(),
             Self::RecordTooLarge { .. }
             | Self::Rebuild { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
                 ErrorKind::RecordTooLarge
@@ -397,7 +387,7 @@ impl Error {
     /// What the error means for whoever reads a log.
     pub fn category(&self) -> Category {
         match self {
-            Self::Refused { .. } | Self::Rebuild { .. } => Category::Rejected,
+            Self::Rebuild { .. } => Category::Rejected,
             // Its batch's checksum is right: a later version of Kafka may know the type.
             Self::UnknownCompressionType { .. } => Category::Unsupported,
             _ => self.kind().category(),
@@ -432,7 +422,6 @@ impl Error {
             | Self::Rebuild { position, .. }
             | Self::ControlRecord { position, .. }
             | Self::MessageSet { position, .. }
-            | Self::Refused { position, .. }
             | Self::LogFile { position, .. } => *position,
         }
     }

@@ -14,8 +14,6 @@ use pyo3::exceptions::{PyFileExistsError, PyOSError, PyOverflowError, PyTypeErro
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
-use crate::validator::record_errors;
-
 import_exception!(kafkacomp.exceptions, KafkaCompError);
 import_exception!(kafkacomp.exceptions, CompressionError);
 import_exception!(kafkacomp.exceptions, DecompressionError);
@@ -34,7 +32,8 @@ import_exception!(kafkacomp.exceptions, UnknownServerError);
 /// What the operating system calls a file that is there already.
 const EEXIST: i32 = 17;
 
-fn of_kind(kind: ErrorKind, message: String) -> PyErr {
+/// The exception of the class for `kind`.
+pub fn of_kind(kind: ErrorKind, message: String) -> PyErr {
     match kind {
         ErrorKind::Compression => CompressionError::new_err(message),
         ErrorKind::Decompression => DecompressionError::new_err(message),
@@ -72,11 +71,6 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
     }
     if let ErrorKind::MessageSet(kind) = error.kind() {
         drop(value.setattr("kind", kind.name()));
-    }
-    if let Error::Refused { fault, .. } = error
-        && !fault.record_errors().is_empty()
-    {
-        drop(record_errors(py, fault.record_errors()).and_then(|errors| value.setattr("record_errors", errors)));
     }
     if let Error::BatchCodec { source, .. } | Error::MessageSet { fault: MessageSetFault::Codec { source }, .. } = error
         && error.kind() != ErrorKind::OutputLimit

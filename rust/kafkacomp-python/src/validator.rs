@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use kafkacomp_core::broker;
 use kafkacomp_core::broker::profile::{self, Append, Broker};
 use kafkacomp_core::broker::validator::{
     self, AnalyzeOptions, AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
@@ -14,7 +15,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
 use crate::encode::{Level, compression};
-use crate::error::to_py;
+use crate::error::{of_kind, to_py};
 use crate::input::bytes_like;
 
 static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -107,7 +108,7 @@ impl Validator {
             let anew = result.as_ref().is_ok_and(|result| result.message_size_maybe_changed);
             (result, if anew { rebuilt } else { changed })
         });
-        let result = result.map_err(|error| to_py(py, &error, None))?;
+        let result = result.map_err(|error| refusal_to_py(py, &error))?;
         let stats = result.record_validation_stats;
         let outcome = (
             result.max_timestamp_ms,
@@ -145,7 +146,7 @@ pub fn analyze_and_validate_records(
         max_output_size,
     };
     let info = py.detach(|| validator::analyze_and_validate_records(&records, &options));
-    let info = info.map_err(|error| to_py(py, &error, None))?;
+    let info = info.map_err(|error| refusal_to_py(py, &error))?;
     Ok((
         info.first_offset,
         info.last_offset,
@@ -211,7 +212,7 @@ pub fn profile_append<'py>(
         Broker::for_name(broker).ok_or_else(|| PyValueError::new_err(format!("unknown broker version: {broker:?}")))?;
     let settings = topic.append()?;
     let stored = py.detach(|| profile::append(broker, &settings, &records)).map_err(|refusal| {
-        let exception = to_py(py, &refusal.error, None);
+        let exception = refusal_to_py(py, &refusal.error);
         drop(exception.value(py).setattr("error_code", refusal.error_code));
         exception
     })?;
@@ -230,11 +231,25 @@ pub fn profile_name(version: &str) -> Option<&'static str> {
     Broker::for_name(version).map(Broker::name)
 }
 
+/// The exception for a record set that is not appended; refused records are its `record_errors`.
+fn refusal_to_py(py: Python<'_>, error: &broker::Error) -> PyErr {
+    match error {
+        broker::Error::Record(error) => to_py(py, error, None),
+        broker::Error::Refused { position, fault } => {
+            let exception = of_kind(fault.kind(), error.to_string());
+            let value = exception.value(py);
+            drop(value.setattr("position", position));
+            let errors = fault.record_errors();
+            if !errors.is_empty() {
+                drop(record_errors(py, errors).and_then(|errors| value.setattr("record_errors", errors)));
+            }
+            exception
+        }
+    }
+}
+
 /// Refused records as a tuple of `RecordError`.
-///
-/// # Errors
-/// Only what the import and the allocations say.
-pub fn record_errors<'py>(py: Python<'py>, errors: &[RecordError]) -> PyResult<Bound<'py, PyTuple>> {
+fn record_errors<'py>(py: Python<'py>, errors: &[RecordError]) -> PyResult<Bound<'py, PyTuple>> {
     let class = RECORD_ERROR.import(py, "kafkacomp.exceptions", "RecordError")?;
     let made: PyResult<Vec<_>> = errors.iter().map(|error| class.call1((error.batch_index, error.message()))).collect();
     PyTuple::new(py, made?)

@@ -7,5 +7,8 @@
 //!
 //! Stands on [`record`](crate::record) alone; segments and their files are [`log`](crate::log)'s.
 
+mod error;
 pub mod profile;
 pub mod validator;
+
+pub use error::{Error, Result};

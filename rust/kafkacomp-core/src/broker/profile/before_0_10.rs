@@ -9,14 +9,15 @@ use super::message::{Entry, Message, analyze, entries, inner_entries, nth, put, 
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
+use crate::broker;
 use crate::broker::validator::ValidationFault;
-use crate::error::{Error, RecordFault, Result};
+use crate::error::{Error, RecordFault};
 use crate::limits::MAX_MESSAGE_SET_NESTING;
 use crate::record::TimestampType;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
 use crate::record::legacy::{KEY_SIZE_OFFSET_V0, SIZE_OF_LENGTH};
 
-pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
     let entries = entries(records)?;
     let source = analyze(topic, &entries)?;
     let target = if broker == Broker::V0_8_2 { source } else { topic.compression_type.target_compression_type(source) };
@@ -51,8 +52,8 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<V
     Ok(out)
 }
 
-pub(super) fn missing_key<T>(position: u64) -> Result<T> {
-    Err(Error::Refused { position, fault: ValidationFault::MissingKey })
+pub(super) fn missing_key<T>(position: u64) -> broker::Result<T> {
+    Err(broker::Error::Refused { position, fault: ValidationFault::MissingKey })
 }
 
 /// The messages of an entry; 0.8.2 unpacks what is compressed inside as well.
@@ -62,7 +63,7 @@ fn unpack<'a>(
     (position, _, message): &Entry<'a>,
     depth: usize,
     messages: &mut Vec<Cow<'a, [u8]>>,
-) -> Result<()> {
+) -> broker::Result<()> {
     let position = *position;
     let kind = message.compression_type(position)?;
     if kind == CompressionType::None || (depth > 0 && broker != Broker::V0_8_2) {
@@ -70,7 +71,7 @@ fn unpack<'a>(
         return Ok(());
     }
     if depth > MAX_MESSAGE_SET_NESTING {
-        return Err(Error::Refused { position, fault: ValidationFault::JavaMemory });
+        return Err(broker::Error::Refused { position, fault: ValidationFault::JavaMemory });
     }
     let fail = |fault| Error::Invalid { position, fault };
     let payload = message.value(false, position)?.ok_or_else(|| fail(RecordFault::NullWrapper))?;

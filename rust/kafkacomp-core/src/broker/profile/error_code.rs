@@ -2,6 +2,7 @@
 
 use super::request::Append;
 use super::versions::Broker;
+use crate::broker;
 use crate::broker::validator::ValidationFault;
 use crate::compress::{CodecError, CodecFault, CompressionType};
 use crate::error::{Error, ErrorKind, RecordFault};
@@ -11,11 +12,11 @@ const CORRUPT_MESSAGE: i16 = 2;
 const INVALID_RECORD: i16 = 87;
 
 /// The code for `error`; `None` where the connection is closed.
-pub(super) fn error_code(broker: Broker, topic: &Append, error: &Error) -> Option<i16> {
+pub(super) fn error_code(broker: Broker, topic: &Append, error: &broker::Error) -> Option<i16> {
     let closes = matches!(
         error,
-        Error::UnknownMagic { .. }
-            | Error::Refused {
+        broker::Error::Record(Error::UnknownMagic { .. })
+            | broker::Error::Refused {
                 fault: ValidationFault::NoBatches
                     | ValidationFault::MoreThanOneBatch
                     | ValidationFault::ProduceMagic { .. },
@@ -26,8 +27,8 @@ pub(super) fn error_code(broker: Broker, topic: &Append, error: &Error) -> Optio
         return None;
     }
     Some(match error {
-        Error::Codec(source) | Error::BatchCodec { source, .. } => codec_code(broker, source),
-        Error::Invalid { fault, .. } => fault_code(broker, fault),
+        broker::Error::Record(Error::Codec(source) | Error::BatchCodec { source, .. }) => codec_code(broker, source),
+        broker::Error::Record(Error::Invalid { fault, .. }) => fault_code(broker, fault),
         _ => match error.kind() {
             ErrorKind::InvalidRecord => invalid_record(broker),
             kind => kind.error_code().unwrap_or(UNKNOWN_SERVER_ERROR),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
+use crate::broker;
 use crate::broker::validator::ValidationFault;
 use crate::checksum::crc32;
 use crate::compress::{Compression, Compressor};
@@ -207,13 +208,13 @@ pub(super) fn entries(records: &[u8]) -> Result<Vec<Entry<'_>>> {
 }
 
 /// The entries inside a wrapper that begins at `position`.
-pub(super) fn inner_entries(broker: Broker, content: &[u8], position: u64) -> Result<Vec<(i64, Vec<u8>)>> {
+pub(super) fn inner_entries(broker: Broker, content: &[u8], position: u64) -> broker::Result<Vec<(i64, Vec<u8>)>> {
     let mut found = Vec::new();
     let mut rest = content;
     while let Some((head, body)) = rest.split_first_chunk::<LOG_OVERHEAD>() {
         let (offset, size) = offset_and_size(head);
         if size < RECORD_OVERHEAD_V0 as i32 {
-            return Err(Error::Invalid { position, fault: RecordFault::InnerSize { size } });
+            return Err(Error::Invalid { position, fault: RecordFault::InnerSize { size } }.into());
         }
         let Some((data, behind)) = body.split_at_checked(size as usize) else {
             check_heap(broker, size as usize, position)?;
@@ -226,9 +227,9 @@ pub(super) fn inner_entries(broker: Broker, content: &[u8], position: u64) -> Re
 }
 
 /// Whether the broker has the memory for a message of this size.
-pub(super) fn check_heap(broker: Broker, size: usize, position: u64) -> Result<()> {
+pub(super) fn check_heap(broker: Broker, size: usize, position: u64) -> broker::Result<()> {
     if broker > Broker::V0_8_2 && size > HEAP {
-        return Err(Error::Refused { position, fault: ValidationFault::JavaMemory });
+        return Err(broker::Error::Refused { position, fault: ValidationFault::JavaMemory });
     }
     Ok(())
 }
@@ -251,13 +252,13 @@ pub(super) fn put(out: &mut Vec<u8>, offset: i64, message: &[u8]) {
 }
 
 /// The checks of the shallow pass, and the last codec that is not none.
-pub(super) fn analyze(topic: &Append, entries: &[Entry<'_>]) -> Result<CompressionType> {
+pub(super) fn analyze(topic: &Append, entries: &[Entry<'_>]) -> broker::Result<CompressionType> {
     let mut source = CompressionType::None;
     for (position, _, message) in entries {
         let size = (message.data.len() + LOG_OVERHEAD) as u64;
         if size > u64::try_from(topic.max_message_size).unwrap_or_default() {
             let fault = ValidationFault::BatchTooLarge { size, limit: topic.max_message_size };
-            return Err(Error::Refused { position: *position, fault });
+            return Err(broker::Error::Refused { position: *position, fault });
         }
         message.ensure_valid(*position)?;
         let codec = message.compression_type(*position)?;

@@ -5,12 +5,13 @@ use super::message::check_heap;
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
+use crate::broker;
 use crate::broker::validator::{
     AnalyzeOptions, Era, LogValidator, ValidationFault, ValidatorConfig, analyze_and_validate_records,
     trim_invalid_bytes,
 };
 use crate::compress::Compression;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::record::batch::{LOG_OVERHEAD, SIZE_OFFSET};
 use crate::record::{RecordBatch, RecordReader, Records};
 
@@ -19,7 +20,7 @@ const FIRST_WITH_ONE_BATCH: i16 = 3;
 /// The version that brought zstd (KIP-110).
 const FIRST_WITH_ZSTD: i16 = 7;
 
-pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
     check_request(broker, topic, records)?;
     let options = AnalyzeOptions {
         max_message_size: topic.max_message_size,
@@ -35,7 +36,7 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<V
     let source = info.source_compression;
     let zstd = |kind| kind == CompressionType::Zstd;
     if zstd(source) && broker < Broker::V2_8 {
-        return Err(Error::UnknownCompressionType { position: 0, id: source.id() });
+        return Err(Error::UnknownCompressionType { position: 0, id: source.id() }.into());
     }
     check_memory(broker, topic, &records)?;
     let target = topic.compression_type.target_compression_type(source);
@@ -69,22 +70,22 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<V
         let size = stored.len() as u64;
         if size > u64::try_from(topic.max_message_size).unwrap_or_default() {
             let fault = ValidationFault::BatchTooLarge { size, limit: topic.max_message_size };
-            return Err(Error::Refused { position: 0, fault });
+            return Err(broker::Error::Refused { position: 0, fault });
         }
     }
     Ok(stored)
 }
 
 /// What a request of this version may hold.
-fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> Result<()> {
+fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<()> {
     // A broker of 4.x takes no older request (KIP-896).
     let oldest = if broker >= Broker::V4_3 { Some(FIRST_WITH_ONE_BATCH) } else { None };
     let Some(version) = topic.produce_version.or(oldest) else { return Ok(()) };
     if version < FIRST_WITH_ONE_BATCH {
         return Ok(());
     }
-    let fail = |position, fault| Err(Error::Refused { position, fault });
-    let batch_at = |at: usize| -> Result<Option<RecordBatch<'_>>> {
+    let fail = |position, fault| Err(broker::Error::Refused { position, fault });
+    let batch_at = |at: usize| -> crate::Result<Option<RecordBatch<'_>>> {
         let rest = records.get(at..).unwrap_or_default();
         let head = crate::record::BatchHead::read(rest, at as u64)?;
         let data = head.and_then(|head| rest.get(..head.size_in_bytes()));
@@ -107,7 +108,7 @@ fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> Result<()> {
 }
 
 /// Kafka takes memory for a message inside a wrapper by the size that it claims.
-fn check_memory(broker: Broker, topic: &Append, records: &[u8]) -> Result<()> {
+fn check_memory(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<()> {
     let mut reader = RecordReader::as_broker(topic.max_output_size);
     for batch in crate::record::Batches::new(records, 0) {
         let batch = batch?;

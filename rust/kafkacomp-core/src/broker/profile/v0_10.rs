@@ -10,12 +10,13 @@ use super::message::{self, Entry, Message, analyze, entries, inner_entries, nth,
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
+use crate::broker;
 use crate::broker::validator::ValidationFault;
-use crate::error::{Error, RecordFault, Result};
+use crate::error::{Error, RecordFault};
 use crate::record::TimestampType;
 use crate::record::batch::NO_TIMESTAMP;
 
-pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
     let entries = entries(records)?;
     let source = analyze(topic, &entries)?;
     let target = topic.compression_type.target_compression_type(source);
@@ -33,21 +34,24 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> Result<V
     }
 }
 
-fn check_key(topic: &Append, message: &Message<'_>, position: u64) -> Result<()> {
+fn check_key(topic: &Append, message: &Message<'_>, position: u64) -> broker::Result<()> {
     if topic.compacted && !message.has_key(true, position)? { missing_key(position) } else { Ok(()) }
 }
 
 /// A timestamp of -1 is no exception here.
-fn check_timestamp(topic: &Append, message: &Message<'_>, position: u64) -> Result<()> {
+fn check_timestamp(topic: &Append, message: &Message<'_>, position: u64) -> broker::Result<()> {
     let apart = message.timestamp().wrapping_sub(topic.now).wrapping_abs();
     let too_far = topic.timestamp_type == TimestampType::CreateTime && apart > topic.timestamp_before_max_ms;
     if too_far || message.timestamp_type() == TimestampType::LogAppendTime {
-        return Err(Error::Refused { position, fault: ValidationFault::Timestamp { timestamp: message.timestamp() } });
+        return Err(broker::Error::Refused {
+            position,
+            fault: ValidationFault::Timestamp { timestamp: message.timestamp() },
+        });
     }
     Ok(())
 }
 
-fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> Result<Vec<u8>> {
+fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> broker::Result<Vec<u8>> {
     let mut out = Vec::new();
     for (index, (position, _, mut message)) in entries.into_iter().enumerate() {
         let offset = nth(topic.offset, index);
@@ -63,7 +67,7 @@ fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) -> Result<Vec<u8>> {
+fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) -> broker::Result<Vec<u8>> {
     let append_time = topic.timestamp_type == TimestampType::LogAppendTime;
     if broker == Broker::V0_10_2 {
         // For the size of what is to come.
@@ -84,7 +88,7 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
             put(&mut out, offset, &rewritten(message, to_magic, timestamp, topic.timestamp_type, *position)?);
         } else if same && to_magic > 0 {
             // There is no room for a second timestamp.
-            return Err(Error::Refused { position: *position, fault: ValidationFault::JavaMemory });
+            return Err(broker::Error::Refused { position: *position, fault: ValidationFault::JavaMemory });
         } else {
             put(&mut out, offset, &message.converted(to_magic, timestamp, topic.timestamp_type));
         }
@@ -99,7 +103,7 @@ fn rewritten(
     timestamp: i64,
     kind: TimestampType,
     position: u64,
-) -> Result<Vec<u8>> {
+) -> broker::Result<Vec<u8>> {
     let (key, value) = (message.key(true, position)?, message.value(true, position)?);
     let attributes = if to_magic > 0 && kind == TimestampType::LogAppendTime { 8 } else { 0 };
     Ok(message::message(to_magic, attributes, timestamp, key, value))
@@ -111,7 +115,7 @@ fn compressed(
     entries: &[Entry<'_>],
     source: CompressionType,
     target: CompressionType,
-) -> Result<Vec<u8>> {
+) -> broker::Result<Vec<u8>> {
     let to_magic = broker.to_magic(topic.message_format);
     let mut stays = source == target && to_magic > 0;
     let mut max_timestamp = NO_TIMESTAMP;
@@ -130,7 +134,7 @@ fn compressed(
                 max_timestamp = max_timestamp.max(message.timestamp());
             }
             if source != CompressionType::None && message.compression_type(position)? != CompressionType::None {
-                return Err(Error::Invalid { position, fault: RecordFault::NestedCompression });
+                return Err(Error::Invalid { position, fault: RecordFault::NestedCompression }.into());
             }
             stays &= message.magic() == to_magic;
             messages.push(if message.magic() == to_magic {
@@ -169,7 +173,7 @@ fn keep(
     entries: &[Entry<'_>],
     deep: &[Message<'_>],
     max_timestamp: i64,
-) -> Result<Vec<u8>> {
+) -> broker::Result<Vec<u8>> {
     for message in deep {
         message.ensure_valid(0)?;
     }
@@ -197,9 +201,9 @@ fn unpack<'a>(
     broker: Broker,
     unpacker: &mut Unpacker,
     (position, offset, message): &Entry<'a>,
-) -> Result<Vec<(i64, Message<'a>)>> {
+) -> broker::Result<Vec<(i64, Message<'a>)>> {
     let (position, offset) = (*position, *offset);
-    let fail = |fault| Error::Invalid { position, fault };
+    let fail = |fault| broker::Error::from(Error::Invalid { position, fault });
     let kind = message.compression_type(position)?;
     if kind == CompressionType::None {
         return Ok(vec![(offset, message.clone())]);

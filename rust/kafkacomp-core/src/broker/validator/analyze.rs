@@ -8,7 +8,7 @@ use super::fault::ValidationFault;
 use super::framing::batches;
 use super::items::{Reading, each_record};
 use crate::CompressionType;
-use crate::error::{Error, Result};
+use crate::broker;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP};
 use crate::record::{RecordBatch, RecordReader};
@@ -88,13 +88,13 @@ impl LogAppendInfo {
 /// # Errors
 /// A wrong epoch or base offset (87), offsets out of order (-1), a batch that is too large (10), a wrong size,
 /// magic or checksum (2), an unknown codec (-1).
-pub fn analyze_and_validate_records(records: &[u8], options: &AnalyzeOptions) -> Result<LogAppendInfo> {
+pub fn analyze_and_validate_records(records: &[u8], options: &AnalyzeOptions) -> broker::Result<LogAppendInfo> {
     let mut info = LogAppendInfo::EMPTY;
     let mut seen = false;
     let mut skipping = false;
     for batch in batches(records) {
         let batch = batch?;
-        let fail = |fault| Err(Error::Refused { position: batch.position(), fault });
+        let fail = |fault| Err(broker::Error::Refused { position: batch.position(), fault });
         let epoch = batch.partition_leader_epoch();
         if options.origin == AppendOrigin::RaftLeader && epoch != options.leader_epoch {
             return fail(ValidationFault::LeaderEpoch { expected: options.leader_epoch, found: epoch });
@@ -147,7 +147,7 @@ impl LogAppendInfo {
 }
 
 /// Reads all records, as Kafka does for the message about offsets out of order.
-fn list_offsets(records: &[u8], max_output_size: usize) -> Result<()> {
+fn list_offsets(records: &[u8], max_output_size: usize) -> broker::Result<()> {
     let mut reader = RecordReader::as_broker(max_output_size);
     for batch in batches(records) {
         each_record(&mut reader, &batch?, Reading::Iterator, |_| Ok(()))?;

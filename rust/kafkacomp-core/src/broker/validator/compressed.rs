@@ -15,8 +15,8 @@ use super::rebuild::{Rebuild, Tools};
 use super::result::{Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
+use crate::broker;
 use crate::compress::Compression;
-use crate::error::{Error, Result};
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::BatchSettings;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
@@ -41,14 +41,14 @@ pub(super) fn validate_and_assign_offsets(
     records: &mut [u8],
     offset: i64,
     out: &mut Vec<u8>,
-) -> Result<ValidationResult> {
+) -> broker::Result<ValidationResult> {
     let config = run.config;
     let target = config.target_compression.compression_type();
     if let Some(version) = config.inter_broker_protocol_version
         && target == CompressionType::Zstd
         && !version.allows_zstd()
     {
-        return Err(Error::Refused { position: 0, fault: ValidationFault::ZstdTooNew { version } });
+        return Err(broker::Error::Refused { position: 0, fault: ValidationFault::ZstdTooNew { version } });
     }
     let first = first_batch(records, config.source_compression_type, config.era)?;
     if stays(config, &first) {
@@ -59,7 +59,7 @@ pub(super) fn validate_and_assign_offsets(
         }
         // An inner offset was not the expected one, and the keys and values are needed after all.
         if config.fails_on_skipped && first.magic() >= 2 && config.era.wants_one_batch() {
-            return Err(Error::Refused { position: 0, fault: ValidationFault::SkippedRecords });
+            return Err(broker::Error::Refused { position: 0, fault: ValidationFault::SkippedRecords });
         }
     }
     let Tools { reader, compressor, writer } = tools;
@@ -89,7 +89,7 @@ fn validate(
     records: &[u8],
     first: &RecordBatch<'_>,
     mut rebuild: Option<&mut Rebuild<'_>>,
-) -> Result<Pass> {
+) -> broker::Result<Pass> {
     let config = run.config;
     let skips = rebuild.is_none() && first.magic() >= 2 && config.era.skips_blindly();
     let reading = match (skips, config.era.wants_one_batch()) {
@@ -138,18 +138,24 @@ fn validate(
 
 /// Before 2.8 Kafka takes an array for as many records as a compressed batch declares, and fails if the virtual
 /// machine has none as large.
-fn check_array(batch: &RecordBatch<'_>) -> Result<()> {
+fn check_array(batch: &RecordBatch<'_>) -> broker::Result<()> {
     let compressed = batch.compression_type()? != CompressionType::None;
     match batch.records_count() {
         Some(count) if compressed && count >= MAX_JAVA_ARRAY => {
-            Err(Error::Refused { position: batch.position(), fault: ValidationFault::JavaMemory })
+            Err(broker::Error::Refused { position: batch.position(), fault: ValidationFault::JavaMemory })
         }
         _ => Ok(()),
     }
 }
 
 /// Numbers and stamps the one batch that ends at byte `end`.
-fn change_header(run: &Run<'_>, records: &mut [u8], end: usize, offset: i64, pass: &Pass) -> Result<ValidationResult> {
+fn change_header(
+    run: &Run<'_>,
+    records: &mut [u8],
+    end: usize,
+    offset: i64,
+    pass: &Pass,
+) -> broker::Result<ValidationResult> {
     let config = run.config;
     let next_offset = offset.wrapping_add(pass.validated);
     let append_time = config.timestamp_type == TimestampType::LogAppendTime;

@@ -5,7 +5,8 @@
 use super::config::Era;
 use super::fault::ValidationFault;
 use crate::CompressionType;
-use crate::error::{Error, Result};
+use crate::broker;
+use crate::error::Result;
 use crate::record::{BatchHead, RecordBatch};
 
 /// The batch at byte `at`, if a whole one is there.
@@ -31,8 +32,8 @@ pub(super) fn batches(records: &[u8]) -> impl Iterator<Item = Result<RecordBatch
 
 /// The first batch, which must be the only one (but for early eras) if it is of magic 2 or the set is
 /// said to be compressed.
-pub(super) fn first_batch(records: &[u8], source: CompressionType, era: Era) -> Result<RecordBatch<'_>> {
-    let fail = |position, fault| Err(Error::Refused { position, fault });
+pub(super) fn first_batch(records: &[u8], source: CompressionType, era: Era) -> broker::Result<RecordBatch<'_>> {
+    let fail = |position, fault| Err(broker::Error::Refused { position, fault });
     let Some(first) = batch_at(records, 0)? else { return fail(0, ValidationFault::NoBatches) };
     let end = first.size_in_bytes();
     let alone = era.wants_one_batch() && (first.magic() >= 2 || source != CompressionType::None);

@@ -6,7 +6,8 @@ use super::items::{Reading, each_record};
 use super::result::{Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
-use crate::error::{Error, Result};
+use crate::broker;
+use crate::error::Error;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::{MutableRecordBatch, RecordReader, TimestampType};
 
@@ -17,7 +18,7 @@ pub(super) fn assign_offsets(
     reader: &mut RecordReader,
     records: &mut [u8],
     mut offset: i64,
-) -> Result<ValidationResult> {
+) -> broker::Result<ValidationResult> {
     let config = run.config;
     let first_magic = first_batch(records, CompressionType::None, config.era)?.magic();
     let append_time = config.timestamp_type == TimestampType::LogAppendTime;
@@ -51,7 +52,7 @@ pub(super) fn assign_offsets(
 }
 
 /// The bytes from `start` to `end`, one batch, for writing.
-pub(super) fn writable(records: &mut [u8], start: usize, end: usize) -> Result<MutableRecordBatch<'_>> {
+pub(super) fn writable(records: &mut [u8], start: usize, end: usize) -> crate::Result<MutableRecordBatch<'_>> {
     let (available, needed) = (records.len() as u64, end as u64);
     let position = start as u64;
     let data = records.get_mut(start..end).ok_or(Error::IncompleteBatch { position, available, needed })?;

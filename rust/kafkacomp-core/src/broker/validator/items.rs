@@ -5,7 +5,8 @@
 //! batch is stored as it came.
 
 use crate::CompressionType;
-use crate::error::{Error, RecordFault, Result};
+use crate::broker;
+use crate::error::{Error, RecordFault};
 use crate::record::varint::{size_of_varint, take_varint};
 use crate::record::{Headers, LegacyEntry, PartialRecord, Record, RecordBatch, RecordReader, Records};
 
@@ -64,8 +65,8 @@ pub(super) fn each_record(
     reader: &mut RecordReader,
     batch: &RecordBatch<'_>,
     reading: Reading,
-    mut visit: impl FnMut(&Item<'_, '_>) -> Result<()>,
-) -> Result<()> {
+    mut visit: impl FnMut(&Item<'_, '_>) -> broker::Result<()>,
+) -> broker::Result<()> {
     let compressed = batch.compression_type().is_ok_and(|kind| kind != CompressionType::None);
     if reading == Reading::Partial && compressed && batch.magic() >= 2 {
         return each_partial(reader, batch, visit);
@@ -107,8 +108,8 @@ pub(super) fn each_record(
 fn each_partial(
     reader: &mut RecordReader,
     batch: &RecordBatch<'_>,
-    mut visit: impl FnMut(&Item<'_, '_>) -> Result<()>,
-) -> Result<()> {
+    mut visit: impl FnMut(&Item<'_, '_>) -> broker::Result<()>,
+) -> broker::Result<()> {
     let Some(mut records) = reader.partial_records(batch)? else { return Ok(()) };
     let mut record = PartialRecord::EMPTY;
     while records.advance(&mut record)? {

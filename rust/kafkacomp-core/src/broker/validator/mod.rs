@@ -30,8 +30,8 @@ pub use fault::{RecordError, RecordRefusal, ValidationFault};
 pub use result::{RecordValidationStats, ValidationResult};
 
 use crate::CompressionType;
+use crate::broker;
 use crate::compress::Compressor;
-use crate::error::Result;
 use crate::record::RecordReader;
 use rebuild::{Tools, Writer};
 use result::Run;
@@ -68,7 +68,7 @@ impl LogValidator {
         offset: i64,
         now: i64,
         rebuilt: &mut Vec<u8>,
-    ) -> Result<ValidationResult> {
+    ) -> broker::Result<ValidationResult> {
         rebuilt.clear();
         let config = &self.config;
         let run = Run { config, now };

@@ -12,8 +12,9 @@ use super::items::{Item, Reading, at, each_record};
 use super::result::{RecordValidationStats, Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
+use crate::broker;
 use crate::compress::{Compression, Compressor};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
 use crate::record::text::decode_utf8;
@@ -88,7 +89,7 @@ impl<'c> Rebuild<'c> {
     }
 
     #[inline]
-    fn append(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) -> Result<()> {
+    fn append(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) -> crate::Result<()> {
         let (key, value, headers) = record.fields().map_err(at(batch))?;
         let Writer { builder: Some(builder), headers: buffer } = &mut *self.writer else { return Ok(()) };
         let headers = if headers.is_empty() {
@@ -105,7 +106,7 @@ impl<'c> Rebuild<'c> {
     }
 
     /// What failed so far.
-    fn check(&mut self) -> Result<()> {
+    fn check(&mut self) -> crate::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
@@ -115,17 +116,17 @@ impl<'c> Rebuild<'c> {
         read: i32,
         compressor: &mut Compressor,
         out: &mut Vec<u8>,
-    ) -> Result<ValidationResult> {
+    ) -> broker::Result<ValidationResult> {
         self.check()?;
         let Self { run, writer, settings, position, next_offset, .. } = self;
         let Some(builder) = &mut writer.builder else {
-            return Err(rebuild_error(position, BuildFault::Closed));
+            return Err(rebuild_error(position, BuildFault::Closed).into());
         };
         builder.build(compressor, out).map_err(|fault| rebuild_error(position, fault))?;
         let one_batch = settings.magic >= 2 || settings.compression.compression_type() != CompressionType::None;
         if builder.records_count() == 0 && one_batch && settings.timestamp_type == TimestampType::LogAppendTime {
             // Kafka asks for the last offset of a batch that has none, and fails.
-            return Err(Error::Refused { position, fault: ValidationFault::NoRecords });
+            return Err(broker::Error::Refused { position, fault: ValidationFault::NoRecords });
         }
         let written = builder.uncompressed_bytes_written() as i32;
         Ok(ValidationResult {
@@ -152,12 +153,12 @@ pub(super) fn convert(
     records: &[u8],
     offset: i64,
     out: &mut Vec<u8>,
-) -> Result<ValidationResult> {
+) -> broker::Result<ValidationResult> {
     let Tools { reader, compressor, writer } = tools;
     // Kafka reads every field of every record once for an estimate of the size, before it checks anything.
     for batch in batches(records) {
         let batch = batch?;
-        each_record(reader, &batch, Reading::Iterator, |record| record.fields().map(drop).map_err(at(&batch)))?;
+        each_record(reader, &batch, Reading::Iterator, |record| Ok(record.fields().map(drop).map_err(at(&batch))?))?;
     }
     let first = first_batch(records, CompressionType::None, run.config.era)?;
     let mut rebuild = Rebuild::new(run, writer, Compression::of(CompressionType::None), &first, offset);

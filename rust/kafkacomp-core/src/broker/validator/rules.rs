@@ -9,14 +9,15 @@ use super::config::{AppendOrigin, Era, ValidatorConfig};
 use super::fault::{RecordError, RecordErrors, RecordRefusal, ValidationFault};
 use super::items::{Content, Item, at};
 use crate::CompressionType;
+use crate::broker;
 use crate::error::{Error, RecordFault, Result};
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::{RecordBatch, TimestampType};
 
 /// Checks the header of `batch`; `first_magic` is the first batch's.
-pub(super) fn validate_batch(config: &ValidatorConfig, first_magic: i8, batch: &RecordBatch<'_>) -> Result<()> {
+pub(super) fn validate_batch(config: &ValidatorConfig, first_magic: i8, batch: &RecordBatch<'_>) -> broker::Result<()> {
     batch_fault(config, first_magic, batch)
-        .map_or(Ok(()), |fault| Err(Error::Refused { position: batch.position(), fault }))
+        .map_or(Ok(()), |fault| Err(broker::Error::Refused { position: batch.position(), fault }))
 }
 
 fn batch_fault(config: &ValidatorConfig, first_magic: i8, batch: &RecordBatch<'_>) -> Option<ValidationFault> {
@@ -108,7 +109,7 @@ impl<'c, 'b> RecordRules<'c, 'b> {
     /// # Errors
     /// What refuses the batch at once: a wrong checksum, or a message too short for the field that is looked at.
     #[inline]
-    pub(super) fn passes(&mut self, item: &Item<'_, '_>) -> Result<bool> {
+    pub(super) fn passes(&mut self, item: &Item<'_, '_>) -> broker::Result<bool> {
         let batch_index = self.next_index;
         self.next_index = batch_index.wrapping_add(1);
         match self.refusal(item)? {
@@ -179,12 +180,12 @@ impl<'c, 'b> RecordRules<'c, 'b> {
     ///
     /// # Errors
     /// The refused records, if there are any.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(super) fn finish(self) -> broker::Result<()> {
         Self::refused(self.batch, self.errors)
     }
 
-    fn refused(batch: &RecordBatch<'_>, errors: RecordErrors) -> Result<()> {
+    fn refused(batch: &RecordBatch<'_>, errors: RecordErrors) -> broker::Result<()> {
         let position = batch.position();
-        errors.into_fault().map_or(Ok(()), |fault| Err(Error::Refused { position, fault }))
+        errors.into_fault().map_or(Ok(()), |fault| Err(broker::Error::Refused { position, fault }))
     }
 }

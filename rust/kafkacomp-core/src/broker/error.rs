@@ -1,0 +1,49 @@
+//! Why a record set is not appended.
+
+use super::validator::ValidationFault;
+use crate::error::{Category, ErrorKind};
+
+/// The result of what a broker does.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a broker does not append a record set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The record set cannot be read, or not be rebuilt.
+    #[error(transparent)]
+    Record(#[from] crate::Error),
+    /// A batch or record set that a broker refuses.
+    #[error("{fault}, in the batch at byte {position}")]
+    Refused {
+        /// Where the batch begins.
+        position: u64,
+        /// The rule.
+        fault: ValidationFault,
+    },
+}
+
+impl Error {
+    /// The kind, for choosing an exception class.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Record(error) => error.kind(),
+            Self::Refused { fault, .. } => fault.kind(),
+        }
+    }
+
+    /// What the error means for whoever sends or reads the records.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Record(error) => error.category(),
+            Self::Refused { .. } => Category::Rejected,
+        }
+    }
+
+    /// Where the batch begins that is not appended.
+    pub fn position(&self) -> u64 {
+        match self {
+            Self::Record(error) => error.position(),
+            Self::Refused { position, .. } => *position,
+        }
+    }
+}
