@@ -1,0 +1,1 @@
+"""Corruption injected into intact logs, and what each tool answers."""

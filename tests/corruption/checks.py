@@ -1,0 +1,149 @@
+"""Whether a tool's answer to an injected log is the truth."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corruption.inject import Injected
+    from corruption.model import Expected
+    from corruption.tools import Answer, Row
+
+__all__ = ["check"]
+
+
+#: Tools that end with an error at corruption.
+STRICT = frozenset({"scan", "scan, 3 threads", "recompress"})
+
+
+def check(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
+    """Find what is wrong with an answer; nothing if it is the truth."""
+    if tool == "verify":
+        return _verify(answer, injected, wanted)
+    if answer.error is not None:
+        return _stopped(tool, answer, wanted, injected)
+    assert answer.rows is not None
+    faults = _rows(answer.rows, wanted)
+    if tool in STRICT and _must_stop(injected, wanted):
+        faults.append("corrupt bytes, and it did not stop")
+    unnamed = _unnamed(answer, wanted)
+    if unnamed:
+        faults.append(f"offsets {_some(unnamed)} are missing and not named")
+    if wanted.lost and not answer.warnings and not answer.faults:
+        faults.append("no warning")
+    both = answer.named & {offset for offset, _ in answer.rows}
+    if both and wanted.undecidable is None:
+        faults.append(f"offsets {_some(both)} are delivered and named as missing")
+    return faults
+
+
+def _rows(rows: list[Row], wanted: Expected) -> list[str]:
+    faults = []
+    offsets = [offset for offset, _ in rows]
+    known = wanted.required | wanted.optional
+    if wanted.undecidable is None:
+        strange = [offset for offset, _ in rows if offset not in known]
+        if strange:
+            faults.append(f"offsets {_some(strange)} are delivered, which no intact batch has")
+        if offsets != sorted(set(offsets)):
+            faults.append(f"offsets do not increase: {_descent(offsets)}")
+    else:
+        needed = [offset for offset in offsets if offset in wanted.required]
+        if len(needed) != len(set(needed)):
+            faults.append("an offset comes twice")
+    left_out = wanted.required.keys() - set(offsets)
+    if left_out:
+        faults.append(f"offsets {_some(left_out)} are intact and not delivered")
+    wrong = [offset for offset, value in rows if offset in known and value not in known[offset]]
+    if wrong and wanted.undecidable is None:
+        faults.append(f"offsets {_some(wrong)} have other values")
+    return faults
+
+
+def _must_stop(injected: Injected, wanted: Expected) -> bool:
+    """Whether strict reading must not come to its end without an error."""
+    if injected.disagrees:
+        return True
+    if wanted.undecidable is not None:
+        return False
+    last = injected.segments[-1]
+    for segment in injected.segments:
+        for place, piece in enumerate(segment.pieces):
+            at_end = segment is last and all(other.state == "broken" for other in segment.pieces[place:])
+            if piece.state == "broken" and not at_end and any(piece.data):
+                return True
+    return False
+
+
+def _stopped(tool: str, answer: Answer, wanted: Expected, injected: Injected) -> list[str]:
+    """An error is right for strict tools that meet corruption, and for no other."""
+    strict = tool in STRICT or (tool == "repair" and injected.disagrees)
+    if not strict:
+        return [f"it stopped: {answer.error!r}"]
+    if tool != "repair" and not (wanted.is_corrupt or injected.disagrees or injected.moved):
+        return [f"nothing is corrupt, and it stopped: {answer.error!r}"]
+    known = wanted.required | wanted.optional
+    wrong = [each for each in answer.rows or [] if each[0] not in known or each[1] not in known[each[0]]]
+    if wrong and wanted.undecidable is None:
+        return [f"before the error came offsets {_some(offset for offset, _ in wrong)}"]
+    return []
+
+
+def _unnamed(answer: Answer, wanted: Expected) -> set[int]:
+    delivered = {offset for offset, _ in answer.rows or []}
+    end = max(delivered, default=-1)
+    optional = {offset for offset in wanted.optional if offset < end and wanted.undecidable is None}
+    return (set(wanted.lost) | optional) - delivered - answer.named
+
+
+#: Kinds that lose nothing, and that verify may call an error.
+_HARMLESS = frozenset(
+    {
+        "wrong base offset in the file name",
+        "flipped bit: leader epoch",
+        "overlapping segments",
+        "segment copied",
+        "batch repeated directly",
+        "batch repeated later",
+    }
+)
+
+
+def _verify(answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
+    if answer.error is not None:
+        return [f"it stopped: {answer.error!r}"]
+    faults = []
+    unnamed = set(wanted.lost) - answer.named
+    if unnamed:
+        faults.append(f"offsets {_some(unnamed)} are missing and not named")
+    named = answer.named & wanted.required.keys()
+    if named and wanted.undecidable is None and not injected.disagrees:
+        faults.append(f"offsets {_some(named)} are intact and named as missing")
+    if (wanted.lost or _must_stop(injected, wanted)) and answer.status != 1:
+        faults.append(f"exit status {answer.status}")
+    if not answer.faults and answer.status != 0:
+        faults.append(f"exit status {answer.status} without an error")
+    is_intact = not (wanted.lost or wanted.optional or wanted.is_corrupt or injected.disagrees)
+    on_logs = [(file, position) for file, position in answer.faults if file.endswith(".log")]
+    if is_intact and on_logs and injected.kind not in _HARMLESS:
+        faults.append(f"an intact log, and errors: {on_logs}")
+    if wanted.undecidable is None and injected.kind != "wrong base offset in the file name":
+        for file, position in on_logs:
+            blamed = wanted.blamed.get(file.removesuffix(".log"), [])
+            if not any(begin <= position < end for begin, end in blamed):
+                faults.append(f"{file} at byte {position} is blamed, which is intact")
+    return faults
+
+
+def _descent(offsets: list[int]) -> str:
+    for before, after in pairwise(offsets):
+        if after <= before:
+            return f"{after} after {before}"
+    return ""
+
+
+def _some(offsets: object) -> str:
+    numbers = sorted(set(offsets))  # type: ignore[call-overload]
+    shown = ", ".join(map(str, numbers[:5]))
+    return shown + (f" and {len(numbers) - 5} more" if len(numbers) > 5 else "")

@@ -1,0 +1,180 @@
+"""Each tool on the same folder: its rows, its error, what it names as missing, in one form."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import kafkacomp as kc
+from kafkacomp import log
+from kafkacomp._cli.command import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+__all__ = ["TOOLS", "Answer", "covered"]
+
+Row = tuple[int, "bytes | None"]
+
+logging.getLogger("kafkacomp").setLevel(logging.CRITICAL)
+
+
+@dataclass
+class Answer:
+    """What a tool did."""
+
+    #: Records delivered, or in the log that was written; ``None`` where a tool gives none.
+    rows: list[Row] | None
+    #: What ended it.
+    error: Exception | None = None
+    #: Ranges named as missing: first offset, last offset, reason.
+    missing: list[tuple[int, int, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    #: File and byte of what it says is corrupt.
+    faults: list[tuple[str, int]] = field(default_factory=list)
+    #: Command line only.
+    status: int | None = None
+
+    @property
+    def named(self) -> set[int]:
+        """Every offset that is named as missing."""
+        return covered((first, last) for first, last, _ in self.missing)
+
+
+def covered(ranges: Iterable[tuple[int, int]]) -> set[int]:
+    """The offsets in some ranges, of which none may be absurdly long."""
+    found: set[int] = set()
+    for first, last in ranges:
+        assert first <= last, (first, last)
+        assert last - first < 1_000_000, f"a range of missing offsets that the log never had: {first} to {last}"
+        found.update(range(first, last + 1))
+    return found
+
+
+def _ranges(missing: Iterable[Any]) -> list[tuple[int, int, str]]:
+    return [(each.first_offset, each.last_offset, each.reason) for each in missing]
+
+
+def _scan(folder: Path, **options: Any) -> Answer:
+    reader = kc.scan(folder, columns=["offset", "value"], include_control=True, **options)
+    rows: list[Row] = []
+    error: Exception | None = None
+    try:
+        for batch in reader:
+            rows += zip(batch.column("offset").to_pylist(), batch.column("value").to_pylist(), strict=True)
+    except (kc.KafkaCompError, OSError, ValueError) as raised:
+        error = raised
+    report = reader.report
+    faults = [(each.file.rpartition("/")[2], each.position) for each in report.skipped]
+    return Answer(rows, error, _ranges(report.missing), list(report.warnings), faults)
+
+
+def scan_strict(folder: Path) -> Answer:
+    """``scan``."""
+    return _scan(folder, threads=1)
+
+
+def scan_strict_threads(folder: Path) -> Answer:
+    """``scan`` with several threads."""
+    return _scan(folder, threads=3)
+
+
+def scan_skip(folder: Path) -> Answer:
+    """``scan(on_error="skip")``."""
+    return _scan(folder, on_error="skip", threads=1)
+
+
+def scan_skip_threads(folder: Path) -> Answer:
+    """The same with several threads, and small batches."""
+    return _scan(folder, on_error="skip", threads=3, batch_size=7)
+
+
+def _command(*arguments: object) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = run([str(each) for each in arguments])
+    return status, out.getvalue(), err.getvalue()
+
+
+def _named_in(report: dict[str, Any]) -> list[tuple[int, int, str]]:
+    return [(each["firstOffset"], each["lastOffset"], each["reason"]) for each in report.get("missing", [])]
+
+
+def export(folder: Path) -> Answer:
+    """``kafkacomp export --on-error skip``."""
+    target = folder.parent / "rows.jsonl"
+    status, out, err = _command(
+        "export", folder, "-o", target, "--on-error", "skip", "--json", "--include-control",
+        "--bytes", "base64", "--columns", "offset,value", "--force",
+    )  # fmt: skip
+    if not target.exists():
+        return Answer(None, kc.KafkaCompError(err), status=status)
+    rows: list[Row] = []
+    for line in target.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        rows.append((row["offset"], None if row["value"] is None else base64.b64decode(row["value"])))
+    target.unlink()
+    return Answer(rows, None, _named_in(json.loads(out)), err.splitlines(), status=status)
+
+
+def verify(folder: Path) -> Answer:
+    """``kafkacomp verify``."""
+    status, out, err = _command("verify", folder, "--json", "--threads", "1")
+    if not out:
+        return Answer(None, kc.KafkaCompError(err), status=status)
+    report = json.loads(out)
+    faults = [(each["file"].rpartition("/")[2], each["position"]) for each in report["errors"]]
+    warnings = [f"{each['file']}: {each['message']}" for each in report["warnings"]]
+    return Answer(None, None, _named_in(report), warnings, faults, status)
+
+
+def _rewritten(rewrite: Callable[[Path, Path], Any], folder: Path, target: Path) -> Answer:
+    try:
+        report = rewrite(folder, target)
+    except (kc.KafkaCompError, OSError, ValueError) as error:
+        return Answer(None, error)
+    again = _scan(target, threads=1) if any(target.glob("**/*.log")) else Answer([])
+    missing = _ranges(getattr(report, "missing", ()))
+    faults = [(each.file.rpartition("/")[2], each.position) for each in getattr(report, "repairs", ())]
+    warnings = list(getattr(report, "warnings", ()))
+    answer = Answer(again.rows, again.error, missing or again.missing, [*warnings, *again.warnings], faults)
+    answer.status = run_quietly("verify", target)
+    return answer
+
+
+def run_quietly(*arguments: object) -> int:
+    """The exit status of a command."""
+    return _command(*arguments)[0]
+
+
+def repair(folder: Path) -> Answer:
+    """``log.repair``, and a strict scan of the log that it wrote."""
+    return _rewritten(log.repair, folder, folder.parent / "repaired")
+
+
+def recompress(folder: Path) -> Answer:
+    """``log.recompress``, and a strict scan of the log that it wrote."""
+    return _rewritten(
+        lambda source, target: log.recompress(source, target, compression_type="gzip", threads=1),
+        folder,
+        folder.parent / "recompressed",
+    )
+
+
+#: Column of the table -> tool.
+TOOLS: dict[str, Callable[[Path], Answer]] = {
+    "scan": scan_strict,
+    "scan, 3 threads": scan_strict_threads,
+    "scan, skip": scan_skip,
+    "scan, skip, 3 threads": scan_skip_threads,
+    "export, skip": export,
+    "verify": verify,
+    "repair": repair,
+    "recompress": recompress,
+}
