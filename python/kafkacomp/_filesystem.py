@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kafkacomp._names import side_file
+
 __all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem", "path_of_file_url"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -142,7 +144,7 @@ class _Remote:
 
     def side_file(self, suffix: str) -> bytes | None:
         """Read a file beside the segment."""
-        content: bytes | None = self.filesystem.read(f"{self.path.rpartition('.')[0]}.{suffix}")
+        content: bytes | None = self.filesystem.read(side_file(self.path, suffix))
         return content
 
 

@@ -1,14 +1,7 @@
 """Finding segments: files, partition folders, log folders, tiered storage, file systems, bytes.
 
-What the names in a broker's folder mean::
-
-    <topic>-<partition>/                        a partition; the number follows the last dash
-        <20 digits>.log                         a segment, named by its first offset (or one below it)
-        <20 digits>.kafka                   a segment of Kafka 0.7, named by the position of its first byte
-        <20 digits>.{index,timeindex,txnindex,snapshot}   beside it
-        *.deleted *.swap *.cleaned              a segment's files on their way out or in: not part of the log
-    <topic>-<partition>.<uuid>-{delete,future,stray}/      a partition that is not one (any more, yet)
-    <topic>-<topic id>/<partition>/<20 digits>-<uuid>.log  tiered storage
+:mod:`kafkacomp._names` has what the names mean, :mod:`kafkacomp._startup` which files of a partition's folder are its
+log while a compaction is under way.
 """
 
 from __future__ import annotations
@@ -17,31 +10,52 @@ import errno
 import json
 import logging
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from kafkacomp import _kafkacomp
 from kafkacomp._checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
+from kafkacomp._names import (
+    INDEXES,
+    MANIFEST,
+    SIDE_FILES,
+    SWAP,
+    basename,
+    is_like_a_segment,
+    is_marked,
+    is_tiered_segment,
+    leading_offset,
+    parent_of,
+    partition_of,
+    segment_offset,
+    side_file,
+    tiered_partition_of,
+)
 from kafkacomp._published import settled
+from kafkacomp._startup import Loaded, loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from kafkacomp._filesystem import Entry, FileSystem
 
-__all__ = ["Partition", "Seam", "Seams", "Segment", "find_in", "is_beside_the_log", "resolve"]
+__all__ = [
+    "Partition",
+    "Seam",
+    "Seams",
+    "Segment",
+    "check_manifest",
+    "find_in",
+    "is_beside_the_log",
+    "log_files",
+    "resolve",
+]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
-SEGMENT = re.compile(r"(\d{20})\.(?:log|kafka)")
-PARTITION = re.compile(r"(.+)-(\d{1,10})")
-_MARKED_PARTITION = re.compile(r".+-\d+\.[0-9a-f]+-(delete|future|stray)")
-_TIERED_SEGMENT = re.compile(r"(\d{20})-([A-Za-z0-9_-]{22})\.log")
-_TIERED_TOPIC = re.compile(r"(.+)-([A-Za-z0-9_-]{22})")
-_SIDE_FILES = ("index", "timeindex", "txnindex", "snapshot")
-_MANIFEST = ".rsm-manifest"
-_BESIDE = ("-checkpoint", ".metadata", _MANIFEST)
+_NOT_A_SEGMENT = "the name of a segment has 20 digits, and is at most 2^63 - 1"
+_BESIDE = ("-checkpoint", ".metadata", MANIFEST)
 _PASSING = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
 
 
@@ -81,8 +95,9 @@ class Segment:
     active: bool = False
 
     def as_tuple(self) -> tuple[object, ...]:
-        """As the core takes it."""
-        return (self.name, self.base_offset, self.source, self.range, self.seams, self.active)
+        """As the core takes it; what is not Unicode in the name is escaped."""
+        name = self.name.encode("utf-8", "backslashreplace").decode()
+        return (name, self.base_offset, self.source, self.range, self.seams, self.active)
 
 
 @dataclass
@@ -161,7 +176,7 @@ def _merge(found: list[Partition]) -> list[Partition]:
         if each.topic is None or each.partition is None or not named:
             result.append(each)
             continue
-        key = (each.topic, each.partition, _parent(each.segments[0].name))
+        key = (each.topic, each.partition, parent_of(each.segments[0].name))
         if key not in merged:
             merged[key] = each
             result.append(each)
@@ -245,24 +260,25 @@ def _folder(
     depth: int = 0,
 ) -> Iterator[Partition]:
     """Yield a folder's partitions: its own, or those of the folders in it."""
-    name = _name(path)
-    own = _segments(filesystem, entries)
+    own = _segments(filesystem, path, entries)
     if own:
-        topic, partition = _owner(name) or _tiered_owner(path) or (None, None)
+        is_tiered = any(is_tiered_segment(basename(segment.name)) for segment in own)
+        known = None if is_tiered else partition_of(basename(path))
+        topic, partition = known or tiered_partition_of(path) or (None, None)
         if topic is None and depth > 0:
             _LOGGER.warning("%s: skipped: the folder's name is not <topic>-<partition>", path)
             return
         for segment in own:
-            segment.active = segment is own[-1] and _TIERED_SEGMENT.fullmatch(_name(segment.name)) is None
-        if _owner(name) is not None:
-            checkpoints = checkpoints or OffsetCheckpoints(filesystem, _parent(path))
-        yield Partition(topic, partition, own, checkpoints=checkpoints)
+            segment.active = segment is own[-1] and not is_tiered
+        if known is not None:
+            checkpoints = checkpoints or OffsetCheckpoints(filesystem, parent_of(path))
+        yield Partition(topic, partition, own, checkpoints=checkpoints if known is not None else None)
         return
-    if depth > 2 or _MARKED_PARTITION.fullmatch(name):  # noqa: PLR2004 - root, topic, partition
+    if depth > 2 or is_marked(basename(path)):  # noqa: PLR2004 - root, topic, partition
         return
     checkpoints = OffsetCheckpoints(filesystem, path)
-    for entry in sorted((e for e in entries if e.is_dir), key=lambda e: _natural(_name(e.path))):
-        if _MARKED_PARTITION.fullmatch(_name(entry.path)):
+    for entry in sorted((e for e in entries if e.is_dir), key=lambda e: _natural(basename(e.path))):
+        if is_marked(basename(entry.path)):
             _LOGGER.info("%s: skipped: not part of a log", entry.path)
             continue
         try:
@@ -275,50 +291,88 @@ def _folder(
         yield from _folder(filesystem, entry.path, inside, failed, checkpoints=checkpoints, depth=depth + 1)
 
 
-def _segments(filesystem: FileSystem, entries: list[Entry]) -> list[Segment]:
+def _segments(filesystem: FileSystem, folder: str, entries: list[Entry]) -> list[Segment]:
+    """The segments of a folder in offset order: those that a broker has once it has started."""
+    files, state = log_files(filesystem, folder, entries)
     found = []
-    names = {_name(entry.path) for entry in entries}
-    for entry in entries:
-        name = _name(entry.path)
-        matched = SEGMENT.fullmatch(name) or _TIERED_SEGMENT.fullmatch(name)
-        if matched is None or entry.is_dir:
-            stem, _, suffix = name.partition(".")
-            if suffix in _SIDE_FILES[:3] and stem.isdigit() and f"{stem}.log" not in names:
-                _LOGGER.warning("%s: skipped: its segment %s.log is not there", entry.path, stem)
-            continue
-        _check_manifest(filesystem, entry.path)
-        source = filesystem.segment(entry.path)
-        found.append(Segment(entry.path, source, entry.size, base_offset=int(matched[1])))
+    for name, entry in files.items():
+        if name in state.swapped:
+            found.append(_segment(filesystem, entry, leading_offset(name)))
+        elif (base_offset := segment_offset(name)) is not None:
+            check_manifest(filesystem, entry.path)
+            found.append(_segment(filesystem, entry, base_offset))
+        elif (segment := _missing_segment(name, files)) is not None:
+            _LOGGER.warning("%s: skipped: its segment %s is not there", entry.path, segment)
     found.sort(key=lambda segment: (segment.base_offset, segment.name))
     return found
 
 
+def log_files(
+    filesystem: FileSystem, folder: str, entries: list[Entry], attempts: int = 5
+) -> tuple[dict[str, Entry], Loaded]:
+    """The files in a folder that a broker has once it has started, by name, and what it does to get there.
+
+    What is decided is logged, and names that are almost a segment's.
+    """
+    files = {basename(entry.path): entry for entry in entries if not entry.is_dir}
+
+    def end_offset(name: str) -> int | None:
+        swap = _segment(filesystem, files[name], leading_offset(name))
+        return _kafkacomp.end_offset(swap.as_tuple(), "0.8+")
+
+    try:
+        state = loaded(files, end_offset)
+    except FileNotFoundError:
+        if attempts == 1:
+            raise
+        # A running broker has just completed the swap.
+        return log_files(filesystem, folder, filesystem.list(folder), attempts - 1)
+    for warning in state.warnings:
+        _LOGGER.warning("%s: %s", folder, warning)
+    for name in filter(is_like_a_segment, files):
+        _LOGGER.warning("%s: skipped: %s", files[name].path, _NOT_A_SEGMENT)
+    return {name: entry for name, entry in files.items() if name not in state.removed}, state
+
+
+def _missing_segment(name: str, files: Collection[str]) -> str | None:
+    """The name of the segment that an index is of, if it is not among the files."""
+    if name.rpartition(".")[2] not in INDEXES or leading_offset(name) is None:
+        return None
+    segment = side_file(name, "log")
+    return None if segment in files or segment + SWAP in files else segment
+
+
+def _segment(filesystem: FileSystem, entry: Entry, base_offset: int | None) -> Segment:
+    return Segment(entry.path, filesystem.segment(entry.path), entry.size, base_offset=base_offset)
+
+
 def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
-    name, parent = _name(entry.path), _parent(entry.path)
+    name, parent = basename(entry.path), parent_of(entry.path)
     suffix = name.rpartition(".")[2]
-    if suffix in _SIDE_FILES or name.endswith(_BESIDE):
+    if suffix in SIDE_FILES or name.endswith(_BESIDE):
         message = f"{entry.path}: this is a file beside the log (.{suffix}), not a segment"
         raise ValueError(message)
-    topic, partition = _owner(_name(parent)) or _tiered_owner(parent) or (None, None)
-    matched = SEGMENT.fullmatch(name) or _TIERED_SEGMENT.fullmatch(name)
-    _check_manifest(filesystem, entry.path)
-    base_offset = int(matched[1]) if matched else None
-    segment = Segment(entry.path, filesystem.segment(entry.path), entry.size, base_offset=base_offset)
-    checkpoints = None if _owner(_name(parent)) is None else OffsetCheckpoints(filesystem, _parent(parent))
-    return Partition(topic, partition, [segment], checkpoints=checkpoints)
+    if is_like_a_segment(name):
+        _LOGGER.warning("%s: read as a record set: %s", entry.path, _NOT_A_SEGMENT)
+    known = None if is_tiered_segment(name) else partition_of(basename(parent))
+    topic, partition = known or tiered_partition_of(parent) or (None, None)
+    check_manifest(filesystem, entry.path)
+    base_offset = segment_offset(name.removesuffix(SWAP))
+    checkpoints = None if known is None else OffsetCheckpoints(filesystem, parent_of(parent))
+    return Partition(topic, partition, [_segment(filesystem, entry, base_offset)], checkpoints=checkpoints)
 
 
 def is_beside_the_log(path: str) -> bool:
     """Whether a file is one that brokers keep beside segments, or a segment on its way out or in."""
-    name = _name(path)
-    return name.rpartition(".")[2] in _SIDE_FILES or name.startswith(".") or name.endswith((*_BESIDE, *_PASSING))
+    name = basename(path)
+    return name.rpartition(".")[2] in SIDE_FILES or name.startswith(".") or name.endswith((*_BESIDE, *_PASSING))
 
 
-def _check_manifest(filesystem: FileSystem, path: str) -> None:
+def check_manifest(filesystem: FileSystem, path: str) -> None:
     """Refuse a tiered segment that is stored in compressed or encrypted chunks."""
-    if _TIERED_SEGMENT.fullmatch(_name(path)) is None:
+    if not is_tiered_segment(basename(path)):
         return
-    manifest = filesystem.read(path.removesuffix(".log") + _MANIFEST)
+    manifest = filesystem.read(path.removesuffix(".log") + MANIFEST)
     if manifest is None:
         return
     try:
@@ -334,25 +388,6 @@ def _check_manifest(filesystem: FileSystem, path: str) -> None:
             raise ValueError(message)
 
 
-def _owner(folder: str) -> tuple[str, int] | None:
-    matched = PARTITION.fullmatch(folder)
-    return (matched[1], int(matched[2])) if matched else None
-
-
-def _tiered_owner(path: str) -> tuple[str, int] | None:
-    matched = _TIERED_TOPIC.fullmatch(_name(_parent(path)))
-    return (matched[1], int(_name(path))) if matched and _name(path).isdigit() else None
-
-
-def _name(path: str) -> str:
-    return re.split(r"[/\\]" if os.name == "nt" else "/", path.rstrip("/"))[-1]
-
-
-def _parent(path: str) -> str:
-    return path.rstrip("/")[: -len(_name(path))].rstrip("/")
-
-
 def _natural(name: str) -> tuple[str, int]:
-    """Sort partition 10 behind partition 9."""
-    owner = _owner(name)
-    return owner or (name, -1)
+    """Sort partition 10 after partition 9."""
+    return partition_of(name) or (name, -1)

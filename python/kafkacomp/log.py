@@ -25,7 +25,6 @@ byte.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,6 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafkacomp import _kafkacomp
 from kafkacomp._family import check_format, undecided
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._names import SWAP, leading_offset, segment_offset, side_file
 from kafkacomp._profile import BrokerProfile
 from kafkacomp._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp._validator import (
@@ -99,9 +99,10 @@ __all__ = [
     "verify_segment",
 ]
 
-_BASE_OFFSET = re.compile(r"(\d{20})[.-]")
 #: Files that a broker ends with a whole batch; a captured record set may be cut.
 _WHOLE = (".log", ".checkpoint", ".kafka")
+#: The format that a file's suffix stands for where the content does not decide.
+_FORMATS = {"kafka": "0.7", "log": "0.8+", "checkpoint": "0.8+"}
 
 
 class OffsetPosition(NamedTuple):
@@ -374,10 +375,10 @@ def verify_segment(
         counts = _kafkacomp.verify_segment(source, None, nothing, max_output_size, (True, old), progress)
     else:
         path = Path(source)
-        indexes = _beside(path, ".index"), _beside(path, ".timeindex"), _beside(path, ".txnindex")
-        named = _BASE_OFFSET.match(path.name)
-        base_offset = int(named[1]) if named and path.suffix in {".log", ".kafka"} else None
-        kind = (path.suffix not in _WHOLE, old)
+        indexes = _beside(path, "index"), _beside(path, "timeindex"), _beside(path, "txnindex")
+        name = path.name.removesuffix(SWAP)
+        base_offset = segment_offset(name)
+        kind = (not name.endswith(_WHOLE), old)
         counts = _kafkacomp.verify_segment(str(path), base_offset, indexes, max_output_size, kind, progress)
     codecs = {name: CodecCounts(*each) for name, each in counts.pop("by_compression_type").items()}
     findings = tuple(Finding(*each) for each in counts.pop("findings"))
@@ -404,7 +405,7 @@ def detect_format(source: PathOrBytes, format: str = "auto") -> str:  # noqa: A0
     else:
         path = Path(source)
         found, size, name = _kafkacomp.format_of_content(str(path)), path.stat().st_size, str(path)
-        found = found or {".kafka": "0.7", ".log": "0.8+", ".checkpoint": "0.8+"}.get(path.suffix)
+        found = found or _FORMATS.get(path.name.removesuffix(SWAP).rpartition(".")[2])
     if found is None and size:
         raise undecided(name)
     return found or "0.8+"
@@ -412,14 +413,14 @@ def detect_format(source: PathOrBytes, format: str = "auto") -> str:  # noqa: A0
 
 def _beside(segment: Path, suffix: str) -> bytes | None:
     try:
-        return segment.with_suffix(suffix).read_bytes()
+        return Path(side_file(str(segment), suffix)).read_bytes()
     except FileNotFoundError:
         return None
 
 
 def _read(source: PathOrBytes) -> tuple[Buffer, str | None]:
     if isinstance(source, str | os.PathLike):
-        return Path(source).read_bytes(), os.fspath(source)
+        return Path(source).read_bytes(), os.fspath(source).encode("utf-8", "backslashreplace").decode()
     return source, None
 
 
@@ -427,8 +428,8 @@ def _base_offset(source: PathOrBytes, base_offset: int | None) -> int:
     if base_offset is not None:
         return base_offset
     if isinstance(source, str | os.PathLike):
-        named = _BASE_OFFSET.match(Path(source).name)
-        if named:
-            return int(named[1])
+        offset = leading_offset(Path(source).name)
+        if offset is not None:
+            return offset
         raise ValueError(f"{os.fspath(source)}: the name does not begin with a base offset; give base_offset")
     raise ValueError("base_offset is needed with the content of an index")

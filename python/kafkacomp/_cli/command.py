@@ -38,10 +38,20 @@ from kafkacomp._cli.verify import verify as verify_files
 _PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
 
-def run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
+def run(arguments: list[str] | None) -> int:
     """Run the command; the exit status."""
-    logging.getLogger("kafkacomp").addHandler(_ToStandardError())
-    logging.getLogger("kafkacomp").propagate = False
+    logger, handler = logging.getLogger("kafkacomp"), _ToStandardError()
+    propagated = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        return _run(arguments)
+    finally:
+        logger.propagate = propagated
+        logger.removeHandler(handler)
+
+
+def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
     try:
         status = cli.main(arguments, prog_name="kafkacomp", standalone_mode=False)
         sys.stdout.flush()

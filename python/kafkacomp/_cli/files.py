@@ -1,8 +1,7 @@
-"""What the files of a broker's folder are, by their names.
+"""The files of a broker that commands are about, by what their names mean: see :mod:`kafkacomp._names`.
 
-A folder holds more than segments: files on their way out or in (``.deleted``, ``.swap``, ``.cleaned``), folders
-that are no log any more or yet (``-delete``, ``-future``, ``-stray``), locks and marks. Those are passed over when
-a folder is walked; a file that is named on the command line is read as what its name says.
+In a folder, these are the files that a broker has once it has started (:mod:`kafkacomp._startup`), and no folders that
+are marked as not part of a log. A file that is named on the command line is read as what its name says.
 """
 
 from __future__ import annotations
@@ -14,6 +13,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._checkpoints import OFFSET_CHECKPOINTS
+from kafkacomp._filesystem import open_filesystem
+from kafkacomp._names import (
+    SWAP,
+    basename,
+    is_marked,
+    is_tiered_segment,
+    leading_offset,
+    partition_of,
+    segment_offset,
+    tiered_partition_of,
+)
+from kafkacomp._source import check_manifest, log_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,13 +35,8 @@ __all__ = ["BATCHES", "SourceFile", "find"]
 #: Kinds of files that hold record batches, or messages of Kafka 0.7.
 BATCHES: Final = frozenset({"log", "checkpoint", "record set", "message set"})
 
-_SEGMENT = re.compile(r"\d{20}(-[A-Za-z0-9_-]{22})?\.log")
-_SEGMENT_OF_07 = re.compile(r"\d{20}\.kafka")
-_INDEX = re.compile(r"(\d{20})(-[A-Za-z0-9_-]{22})?\.(index|timeindex|txnindex|snapshot)")
-_SNAPSHOT_OF_METADATA = re.compile(r"(\d{20}-\d{10}|bootstrap)\.checkpoint")
-_PASSING_FILE = re.compile(r".+\.(deleted|swap|cleaned)(\.\w+)?|.+\.tmp")
-_PASSING_FOLDER = re.compile(r".+-\d+\.[0-9a-f]+-(delete|future|stray)")
-_PARTITION = re.compile(r"(.+)-(\d{1,10})")
+_SIDE_FILE = re.compile(r"[0-9]{20}(-[A-Za-z0-9_-]{22})?\.(index|timeindex|txnindex|snapshot)")
+_SNAPSHOT_OF_METADATA = re.compile(r"([0-9]{20}-[0-9]{10}|bootstrap)\.checkpoint")
 _BY_SUFFIX = {".log": "log", ".kafka": "message set"}
 _BY_NAME = {
     "leader-epoch-checkpoint": "leader-epoch-checkpoint",
@@ -53,15 +59,16 @@ class SourceFile:
     @property
     def base_offset(self) -> int | None:
         """The offset that the name begins with."""
-        digits = self.path.name[:20]
-        return int(digits) if len(digits) == 20 and digits.isdigit() else None  # noqa: PLR2004 - as Kafka names them
+        return leading_offset(self.path.name)
 
     @property
     def owner(self) -> str:
         """The topic by the folder's name, else the folder."""
-        folder = self.path.absolute().parent.name
-        matched = _PARTITION.fullmatch(folder)
-        return matched[1] if matched else folder
+        folder = self.path.absolute().parent
+        is_tiered = is_tiered_segment(self.path.name.partition(".")[0] + ".log")
+        known = None if is_tiered else partition_of(folder.name)
+        topic, _ = known or tiered_partition_of(str(folder)) or (folder.name, None)
+        return topic
 
 
 def find(paths: Iterable[Path]) -> list[SourceFile]:
@@ -75,10 +82,10 @@ def find(paths: Iterable[Path]) -> list[SourceFile]:
         if not path.is_dir():
             if not path.exists():
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-            kind = _kind(path.name) or _BY_SUFFIX.get(path.suffix, "record set")
+            kind = _kind(path.name.removesuffix(SWAP)) or _BY_SUFFIX.get(path.suffix, "record set")
             found.setdefault(path, SourceFile(path, kind))
             continue
-        inside = list(_walk(path))
+        inside = list(_walk(path, set()))
         if not inside:
             raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(path))
         for file in inside:
@@ -86,18 +93,23 @@ def find(paths: Iterable[Path]) -> list[SourceFile]:
     return list(found.values())
 
 
-def _walk(folder: Path) -> Iterator[SourceFile]:
-    folders = []
-    for path in sorted(folder.iterdir()):
-        if path.is_dir():
-            folders.append(path)
-            continue
-        kind = _kind(path.name)
-        if kind is not None and _PASSING_FILE.fullmatch(path.name) is None:
-            yield SourceFile(path, kind)
-    for path in sorted(folders, key=_natural):
-        if _PASSING_FOLDER.fullmatch(path.name) is None:
-            yield from _walk(path)
+def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
+    """The files in a folder and those below it; each folder once, whatever leads to it."""
+    status = folder.stat()
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    filesystem, path = open_filesystem(str(folder))
+    entries = filesystem.list(path)
+    files, state = log_files(filesystem, path, entries)
+    for name in sorted(files):
+        kind = "log" if name in state.swapped else _kind(name)
+        if kind is not None:
+            check_manifest(filesystem, files[name].path)
+            yield SourceFile(folder / name, kind)
+    for name in sorted((basename(entry.path) for entry in entries if entry.is_dir), key=_natural):
+        if not is_marked(name):
+            yield from _walk(folder / name, seen)
 
 
 def _kind(name: str) -> str | None:
@@ -105,17 +117,14 @@ def _kind(name: str) -> str | None:
         return _BY_NAME[name]
     if name in OFFSET_CHECKPOINTS:
         return "offset-checkpoint"
-    if _SEGMENT.fullmatch(name):
-        return "log"
-    if _SEGMENT_OF_07.fullmatch(name):
-        return "message set"
-    index = _INDEX.fullmatch(name)
-    if index:
-        return index[3]
+    if segment_offset(name) is not None:
+        return _BY_SUFFIX[f".{name.rpartition('.')[2]}"]
+    side_file = _SIDE_FILE.fullmatch(name)
+    if side_file is not None:
+        return side_file[2] if leading_offset(name) is not None else None
     return "checkpoint" if _SNAPSHOT_OF_METADATA.fullmatch(name) else None
 
 
-def _natural(path: Path) -> tuple[str, int]:
+def _natural(name: str) -> tuple[str, int]:
     """Partition 10 comes after partition 9."""
-    matched = _PARTITION.fullmatch(path.name)
-    return (matched[1], int(matched[2])) if matched else (path.name, -1)
+    return partition_of(name) or (name, -1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import message_set
 from kafkacomp._cli.batches import CHUNK, Damage, bytes_fields
+from kafkacomp._names import is_segment
 from kafkacomp.exceptions import KafkaCompError, MessageSetError
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def broken_chain(file: SourceFile) -> str | None:
     """What keeps a broker from starting: a file that does not begin where the one before it in its folder ends."""
     if file.kind != "message set" or file.base_offset is None:
         return None
-    before = [path for path in file.path.parent.glob("*.kafka") if path.name < file.path.name and path.stem.isdigit()]
+    segments = [path for path in file.path.parent.glob("*.kafka") if is_segment(path.name)]
+    before = [path for path in segments if path.name < file.path.name]
     if not before:
         return None
     last = max(before)

@@ -12,6 +12,7 @@ from kafkacomp import log
 from kafkacomp._cli.files import BATCHES
 from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
+from kafkacomp._names import side_file
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _add(report: Report, file: SourceFile, found: log.SegmentReport) -> None:
     if broken is not None:
         report.errors.append((str(file.path), 0, broken))
     for finding in found.findings:
-        path = file.path if finding.file == "log" else file.path.with_suffix(f".{finding.file}")
+        path = file.path if finding.file == "log" else side_file(str(file.path), finding.file)
         entry = (str(path), finding.position, finding.message)
         (report.errors if finding.is_error else report.warnings).append(entry)
 

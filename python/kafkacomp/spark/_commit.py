@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._names import is_segment, partition_of
 from kafkacomp._published import Pending, State, read_state, sync_folder, write_state
-from kafkacomp._source import PARTITION, SEGMENT
 from kafkacomp.spark._intruders import check_untouched, lengths
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def check_target(target: Path) -> None:
         NotADirectoryError: it is a file.
     """
     if target.is_dir():
-        if any(SEGMENT.fullmatch(path.name) for path in target.iterdir()):
+        if any(is_segment(path.name) for path in target.iterdir()):
             raise ValueError(f"{target} has segments: it is a partition's folder; give the one that it is in")
     elif os.path.lexists(target):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target))
@@ -277,9 +277,9 @@ def _logs(target: Path) -> list[str]:
     """The topic-partition folders: named like one, with something of a log in it, or empty."""
     found = []
     for folder in target.iterdir():
-        if PARTITION.fullmatch(folder.name) and folder.is_dir():
+        if partition_of(folder.name) is not None and folder.is_dir():
             names = [path.name for path in folder.iterdir()]
-            if not names or any(SEGMENT.fullmatch(name) or name in _COMPANIONS for name in names):
+            if not names or any(is_segment(name) or name in _COMPANIONS for name in names):
                 found.append(folder.name)
     return sorted(found)
 

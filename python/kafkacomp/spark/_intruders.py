@@ -10,8 +10,8 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
+from kafkacomp._names import is_segment
 from kafkacomp._published import NAME
-from kafkacomp._source import SEGMENT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,4 +65,4 @@ def check_untouched(target: Path, pending: Pending) -> None:
 def _segments(folder: Path) -> dict[str, int]:
     if not folder.is_dir():
         return {}
-    return {path.name: path.stat().st_size for path in folder.iterdir() if SEGMENT.fullmatch(path.name)}
+    return {path.name: path.stat().st_size for path in folder.iterdir() if is_segment(path.name)}

@@ -1,30 +1,53 @@
 //! Segments in the local file system and in memory.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kafkacomp_core::log::{InMemory, ReadAt};
+use kafkacomp_core::log::{InMemory, ReadAt, open_file};
 
 use crate::options::{OpenSegment, Segment, SideFile};
 use crate::seams::Seams;
 
 /// A segment at a path; its side files lie beside it under the same name.
+///
+/// Where a broker was killed while it replaced segments, the new files have `.swap` after their names: all of them, or
+/// the indexes alone, which are renamed after the segment.
 #[derive(Debug, Clone)]
 pub struct LocalSegment(pub PathBuf);
 
 impl OpenSegment for LocalSegment {
     fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(File::open(&self.0)?))
+        Ok(Arc::new(open_file(&self.0)?))
     }
 
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(self.0.with_extension(kind.suffix())) {
-            Ok(data) => Ok(Some(data)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        let swapped = self.0.extension().is_some_and(|extension| extension == SWAP);
+        let name = if swapped { self.0.with_extension("") } else { self.0.clone() }.with_extension(kind.suffix());
+        if !swapped && let Some(data) = read(&name)? {
+            return Ok(Some(data));
         }
+        let mut swap = name.into_os_string();
+        swap.push(".");
+        swap.push(SWAP);
+        read(Path::new(&swap))
+    }
+}
+
+/// What is after the names of files that have not replaced others yet.
+const SWAP: &str = "swap";
+
+/// A whole file, if it is there.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let read = open_file(path).and_then(|mut file| {
+        let mut data = Vec::new();
+        file.read_to_end(&mut data)?;
+        Ok(data)
+    });
+    match read {
+        Ok(data) => Ok(Some(data)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

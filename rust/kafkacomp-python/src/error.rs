@@ -31,6 +31,8 @@ import_exception!(kafkacomp.exceptions, UnknownServerError);
 
 /// What the operating system calls a file that is there already.
 const EEXIST: i32 = 17;
+/// `errno` of an invalid argument, on all systems.
+const EINVAL: i32 = 22;
 
 /// The exception of the class for `kind`.
 pub fn of_kind(kind: ErrorKind, message: String) -> PyErr {
@@ -119,8 +121,16 @@ fn io_to_py(error: std::io::Error, path: &str) -> PyErr {
             let name = std::io::Error::from_raw_os_error(code).to_string();
             PyOSError::new_err((code, name, path.to_owned()))
         }
+        None if error.kind() == std::io::ErrorKind::InvalidInput && !is_python(&error) => {
+            PyOSError::new_err((EINVAL, error.to_string(), path.to_owned()))
+        }
         None => PyErr::from(error),
     }
+}
+
+/// Whether an exception of the caller's own file object is inside.
+fn is_python(error: &std::io::Error) -> bool {
+    matches!(error.get_ref(), Some(inner) if inner.is::<PyErr>())
 }
 
 /// The exception for a failed scan. An exception of the caller's own file object comes back as it was.

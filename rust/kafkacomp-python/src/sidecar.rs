@@ -1,6 +1,5 @@
 //! `kafkacomp.log`: side files and control records as plain tuples, and the check of a segment.
 
-use std::fs::File;
 use std::path::PathBuf;
 
 use kafkacomp_core::log::{self, ChunkError, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt};
@@ -238,8 +237,9 @@ fn open(source: &Bound<'_, PyAny>) -> PyResult<(String, Box<dyn ReadAt>)> {
     if !source.is_instance_of::<PyString>() {
         return Ok(("<bytes>".to_owned(), Box::new(InMemory(bytes_like(source)?))));
     }
-    let name = source.extract::<String>()?;
-    let file = File::open(source.extract::<PathBuf>()?);
+    let path = source.extract::<PathBuf>()?;
+    let name = path.to_string_lossy().into_owned();
+    let file = log::open_file(&path);
     let file = file.map_err(|error| chunk_to_py(source.py(), &name, ChunkError::Io(error)))?;
     Ok((name, Box::new(file)))
 }

@@ -54,7 +54,7 @@ pub use overlap::{OverlapError, OverlapFault, compare_overlap};
 pub use partition_metadata::PartitionMetadata;
 pub use placement::{Placement, Span, place};
 pub use producer_snapshot::{ProducerEntry, ProducerSnapshot};
-pub use source::{InMemory, ReadAt};
+pub use source::{InMemory, ReadAt, open_file};
 pub use time_index::{TimeIndex, TimestampOffset};
 pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use transactions::{AbortedRange, TransactionCollector, TransactionFilter};

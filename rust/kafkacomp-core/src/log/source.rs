@@ -1,8 +1,9 @@
 //! Where the bytes of a segment come from: positional reads, never a map. A live log that shrinks under a
 //! map is a SIGBUS; under a positional read it is an error that names the file.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::path::Path;
 
 /// Something with bytes at positions. Reads are independent of one another, so that threads can share it.
 pub trait ReadAt: Send + Sync {
@@ -27,6 +28,26 @@ pub trait ReadAt: Send + Sync {
     /// # Errors
     /// Whatever the file system says.
     fn length(&self) -> io::Result<u64>;
+}
+
+/// Opens a file of a log. A FIFO, socket or device of its name is refused before it is opened: opening a FIFO waits for a
+/// writer, and opening a device can have effects.
+///
+/// # Errors
+/// `InvalidInput` for what is not a regular file, or what the file system says.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    check_regular(&fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
+    // Reading a folder fails as it always does.
+    if metadata.is_file() || metadata.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
 impl ReadAt for File {

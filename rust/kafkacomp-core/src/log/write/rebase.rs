@@ -4,12 +4,12 @@
 //! Base offset and leader epoch of magic 2 lie outside its CRC (`DefaultRecordBatch`), so a batch is copied as it is,
 //! but for these 12 bytes. Its checksum is looked at on the way.
 
-use std::fs::File;
 use std::path::Path;
 
 use super::{LogWriter, WriteError};
 use crate::error::{Error, Result};
 use crate::log::chunk::ChunkError;
+use crate::log::source::open_file;
 use crate::log::walk::{Piece, walk_segment};
 use crate::record::legacy::RECORD_OVERHEAD_V0;
 use crate::record::{Batches, MutableRecordBatch};
@@ -51,7 +51,7 @@ impl Stop {
 /// # Errors
 /// Damage in the file, or what [`LogWriter::append`] says.
 pub fn append_file(writer: &mut LogWriter, path: &Path, leader_epoch: i32) -> std::result::Result<(), WriteError> {
-    let file = File::open(path).map_err(|error| WriteError::io(path, error))?;
+    let file = open_file(path).map_err(|error| WriteError::io(path, error))?;
     let mut buffer = Vec::new();
     let walked = walk_segment::<Stop>(&file, &mut |piece, _| match piece {
         Piece::Batches { data, position } => {

@@ -5,7 +5,7 @@
 //! latest one that is not behind the last segment's base offset and the batches since, or from all segments.
 //! Source: `UnifiedLog`, `LogLoader`, `ProducerStateManager.loadFromSnapshot`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use super::rebase::Stop;
@@ -14,6 +14,7 @@ use super::{LogWriter, ProducerState, WriteError, WriteOptions};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
 use crate::log::producer_snapshot::ProducerSnapshot;
+use crate::log::source::open_file;
 use crate::log::walk::{Piece, walk_segment};
 use crate::record::{Batches, RecordReader};
 
@@ -37,6 +38,13 @@ impl LogEnd {
     /// Damage in a segment that must be read, a leader epoch checkpoint that is none, or the operating system's.
     pub fn of_folder(folder: &Path) -> Result<Self, WriteError> {
         let names = names(folder)?;
+        if let Some(swap) = names.iter().find(|name| name.ends_with(".log.swap")) {
+            let reason = "a broker has not completed the compaction that this file is of; it does when it starts";
+            return Err(WriteError::io(
+                &folder.join(swap),
+                std::io::Error::new(std::io::ErrorKind::InvalidInput, reason),
+            ));
+        }
         let segments = offsets(&names, "log");
         let Some(&last) = segments.last() else { return Ok(Self::default()) };
         let snapshots = offsets(&names, "snapshot");
@@ -62,7 +70,7 @@ impl LogEnd {
     }
 
     fn walk(&mut self, path: &Path, known_to: i64) -> Result<(), WriteError> {
-        let file = File::open(path).map_err(|error| WriteError::io(path, error))?;
+        let file = open_file(path).map_err(|error| WriteError::io(path, error))?;
         let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
         let walked = walk_segment::<Stop>(&file, &mut |piece, _| match piece {
             Piece::Batches { data, position } => {
@@ -115,7 +123,9 @@ fn names(folder: &Path) -> Result<Vec<String>, WriteError> {
 fn offsets(names: &[String], extension: &str) -> Vec<i64> {
     let offset = |name: &String| {
         let (stem, found) = name.split_once('.')?;
-        (found == extension && stem.len() == 20).then(|| stem.parse().ok()).flatten()
+        (found == extension && stem.len() == 20 && stem.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| stem.parse().ok())
+            .flatten()
     };
     let mut offsets: Vec<i64> = names.iter().filter_map(offset).collect();
     offsets.sort_unstable();

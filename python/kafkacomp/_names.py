@@ -1,0 +1,147 @@
+"""What the names of files and folders in a broker's log directory mean.
+
+::
+
+    <topic>-<partition>/                          a partition; its number follows the last dash
+        <20 digits>.log                           a segment, named by its first offset (or one below it)
+        <20 digits>.kafka                         a segment of Kafka 0.7, named by the position of its first byte
+        <20 digits>.{index,timeindex,txnindex,snapshot}    its side files
+        <any of these>.{swap,cleaned,deleted}     on its way in or out: see kafkacomp._startup
+    <topic>-<partition>.<hex digits>-{delete,future,stray}/    a partition that is not part of the broker's logs
+    <topic>-<topic id>/<partition>/<20 digits>-<segment id>.log    tiered storage, Aiven's plugin
+    <topic>-<partition>-<topic id>/<20 digits>-<segment id>.log    tiered storage, Kafka's LocalTieredStorage
+
+Offsets have at most 63 bits and partitions 31: a name with a greater number is none of these.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final
+
+__all__ = [
+    "INDEXES",
+    "MANIFEST",
+    "SIDE_FILES",
+    "SWAP",
+    "basename",
+    "is_like_a_segment",
+    "is_marked",
+    "is_segment",
+    "is_tiered_segment",
+    "leading_offset",
+    "parent_of",
+    "partition_of",
+    "printable",
+    "segment_offset",
+    "side_file",
+    "tiered_partition_of",
+]
+
+_MAX_OFFSET: Final = 2**63 - 1
+_MAX_PARTITION: Final = 2**31 - 1
+
+_PLAIN_SEGMENT = re.compile(r"([0-9]{20})\.(?:log|kafka)")
+_TIERED_SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
+_LIKE_A_SEGMENT = re.compile(r"[0-9]+\.(?:log|kafka)|[0-9]{20}-[A-Za-z0-9_-]{22}\.log")
+_PARTITION = re.compile(r"(.+)-([0-9]{1,10})", re.DOTALL)
+_WITH_TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}", re.DOTALL)
+#: A broker's marks, and what has one without being a partition: nothing else has an id before it.
+_MARKED = re.compile(r"(.+-[0-9]+\.[0-9a-f]+|.*\.[0-9a-f]{32})-(delete|future|stray)", re.DOTALL)
+
+#: A segment's indexes, and all its side files.
+INDEXES: Final = ("index", "timeindex", "txnindex")
+SIDE_FILES: Final = (*INDEXES, "snapshot")
+#: What stands after the name of a file that has not replaced others yet.
+SWAP: Final = ".swap"
+#: After the name of a tiered segment without its suffix.
+MANIFEST: Final = ".rsm-manifest"
+
+
+def segment_offset(name: str) -> int | None:
+    """The offset in a segment's file name; ``None`` where the name is not a segment's."""
+    matched = _PLAIN_SEGMENT.fullmatch(name) or _TIERED_SEGMENT.fullmatch(name)
+    return _at_most(_MAX_OFFSET, matched[1]) if matched else None
+
+
+def is_segment(name: str) -> bool:
+    """Whether a file name is that of a segment in a broker's partition folder."""
+    return _PLAIN_SEGMENT.fullmatch(name) is not None and segment_offset(name) is not None
+
+
+def is_tiered_segment(name: str) -> bool:
+    """Whether a file name is that of a segment in tiered storage."""
+    return _TIERED_SEGMENT.fullmatch(name) is not None and segment_offset(name) is not None
+
+
+def is_like_a_segment(name: str) -> bool:
+    """Whether a file name is that of a segment but for its number of digits or its offset's size."""
+    return _LIKE_A_SEGMENT.fullmatch(name) is not None and segment_offset(name) is None
+
+
+def leading_offset(name: str) -> int | None:
+    """The offset that the name of a segment or of one of its files begins with, whatever follows."""
+    matched = re.match(r"([0-9]{20})(?![0-9])", name)
+    return _at_most(_MAX_OFFSET, matched[1]) if matched else None
+
+
+def partition_of(folder: str) -> tuple[str, int] | None:
+    """Topic and partition by a folder's name."""
+    matched = _PARTITION.fullmatch(folder)
+    number = _at_most(_MAX_PARTITION, matched[2]) if matched else None
+    return None if matched is None or number is None or not _is_unicode(matched[1]) else (matched[1], number)
+
+
+def tiered_partition_of(path: str) -> tuple[str, int] | None:
+    """Topic and partition by the path of a folder of tiered storage."""
+    name = basename(path)
+    topic = _WITH_TOPIC_ID.fullmatch(basename(parent_of(path)))
+    if topic is not None and re.fullmatch(r"[0-9]{1,10}", name):
+        return partition_of(f"{topic[1]}-{name}")
+    own = _WITH_TOPIC_ID.fullmatch(name)
+    return partition_of(own[1]) if own is not None else None
+
+
+def is_marked(folder: str) -> bool:
+    """Whether a folder's name says that it is not part of a log: to be deleted, not complete, or not known."""
+    return _MARKED.fullmatch(folder) is not None
+
+
+def side_file(segment: str, suffix: str) -> str:
+    """The path of a segment's side file; that of one which is to be swapped in is to be swapped in, too."""
+    if segment.endswith(SWAP):
+        return side_file(segment.removesuffix(SWAP), suffix) + SWAP
+    name = basename(segment)
+    stem = name.rpartition(".")[0] or name
+    return f"{segment[: len(segment) - len(name)]}{stem}.{suffix}"
+
+
+def basename(path: str) -> str:
+    """The last name of a path."""
+    return re.split(r"[/\\]" if os.name == "nt" else "/", path.rstrip("/"))[-1]
+
+
+def parent_of(path: str) -> str:
+    """A path without its last name and the separator before it."""
+    return path.rstrip("/")[: -len(basename(path))].rstrip("/")
+
+
+def printable(text: str) -> str:
+    """The text with escapes in place of what a terminal could take for a command, or show in another order.
+
+    These are control characters, also those of bidirectional text, and what file names have that is not Unicode.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _at_most(greatest: int, digits: str) -> int | None:
+    number = int(digits)
+    return number if number <= greatest else None
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a name is text: bytes of a file name that are not UTF-8 come as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,0 +1,84 @@
+"""Which files of a partition's folder are its log, as a broker decides it when it starts (Kafka's ``LogLoader``).
+
+Compaction writes what is left of several segments to files with ``.cleaned`` after their names; a segment that is too
+large is split in the same way. Once they are complete, they are renamed to ``.swap``, the old files get ``.deleted``,
+and then ``.swap`` is removed from the new names. A broker that was killed in between finishes this or gives it up:
+
+1. ``.deleted`` files are not part of the log.
+2. ``.cleaned`` files are not complete and not part of the log. ``.swap`` files whose offset is not less than the least
+   one of the ``.cleaned`` files are of the same group, which is given up as a whole.
+3. The other ``.swap`` files replace what lies in their range: all files whose offset is at least the least one of the
+   ``.log.swap`` files and less than the greatest next offset of these.
+
+Until then ``.swap`` may be the only copy, and the old segments may be there, too: several of them for one ``.swap``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafkacomp._names import SWAP, is_segment, leading_offset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["Loaded", "loaded"]
+
+_CLEANED = ".cleaned"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a broker makes of the files in a partition's folder."""
+
+    #: Names of ``.log.swap`` files that become segments.
+    swapped: frozenset[str] = frozenset()
+    #: Names of files that are removed: what is replaced, and swaps that are given up.
+    removed: frozenset[str] = frozenset()
+    #: What was decided about segments, with the names of the files.
+    warnings: list[str] = field(default_factory=list)
+
+
+def loaded(names: Iterable[str], end_offset: Callable[[str], int | None]) -> Loaded:
+    """Decide which files are the log's.
+
+    Args:
+        names: The names of the files in a partition's folder.
+        end_offset: Gives the offset after the last one in a ``.log.swap`` file; ``None`` where its end is corrupt.
+    """
+    offsets = {name: offset for name in names if (offset := leading_offset(name)) is not None}
+    swaps = {name for name in offsets if name.endswith(SWAP)}
+    if not swaps:
+        return Loaded()
+    cleaned = {name: offset for name, offset in offsets.items() if name.endswith(_CLEANED)}
+    least_cleaned = min(cleaned.values(), default=None)
+    given_up = {name for name in swaps if least_cleaned is not None and offsets[name] >= least_cleaned}
+    segments = sorted(name for name in swaps - given_up if is_segment(name.removesuffix(SWAP)))
+    warnings = []
+    # Where the old segment is there, the log is what it was before.
+    own = {name for name in given_up if is_segment(name.removesuffix(SWAP)) and name.removesuffix(SWAP) not in offsets}
+    if refused := sorted(own):
+        beside = ", ".join(sorted(name for name in cleaned if name.removesuffix(_CLEANED).endswith(".log")) or cleaned)
+        warnings.append(f"{', '.join(refused)}: not read: of an unfinished compaction or split, with {beside}")
+    replaced: set[str] = set()
+    ends = {name: end_offset(name) for name in segments}
+    corrupt = {name for name, end in ends.items() if end is None and name.removesuffix(SWAP) in offsets}
+    if corrupt:
+        # A broker would not start. Of two copies the one that was complete before is the better one.
+        warnings.append(f"{', '.join(sorted(corrupt))}: not read: corrupt, and what it is to replace is there")
+        given_up |= {name for name in swaps if offsets[name] in {offsets[each] for each in corrupt}}
+        segments = [name for name in segments if name not in corrupt]
+    if segments:
+        least = min(offsets[name] for name in segments)
+        end = max(max(ends[name] or 0, offsets[name]) for name in segments)
+        replaced = {name for name, offset in offsets.items() if least <= offset < end and not name.endswith(SWAP)}
+        replaced |= {name.removesuffix(SWAP) for name in swaps - given_up} & offsets.keys()
+        old = sorted(name for name in replaced if is_segment(name))
+        what = ", ".join(segments)
+        warnings.append(
+            f"{what}: read in place of {', '.join(old)}, which a broker removes when it starts"
+            if old
+            else f"{what}: read as a segment, as a broker does when it starts"
+        )
+    return Loaded(frozenset(segments), frozenset(given_up | replaced), warnings)
