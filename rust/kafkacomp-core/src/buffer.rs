@@ -4,15 +4,27 @@
 //! initialised, so no `unsafe` is needed and a page is touched for the first time once, not per batch.
 
 use crate::limits::MAX_POOLED_BUFFER;
+use crate::memory::{self, OutOfMemory};
 
 /// The smallest piece by which the storage grows; below it a doubling would only add reallocations.
 const MIN_GROWTH: usize = 64 << 10;
 
-/// The cap was reached: no more than this many bytes may be written.
+/// Why there is no room for what is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitReached {
-    /// The cap in bytes.
-    pub limit: usize,
+pub enum NoRoom {
+    /// The cap was reached.
+    LimitReached {
+        /// The cap in bytes.
+        limit: usize,
+    },
+    /// The memory could not be allocated.
+    OutOfMemory,
+}
+
+impl From<OutOfMemory> for NoRoom {
+    fn from(_: OutOfMemory) -> Self {
+        Self::OutOfMemory
+    }
 }
 
 /// An output buffer with a cap; see the module.
@@ -73,13 +85,13 @@ impl OutputBuffer {
     /// less. The caller tells by the length of the slice that the cap is near.
     ///
     /// # Errors
-    /// [`LimitReached`] when not a single byte more may be written and `want` is not 0.
-    pub fn spare(&mut self, want: usize) -> Result<&mut [u8], LimitReached> {
+    /// [`NoRoom`] when not a single byte more may be written and `want` is not 0, or memory runs out.
+    pub fn spare(&mut self, want: usize) -> Result<&mut [u8], NoRoom> {
         let left = self.limit.saturating_sub(self.filled);
         if left == 0 && want > 0 {
-            return Err(LimitReached { limit: self.limit });
+            return Err(NoRoom::LimitReached { limit: self.limit });
         }
-        self.grow(self.filled.saturating_add(want.min(left)));
+        self.grow(self.filled.saturating_add(want.min(left)))?;
         let end = self.storage.len().min(self.limit);
         Ok(self.storage.get_mut(self.filled..end).unwrap_or_default())
     }
@@ -89,7 +101,7 @@ impl OutputBuffer {
     ///
     /// # Errors
     /// As [`spare`](Self::spare).
-    pub fn spare_with_history(&mut self, from: usize, want: usize) -> Result<(&[u8], &mut [u8]), LimitReached> {
+    pub fn spare_with_history(&mut self, from: usize, want: usize) -> Result<(&[u8], &mut [u8]), NoRoom> {
         self.spare(want)?;
         let end = self.storage.len().min(self.limit);
         let (written, spare) = self.storage.get_mut(..end).unwrap_or_default().split_at_mut(self.filled.min(end));
@@ -98,34 +110,35 @@ impl OutputBuffer {
 
     /// Makes the storage at least `needed` bytes long, `needed` being within the limit. New storage comes
     /// zeroed from the allocator, so that pages nobody writes to cost nothing.
-    fn grow(&mut self, needed: usize) {
+    fn grow(&mut self, needed: usize) -> Result<(), OutOfMemory> {
         if needed <= self.storage.len() {
-            return;
+            return Ok(());
         }
         if needed <= self.storage.capacity() {
             // Memory of an earlier use: what the allocator has already is not asked for again.
             let length = self.storage.len().saturating_mul(2).clamp(needed, self.storage.capacity());
             self.storage.resize(length, 0);
-            return;
+            return Ok(());
         }
         let doubled = self.storage.len().saturating_mul(2).max(MIN_GROWTH);
-        let mut larger = vec![0; needed.max(doubled.min(self.limit))];
+        let mut larger = memory::zeroed(needed.max(doubled.min(self.limit)))?;
         if let Some(start) = larger.get_mut(..self.filled) {
             start.copy_from_slice(self.as_slice());
         }
         self.storage = larger;
+        Ok(())
     }
 
     /// Room for exactly `size` bytes that the decoder is sure to need.
     ///
     /// # Errors
-    /// [`LimitReached`] when the cap leaves less.
-    pub fn spare_exact(&mut self, size: usize) -> Result<&mut [u8], LimitReached> {
+    /// [`NoRoom`] when the cap leaves less, or memory runs out.
+    pub fn spare_exact(&mut self, size: usize) -> Result<&mut [u8], NoRoom> {
         if self.limit.saturating_sub(self.filled) < size {
-            return Err(LimitReached { limit: self.limit });
+            return Err(NoRoom::LimitReached { limit: self.limit });
         }
         let limit = self.limit;
-        self.spare(size)?.get_mut(..size).ok_or(LimitReached { limit })
+        self.spare(size)?.get_mut(..size).ok_or(NoRoom::LimitReached { limit })
     }
 
     /// Room for exactly `size` bytes that the decoder is sure to need, and `slack` more that it may overwrite. The
@@ -133,14 +146,14 @@ impl OutputBuffer {
     ///
     /// # Errors
     /// As [`spare_exact`](Self::spare_exact).
-    pub fn spare_with_slack(&mut self, size: usize, slack: usize) -> Result<&mut [u8], LimitReached> {
+    pub fn spare_with_slack(&mut self, size: usize, slack: usize) -> Result<&mut [u8], NoRoom> {
         let limit = self.limit;
         if limit.saturating_sub(self.filled) < size {
-            return Err(LimitReached { limit });
+            return Err(NoRoom::LimitReached { limit });
         }
         let end = self.filled.saturating_add(size).saturating_add(slack);
-        self.grow(end);
-        self.storage.get_mut(self.filled..end).ok_or(LimitReached { limit })
+        self.grow(end)?;
+        self.storage.get_mut(self.filled..end).ok_or(NoRoom::LimitReached { limit })
     }
 
     /// Counts `written` bytes of the last [`spare`](Self::spare) as content.
@@ -151,8 +164,8 @@ impl OutputBuffer {
     /// Appends a copy of `data`.
     ///
     /// # Errors
-    /// [`LimitReached`] when the cap leaves less room than `data` needs; nothing is written then.
-    pub fn extend(&mut self, data: &[u8]) -> Result<(), LimitReached> {
+    /// [`NoRoom`] when the cap leaves less room than `data` needs, or memory runs out; nothing is written then.
+    pub fn extend(&mut self, data: &[u8]) -> Result<(), NoRoom> {
         self.spare_exact(data.len())?.copy_from_slice(data);
         self.advance(data.len());
         Ok(())

@@ -37,6 +37,8 @@ pub enum ErrorKind {
     OffsetsOutOfOrder,
     /// Whatever else Kafka answers -1 to.
     UnknownServer,
+    /// Memory ran out; nothing is known of the data.
+    OutOfMemory,
 }
 
 /// What an error means for whoever reads a log: which of them may go on after it, and what it may be called.
@@ -66,6 +68,7 @@ impl ErrorKind {
     pub fn category(self) -> Category {
         match self {
             Self::OutputLimit | Self::RecordTooLarge => Category::Limit,
+            Self::OutOfMemory => Category::Resource,
             Self::Compression => Category::Rejected,
             Self::UnsupportedCompressionType | Self::UnsupportedForMessageFormat => Category::Unsupported,
             Self::Decompression
@@ -82,7 +85,7 @@ impl ErrorKind {
     /// Kafka's error code, or `None` where the failure is not one of a record set.
     pub fn error_code(self) -> Option<i16> {
         match self {
-            Self::Compression | Self::Decompression | Self::Truncated | Self::OutputLimit => None,
+            Self::Compression | Self::Decompression | Self::Truncated | Self::OutputLimit | Self::OutOfMemory => None,
             Self::CorruptRecord | Self::MessageSet(_) => Some(2),
             Self::RecordTooLarge => Some(10),
             Self::InvalidRecord => Some(87),
@@ -205,6 +208,14 @@ pub enum Error {
         depth: usize,
         /// The rule.
         fault: MessageSetFault,
+    },
+    /// Memory ran out.
+    #[error("out of memory: cannot allocate {bytes} bytes for the batch at byte {position}")]
+    OutOfMemory {
+        /// Where the batch begins.
+        position: u64,
+        /// The bytes asked for.
+        bytes: u64,
     },
     /// A file beside a segment (index, snapshot, checkpoint) that breaks a rule of its format.
     #[error("{fault} at byte {position}")]
@@ -355,11 +366,13 @@ impl Error {
             Self::Codec(e) => match e.fault.kind() {
                 CodecFaultKind::OutputLimit => ErrorKind::OutputLimit,
                 CodecFaultKind::Truncated => ErrorKind::Truncated,
+                CodecFaultKind::OutOfMemory => ErrorKind::OutOfMemory,
                 CodecFaultKind::Malformed => ErrorKind::Decompression,
                 CodecFaultKind::Encoding => ErrorKind::Compression,
             },
             Self::BatchCodec { source, .. } => match source.fault.kind() {
                 CodecFaultKind::OutputLimit => ErrorKind::OutputLimit,
+                CodecFaultKind::OutOfMemory => ErrorKind::OutOfMemory,
                 CodecFaultKind::Truncated | CodecFaultKind::Malformed => ErrorKind::CorruptRecord,
                 CodecFaultKind::Encoding => ErrorKind::Compression,
             },
@@ -368,6 +381,9 @@ impl Error {
             | Self::CrcMismatch { .. }
             | Self::IncompleteBatch { .. }
             | Self::LogFile { .. } => ErrorKind::CorruptRecord,
+            Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
+            Self::MessageSet { fault, .. } if fault.is_out_of_memory() => ErrorKind::OutOfMemory,
+            Self::Rebuild { fault, .. } if fault.is_out_of_memory() => ErrorKind::OutOfMemory,
             Self::MessageSet { fault, .. } => fault.kind().map_or(ErrorKind::OutputLimit, ErrorKind::MessageSet),
             Self::RecordTooLarge { .. }
             | Self::Rebuild { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
@@ -387,7 +403,7 @@ impl Error {
     /// What the error means for whoever reads a log.
     pub fn category(&self) -> Category {
         match self {
-            Self::Rebuild { .. } => Category::Rejected,
+            Self::Rebuild { .. } if self.kind() != ErrorKind::OutOfMemory => Category::Rejected,
             // Its batch's checksum is right: a later version of Kafka may know the type.
             Self::UnknownCompressionType { .. } => Category::Unsupported,
             _ => self.kind().category(),
@@ -419,6 +435,7 @@ impl Error {
             | Self::IncompleteBatch { position, .. }
             | Self::Invalid { position, .. }
             | Self::DownConvertZstd { position }
+            | Self::OutOfMemory { position, .. }
             | Self::Rebuild { position, .. }
             | Self::ControlRecord { position, .. }
             | Self::MessageSet { position, .. }

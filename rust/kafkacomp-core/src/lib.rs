@@ -9,7 +9,8 @@
 //! | [`broker`] | what brokers do with a record set that is appended: validation today, and era by era |
 //! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
 //! | [`error`] | one error type: numbers and a byte position, text only when asked |
-//! | [`limits`] | the caps that hold before memory is taken |
+//! | [`limits`] | the caps that apply before memory is allocated |
+//! | [`memory`] | allocations that can fail |
 //! | [`uuid`] | topic and directory ids |
 
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod fields;
 pub mod io;
 pub mod limits;
 pub mod log;
+pub mod memory;
 pub mod record;
 pub mod uuid;
 

@@ -10,7 +10,7 @@ use kafkacomp_core::log::ChunkError;
 use kafkacomp_core::log::write::WriteError;
 use kafkacomp_core::record::{BuildFault, MessageSetFault};
 use kafkacomp_core::{Error, ErrorKind};
-use pyo3::exceptions::{PyFileExistsError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
@@ -50,6 +50,7 @@ pub fn of_kind(kind: ErrorKind, message: String) -> PyErr {
         ErrorKind::OffsetsOutOfOrder => OffsetsOutOfOrderError::new_err(message),
         ErrorKind::UnsupportedCompressionType => UnsupportedCompressionTypeError::new_err(message),
         ErrorKind::UnknownServer => UnknownServerError::new_err(message),
+        ErrorKind::OutOfMemory => PyMemoryError::new_err(message),
     }
 }
 
@@ -114,9 +115,10 @@ pub fn write_to_py(py: Python<'_>, error: WriteError, segment: Option<&str>) -> 
     }
 }
 
-/// The `OSError` that names a file. An exception of the caller's own file object comes back as it was.
+/// The `OSError` that names a file, `MemoryError` where memory ran out. An exception of the caller's own file object comes back as it was.
 fn io_to_py(error: std::io::Error, path: &str) -> PyErr {
     match error.raw_os_error() {
+        _ if error.kind() == std::io::ErrorKind::OutOfMemory => PyMemoryError::new_err(format!("{path}: {error}")),
         Some(code) => {
             let name = std::io::Error::from_raw_os_error(code).to_string();
             PyOSError::new_err((code, name, path.to_owned()))
@@ -157,6 +159,7 @@ pub fn build_to_py(py: Python<'_>, fault: BuildFault) -> PyErr {
             RecordTooLargeError::new_err(fault.to_string())
         }
         BuildFault::Codec(error) => codec_to_py(py, error),
+        BuildFault::OutOfMemory(error) => PyMemoryError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
     }
 }
@@ -182,6 +185,7 @@ pub fn arrow_build_to_py(error: BuildError) -> PyErr {
     let message = error.to_string();
     match error {
         BuildError::ColumnType { .. } => PyTypeError::new_err(message),
+        BuildError::Record { fault, .. } if fault.is_out_of_memory() => PyMemoryError::new_err(message),
         BuildError::Record { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
             RecordTooLargeError::new_err(message)
         }

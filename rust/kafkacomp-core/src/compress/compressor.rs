@@ -1,7 +1,8 @@
 //! Encoding for the record layer, with contexts that are kept between batches.
 
 use super::lz4::EncodeOptions;
-use super::{CodecError, Compression, CompressionType, gzip, lz4, snappy, zstd};
+use super::{CodecError, CodecFault, Compression, CompressionType, gzip, lz4, snappy, zstd};
+use crate::memory;
 use std::cell::RefCell;
 use std::fmt;
 
@@ -35,8 +36,8 @@ impl Compressor {
         let start = out.len();
         let result = match compression.compression_type() {
             CompressionType::None => {
-                out.extend_from_slice(data);
-                Ok(())
+                let (compression_type, fault) = (CompressionType::None, CodecFault::OutOfMemory);
+                memory::append(out, data).map_err(|_| CodecError { compression_type, position: 0, fault })
             }
             CompressionType::Gzip => self.gzip.encode(compression.level(), data, out),
             CompressionType::Snappy => self.snappy.encode(data, out),

@@ -30,7 +30,7 @@ impl Decompressor {
     /// to `out`. Magic 0 has any LZ4 header checksum; later ones have the specification's.
     ///
     /// # Errors
-    /// What Kafka refuses, or the cap of `out`. `out` then holds what Kafka's streams deliver before they
+    /// What Kafka refuses, the cap of `out`, or lack of memory. `out` then holds what Kafka's streams deliver before they
     /// fail.
     pub fn decompress(
         &mut self,
@@ -41,12 +41,12 @@ impl Decompressor {
     ) -> Result<(), CodecError> {
         let strictness = self.strictness;
         match compression_type {
-            CompressionType::None => out.extend(data).map_err(|reached| CodecError {
+            CompressionType::None => out.extend(data).map_err(|reason| CodecError {
                 compression_type,
                 position: 0,
-                fault: CodecFault::OutputLimit { limit: reached.limit as u64 },
+                fault: CodecFault::from(reason),
             }),
-            CompressionType::Gzip => gzip::decode(self.kept.gzip(), data, strictness, out),
+            CompressionType::Gzip => gzip::decode(&mut self.kept.gzip, data, strictness, out),
             CompressionType::Snappy => snappy::decode(data, strictness, out),
             CompressionType::Lz4 => lz4::decompress(data, self.lz4_options(magic), out),
             CompressionType::Zstd => zstd::decode(&mut self.kept.zstd, data, strictness, out),
@@ -89,7 +89,7 @@ impl Decompressor {
         out: &mut OutputBuffer,
     ) -> Result<(), CodecError> {
         match codec {
-            MessageSetCodec::Gzip => gzip::decode(self.kept.gzip(), data, Strictness::RecordSet, out),
+            MessageSetCodec::Gzip => gzip::decode(&mut self.kept.gzip, data, Strictness::RecordSet, out),
             MessageSetCodec::Snappy => snappy_1_0::decode(data, out),
         }
     }
@@ -123,15 +123,8 @@ impl MessageSetCodec {
 /// The contexts that are worth keeping: each costs more to make than a small batch to decode.
 #[derive(Default)]
 pub(super) struct Kept {
-    gzip: Option<gzip::Decoders>,
+    pub(super) gzip: Option<gzip::Decoders>,
     pub(super) zstd: Option<DCtx<'static>>,
-}
-
-impl Kept {
-    /// The contexts of gzip.
-    pub(super) fn gzip(&mut self) -> &mut gzip::Decoders {
-        self.gzip.get_or_insert_with(gzip::Decoders::new)
-    }
 }
 
 impl fmt::Debug for Kept {

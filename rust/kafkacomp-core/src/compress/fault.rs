@@ -1,6 +1,8 @@
 //! What can be wrong with compressed data: one enum for all codecs, numbers only.
 
 use super::CompressionType;
+use crate::buffer::NoRoom;
+use crate::memory::OutOfMemory;
 
 /// Compressed data that do not decode, or data that do not compress.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -152,7 +154,7 @@ pub enum CodecFault {
         /// How many.
         length: u64,
     },
-    /// The library could not get memory for its context.
+    /// Memory ran out, for the content or for the library's own context. Nothing is known of the data.
     #[error("out of memory")]
     OutOfMemory,
     /// The library did not compress what it was given, which it has no reason to.
@@ -167,6 +169,8 @@ pub enum CodecFaultKind {
     Truncated,
     /// A higher cap may mend it.
     OutputLimit,
+    /// More memory may mend it.
+    OutOfMemory,
     /// Nothing mends it.
     Malformed,
     /// It happened on the way to compressed data.
@@ -179,6 +183,7 @@ impl CodecFault {
         match self {
             Self::Truncated => CodecFaultKind::Truncated,
             Self::OutputLimit { .. } => CodecFaultKind::OutputLimit,
+            Self::OutOfMemory => CodecFaultKind::OutOfMemory,
             Self::Encoder => CodecFaultKind::Encoding,
             Self::BadMagic { .. }
             | Self::UnsupportedVersion { .. }
@@ -198,8 +203,22 @@ impl CodecFault {
             | Self::Dictionary { .. }
             | Self::LinkedBlocks
             | Self::WindowSize { .. }
-            | Self::TrailingData { .. }
-            | Self::OutOfMemory => CodecFaultKind::Malformed,
+            | Self::TrailingData { .. } => CodecFaultKind::Malformed,
         }
+    }
+}
+
+impl From<NoRoom> for CodecFault {
+    fn from(reason: NoRoom) -> Self {
+        match reason {
+            NoRoom::LimitReached { limit } => Self::OutputLimit { limit: limit as u64 },
+            NoRoom::OutOfMemory => Self::OutOfMemory,
+        }
+    }
+}
+
+impl From<OutOfMemory> for CodecFault {
+    fn from(_: OutOfMemory) -> Self {
+        Self::OutOfMemory
     }
 }

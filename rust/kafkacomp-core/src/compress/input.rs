@@ -1,7 +1,7 @@
 //! A cursor over compressed bytes whose failures name the codec and the byte.
 
 use super::{CodecError, CodecFault, CompressionType};
-use crate::buffer::LimitReached;
+use crate::buffer::NoRoom;
 
 /// Reads fixed fields from the front of `data`; running out of bytes is [`CodecFault::Truncated`].
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +42,9 @@ impl<'a> Input<'a> {
         self.error_at(self.position, fault)
     }
 
-    /// The cap, reached by the element at `position`.
-    pub(super) fn limit_at(&self, position: usize, reached: LimitReached) -> CodecError {
-        self.error_at(position, CodecFault::OutputLimit { limit: reached.limit as u64 })
+    /// No room for what the element at `position` makes.
+    pub(super) fn no_room_at(&self, position: usize, reason: NoRoom) -> CodecError {
+        self.error_at(position, CodecFault::from(reason))
     }
 
     /// The next `length` bytes.

@@ -13,6 +13,7 @@
 
 mod compression;
 mod compressor;
+mod context;
 mod decompressor;
 mod fault;
 pub mod gzip;

@@ -36,6 +36,7 @@ fn io_error(error: CodecError) -> io::Error {
     let kind = match error.fault.kind() {
         CodecFaultKind::Truncated => io::ErrorKind::UnexpectedEof,
         CodecFaultKind::OutputLimit | CodecFaultKind::Malformed => io::ErrorKind::InvalidData,
+        CodecFaultKind::OutOfMemory => io::ErrorKind::OutOfMemory,
         CodecFaultKind::Encoding => io::ErrorKind::Other,
     };
     io::Error::new(kind, error)

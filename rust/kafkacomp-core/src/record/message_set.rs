@@ -27,6 +27,7 @@ use crate::checksum::crc32;
 use crate::compress::{CodecError, CodecFault, CompressionType, Decompressor, MessageSetCodec};
 use crate::error::{Error, Result};
 use crate::limits::MAX_MESSAGE_SET_NESTING;
+use crate::memory;
 
 /// Length of an entry's size.
 pub const SIZE_LENGTH: usize = 4;
@@ -341,7 +342,8 @@ impl MessageSetReader {
             };
             let Some(codec) = message.codec()? else {
                 let end = level.start + next;
-                self.leaves.push(Leaf { start: (end - message.data().len()) as u32, end: end as u32 });
+                let leaf = Leaf { start: (end - message.data().len()) as u32, end: end as u32 };
+                memory::push(&mut self.leaves, leaf)?;
                 level.next = next;
                 continue;
             };
@@ -355,10 +357,9 @@ impl MessageSetReader {
                 .map_err(|source| codec_fault(source, limit))?;
             let start = self.arena.len();
             // What the cap left was the limit of the inner buffer, so this always has room.
-            self.arena.extend(self.inner.as_slice()).map_err(|_| {
-                let fault = CodecFault::OutputLimit { limit };
-                let compression_type = codec.compression_type();
-                MessageSetFault::Codec { source: CodecError { compression_type, position: 0, fault } }
+            self.arena.extend(self.inner.as_slice()).map_err(|reason| {
+                let (compression_type, fault) = (codec.compression_type(), CodecFault::from(reason));
+                codec_fault(CodecError { compression_type, position: 0, fault }, limit)
             })?;
             self.levels.push(Level { start, end: self.arena.len(), next: 0 });
         }

@@ -1,6 +1,7 @@
 //! What can be wrong with a message set of Kafka 0.7, by the exceptions of its own classes.
 
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
+use crate::memory::OutOfMemory;
 
 /// The kinds that Kafka 0.7 tells apart, one per exception class of its `kafka.message` package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -79,6 +80,12 @@ pub enum MessageSetFault {
         /// What the codec said; its position counts from the start of the compressed payload.
         source: CodecError,
     },
+    /// Memory ran out.
+    #[error("out of memory: cannot allocate {bytes} bytes")]
+    OutOfMemory {
+        /// The bytes asked for.
+        bytes: u64,
+    },
     /// More levels of compressed sets than are opened.
     #[error("compressed message sets are nested more than {limit} levels deep")]
     Nesting {
@@ -87,8 +94,14 @@ pub enum MessageSetFault {
     },
 }
 
+impl From<OutOfMemory> for MessageSetFault {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: error.bytes as u64 }
+    }
+}
+
 impl MessageSetFault {
-    /// The kind, `None` where the caller's cap was reached and nothing is wrong with the bytes.
+    /// The kind, `None` where nothing is wrong with the bytes: the caller's cap was reached, or memory ran out.
     pub fn kind(&self) -> Option<MessageSetKind> {
         Some(match self {
             Self::InvalidMessageSize { .. } => MessageSetKind::InvalidMessageSize,
@@ -97,13 +110,23 @@ impl MessageSetFault {
             Self::Crc { .. } => MessageSetKind::Crc,
             Self::UnknownCodec { .. } => MessageSetKind::UnknownCodec,
             Self::Nesting { .. } => MessageSetKind::Decompression,
+            Self::OutOfMemory { .. } => return None,
             Self::Codec { source } => match source.fault.kind() {
-                CodecFaultKind::OutputLimit => return None,
+                CodecFaultKind::OutputLimit | CodecFaultKind::OutOfMemory => return None,
                 CodecFaultKind::Truncated | CodecFaultKind::Malformed | CodecFaultKind::Encoding => {
                     MessageSetKind::Decompression
                 }
             },
         })
+    }
+
+    /// Whether memory ran out.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::OutOfMemory { .. } => true,
+            Self::Codec { source } => source.fault == CodecFault::OutOfMemory,
+            _ => false,
+        }
     }
 
     /// The cap that was reached, if that is what failed.

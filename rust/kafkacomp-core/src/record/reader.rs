@@ -7,7 +7,7 @@ use super::partial::PartialRecords;
 use super::record::Record;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
-use crate::compress::Decompressor;
+use crate::compress::{CodecError, CodecFault, Decompressor};
 use crate::error::{Error, Result};
 
 /// Decompresses batches one after another with kept contexts and one kept buffer. One per thread.
@@ -82,8 +82,7 @@ impl RecordReader {
         }
         let compression_type = batch.compression_type()?;
         let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
-        let codec_error =
-            self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer).err();
+        let codec_error = self.decompress(batch, compression_type, compressed)?;
         PartialRecords::new(batch, self.buffer.as_slice(), codec_error).map(Some)
     }
 
@@ -136,6 +135,24 @@ impl RecordReader {
         self.compressed_records(batch, compression_type)
     }
 
+    /// Decompresses what `batch` holds, and gives what ended that early.
+    ///
+    /// # Errors
+    /// Lack of memory, which says nothing of the batch: no record of it counts.
+    fn decompress(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        compression_type: CompressionType,
+        compressed: &[u8],
+    ) -> Result<Option<CodecError>> {
+        match self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer) {
+            Err(source) if source.fault == CodecFault::OutOfMemory => {
+                Err(Error::BatchCodec { position: batch.position(), source })
+            }
+            result => Ok(result.err()),
+        }
+    }
+
     /// [`records`](Self::records) of a compressed batch.
     fn compressed_records<'r>(
         &'r mut self,
@@ -150,8 +167,7 @@ impl RecordReader {
             self.open(batch)?;
             return DefaultRecords::new(batch, &[], true, None).map(Records::Default);
         }
-        let codec_error =
-            self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer).err();
+        let codec_error = self.decompress(batch, compression_type, compressed)?;
         let payload = self.buffer.as_slice();
         match batch.magic() {
             0 | 1 => LegacyRecords::wrapped(batch, payload, codec_error).map(Records::Legacy),

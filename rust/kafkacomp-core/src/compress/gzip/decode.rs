@@ -1,5 +1,6 @@
 //! From members to bytes.
 
+use super::super::context::made;
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::small::{self, SmallInflate};
@@ -7,7 +8,7 @@ use super::{
     FLAG_COMMENT, FLAG_EXTRA, FLAG_HEADER_CRC, FLAG_NAME, FLAGS_OFFSET, HEADER_LENGTH, MAGIC, METHOD_DEFLATE,
     RESERVED_FLAGS, TRAILER_LENGTH, UNCHECKED_LENGTH,
 };
-use crate::buffer::OutputBuffer;
+use crate::buffer::{NoRoom, OutputBuffer};
 use crate::limits::KAFKA_STREAM_CHUNK;
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::Decompressor as Libdeflate;
@@ -31,18 +32,24 @@ pub(in super::super) struct Decoders {
 }
 
 impl Decoders {
-    /// Without content.
-    pub(in super::super) fn new() -> Self {
-        Self { libdeflate: Libdeflate::new(), small: Box::new(SmallInflate::new()) }
+    /// Without content; `None` where memory runs out.
+    pub(in super::super) fn new() -> Option<Self> {
+        Some(Self { libdeflate: made(Libdeflate::new)?, small: Box::new(SmallInflate::new()) })
     }
 }
 
 pub(in super::super) fn decode(
-    decoders: &mut Decoders,
+    decoders: &mut Option<Decoders>,
     data: &[u8],
     strictness: Strictness,
     out: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
+    if decoders.is_none() {
+        *decoders = Decoders::new();
+    }
+    let Some(decoders) = decoders else {
+        return Err(Input::new(CompressionType::Gzip, data).error(CodecFault::OutOfMemory));
+    };
     if whole_member(decoders, data, out) { Ok(()) } else { members(data, strictness, out) }
 }
 
@@ -96,8 +103,8 @@ fn small_member(small: &mut SmallInflate, data: &[u8], room: &mut [u8]) -> bool 
 /// Decodes member after member as the JDK's stream does.
 fn members(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let input = Input::new(CompressionType::Gzip, data);
-    let mut inflate = Decompress::new(false);
     let mut position = header(input, strictness)?;
+    let Some(mut inflate) = made(|| Decompress::new(false)) else { return Err(input.error(CodecFault::OutOfMemory)) };
     let mut filled = position;
     loop {
         let start = out.len();
@@ -179,6 +186,7 @@ fn deflate_stream(
                 let length = spare.len().min(KAFKA_STREAM_CHUNK);
                 (spare.get_mut(..length).unwrap_or_default(), None)
             }
+            Err(NoRoom::OutOfMemory) => return Err(input.error_at(position, CodecFault::OutOfMemory)),
             // The stream may end without a further byte.
             Err(reached) => (beyond.as_mut_slice(), Some(reached)),
         };
@@ -190,7 +198,7 @@ fn deflate_stream(
         let produced = (inflate.total_out() - produced) as usize;
         position += consumed;
         match capped {
-            Some(reached) if produced > 0 => return Err(input.limit_at(position, reached)),
+            Some(reached) if produced > 0 => return Err(input.no_room_at(position, reached)),
             _ => {}
         }
         crc.update(room.get(..produced).unwrap_or_default());

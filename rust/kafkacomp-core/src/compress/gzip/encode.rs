@@ -1,8 +1,10 @@
 //! From bytes to one member, as the JDK's `GZIPOutputStream` frames it: no optional fields, no time, and a
 //! system byte that says unknown.
 
+use super::super::context::made;
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::{HEADER_LENGTH, MAGIC, METHOD_DEFLATE, TRAILER_LENGTH};
+use crate::memory;
 use libdeflater::{CompressionLvl, Compressor};
 
 /// The last byte of the header: the system on which it was made is unknown.
@@ -23,10 +25,15 @@ impl Encoders {
     /// Appends one member to `out`.
     pub(in super::super) fn encode(&mut self, level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         let failed = CodecError { compression_type: CompressionType::Gzip, position: 0, fault: CodecFault::Encoder };
-        let Some(compressor) = self.for_level(level) else { return Err(failed) };
-        out.extend_from_slice(&HEADER);
-        let body = out.len();
-        out.resize(body + compressor.deflate_compress_bound(data.len()) + TRAILER_LENGTH, 0);
+        let out_of_memory = CodecError { fault: CodecFault::OutOfMemory, ..failed };
+        let Some(compressor) = self.for_level(level) else { return Err(out_of_memory) };
+        let start = out.len();
+        let body = start.saturating_add(HEADER_LENGTH);
+        let most = compressor.deflate_compress_bound(data.len()).saturating_add(TRAILER_LENGTH);
+        memory::resize(out, body.saturating_add(most)).map_err(|_| out_of_memory)?;
+        if let Some(header) = out.get_mut(start..body) {
+            header.copy_from_slice(&HEADER);
+        }
         let Some(room) = out.get_mut(body..) else { return Err(failed) };
         let Ok(length) = compressor.deflate_compress(data, room) else { return Err(failed) };
         out.truncate(body + length);
@@ -35,11 +42,16 @@ impl Encoders {
         Ok(())
     }
 
+    /// The context of this level, which [`Compression`](super::super::Compression) has checked; `None` where memory
+    /// runs out.
     fn for_level(&mut self, level: i32) -> Option<&mut Compressor> {
         let level = if level < 0 { ZLIB_DEFAULT } else { level };
         let level = *LEVELS.get(usize::try_from(level).ok()?.checked_sub(1)?)?;
         let kept = self.0.get_mut(usize::try_from(level).ok()?)?;
         let level = CompressionLvl::new(level).ok()?;
-        Some(kept.get_or_insert_with(|| Compressor::new(level)))
+        if kept.is_none() {
+            *kept = made(|| Compressor::new(level));
+        }
+        kept.as_mut()
     }
 }

@@ -50,5 +50,5 @@ const FLAGS_OFFSET: usize = 3;
 /// # Errors
 /// Data that end too early or break the format; `out` then holds what was decoded before.
 pub fn decompress(data: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
-    super::decompressor::with_kept(|kept| decode(kept.gzip(), data, Strictness::Specification, out))
+    super::decompressor::with_kept(|kept| decode(&mut kept.gzip, data, Strictness::Specification, out))
 }

@@ -1,5 +1,6 @@
 //! One member read piece by piece.
 
+use super::super::context::made;
 use super::super::stream::{Frame, Room, copy, gather};
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::{
@@ -16,7 +17,8 @@ const HEADER_CRC_LENGTH: usize = 2;
 /// A member that is being read.
 pub(in super::super) struct Member {
     strictness: Strictness,
-    inflate: Decompress,
+    /// Made when first needed.
+    inflate: Option<Decompress>,
     state: State,
     /// The bytes of a fixed field, until they are all there.
     field: Vec<u8>,
@@ -49,7 +51,7 @@ impl Member {
     pub(in super::super) fn new(strictness: Strictness) -> Self {
         Self {
             strictness,
-            inflate: Decompress::new(false),
+            inflate: None,
             state: State::Fixed,
             field: Vec::with_capacity(HEADER_LENGTH),
             flags: 0,
@@ -58,6 +60,11 @@ impl Member {
             position: 0,
             start: 0,
         }
+    }
+
+    /// Takes bytes of the fixed field at hand; `true` when it has `want` of them.
+    fn gather(&mut self, want: usize, input: &mut &[u8]) -> Result<bool, CodecError> {
+        gather(&mut self.field, want, input).map_err(|error| refused(self.position, error.into()))
     }
 
     /// Takes header bytes; returns when the input is used up or the content begins.
@@ -82,7 +89,7 @@ impl Member {
     fn header_field(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         match self.state {
             State::Fixed => {
-                let whole = gather(&mut self.field, HEADER_LENGTH, input);
+                let whole = self.gather(HEADER_LENGTH, input)?;
                 self.fixed()?;
                 if whole {
                     self.go_on(State::ExtraLength);
@@ -90,7 +97,7 @@ impl Member {
                 Ok(whole)
             }
             State::ExtraLength => {
-                let whole = gather(&mut self.field, EXTRA_LENGTH, input);
+                let whole = self.gather(EXTRA_LENGTH, input)?;
                 if let Some(&[low, high]) = self.field.first_chunk::<EXTRA_LENGTH>() {
                     self.state = State::Extra { left: usize::from(u16::from_le_bytes([low, high])) };
                     self.skip_extra(0);
@@ -114,7 +121,7 @@ impl Member {
                 Ok(false)
             }
             State::HeaderCrc => {
-                let whole = gather(&mut self.field, HEADER_CRC_LENGTH, input);
+                let whole = self.gather(HEADER_CRC_LENGTH, input)?;
                 if let Some(&field) = self.field.first_chunk::<HEADER_CRC_LENGTH>() {
                     let (stored, computed) = (u16::from_le_bytes(field), self.header_crc.clone().finalize() as u16);
                     if stored != computed {
@@ -178,15 +185,18 @@ impl Member {
 
     /// One step of inflate, which uses up the input or the room, or ends the content.
     fn content(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<(), CodecError> {
-        let (total_in, total_out) = (self.inflate.total_in(), self.inflate.total_out());
+        if self.inflate.is_none() {
+            self.inflate = made(|| Decompress::new(false));
+        }
+        let Some(inflate) = &mut self.inflate else { return Err(refused(self.position, CodecFault::OutOfMemory)) };
+        let (total_in, total_out) = (inflate.total_in(), inflate.total_out());
         let room = output.rest();
         let available = room.len();
-        let status = self
-            .inflate
+        let status = inflate
             .decompress(input, room, FlushDecompress::None)
             .map_err(|_| refused(self.position, CodecFault::CorruptBlock))?;
-        let consumed = (self.inflate.total_in() - total_in) as usize;
-        let written = (self.inflate.total_out() - total_out) as usize;
+        let consumed = (inflate.total_in() - total_in) as usize;
+        let written = (inflate.total_out() - total_out) as usize;
         *input = input.get(consumed..).unwrap_or_default();
         self.position += consumed as u64;
         self.crc.update(output.advance(written));
@@ -200,7 +210,7 @@ impl Member {
 
     fn trailer(&mut self, input: &mut &[u8]) -> Result<(), CodecError> {
         let before = input.len();
-        let whole = gather(&mut self.field, TRAILER_LENGTH, input);
+        let whole = self.gather(TRAILER_LENGTH, input)?;
         self.position += (before - input.len()) as u64;
         let Some(&[c0, c1, c2, c3, s0, s1, s2, s3]) = self.field.first_chunk::<TRAILER_LENGTH>() else {
             return Ok(());
@@ -210,7 +220,8 @@ impl Member {
         if stored != computed {
             return Err(refused(position, CodecFault::ContentChecksum { stored, computed }));
         }
-        let (declared, actual) = (u32::from_le_bytes([s0, s1, s2, s3]), self.inflate.total_out());
+        let (declared, actual) =
+            (u32::from_le_bytes([s0, s1, s2, s3]), self.inflate.as_ref().map_or(0, Decompress::total_out));
         if declared != actual as u32 {
             let declared = u64::from(declared);
             return Err(refused(position, CodecFault::ContentSize { declared, actual }));
@@ -255,7 +266,9 @@ impl Frame for Member {
     }
 
     fn reset(&mut self) {
-        self.inflate.reset(false);
+        if let Some(inflate) = &mut self.inflate {
+            inflate.reset(false);
+        }
         self.state = State::Fixed;
         self.field.clear();
         self.header_crc = crc32fast::Hasher::new();

@@ -1,6 +1,7 @@
 //! Members made piece by piece, framed like the one-shot's. Deflate is zlib-rs's here: libdeflate, which the
 //! one-shot uses, has no streams.
 
+use super::super::context::made;
 use super::super::stream::{Encoder, Operation, Pending, Progress};
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::encode::{HEADER, ZLIB_DEFAULT};
@@ -35,16 +36,19 @@ enum State {
 
 impl StreamEncoder {
     /// For a level of [`Compression`](super::super::Compression): 1 to 9, or -1.
-    pub(in super::super) fn new(level: i32) -> Self {
+    ///
+    /// # Errors
+    /// Memory runs out.
+    pub(in super::super) fn new(level: i32) -> Result<Self, CodecError> {
         let level = if level < 0 { ZLIB_DEFAULT } else { level };
         let index = usize::try_from(level).unwrap_or_default().saturating_sub(1);
         let level = LEVELS.get(index).copied().unwrap_or(9);
-        Self {
-            deflate: Compress::new(Compression::new(level), false),
-            crc: crc32fast::Hasher::new(),
-            pending: Pending::default(),
-            state: State::Start,
-        }
+        let Some(deflate) = made(|| Compress::new(Compression::new(level), false)) else {
+            let (compression_type, fault) = (CompressionType::Gzip, CodecFault::OutOfMemory);
+            return Err(CodecError { compression_type, position: 0, fault });
+        };
+        let (crc, pending) = (crc32fast::Hasher::new(), Pending::default());
+        Ok(Self { deflate, crc, pending, state: State::Start })
     }
 
     fn begin(&mut self) {

@@ -43,7 +43,9 @@ pub fn decompress(data: &[u8], options: DecodeOptions, out: &mut OutputBuffer) -
         match further_frame(&mut input, options, out) {
             Ok(()) => {}
             Err(error) if options.strictness == Strictness::Specification => return Err(error),
-            Err(error @ CodecError { fault: CodecFault::OutputLimit { .. }, .. }) => return Err(error),
+            Err(error @ CodecError { fault: CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory, .. }) => {
+                return Err(error);
+            }
             Err(_) => {
                 out.truncate(mark);
                 return Ok(());
@@ -154,13 +156,13 @@ pub(super) fn block(
         }
     }
     if word & STORED != 0 {
-        out.extend(data).map_err(|reached| input.limit_at(position, reached))?;
+        out.extend(data).map_err(|reached| input.no_room_at(position, reached))?;
         return Ok(Block::Content);
     }
     let history = if info.flg.block_independence() { out.len() } else { start.max(out.len().saturating_sub(HISTORY)) };
     let want = max.min(size.saturating_mul(MAX_EXPANSION));
     let (history, spare) =
-        out.spare_with_history(history, want).map_err(|reached| input.limit_at(position, reached))?;
+        out.spare_with_history(history, want).map_err(|reached| input.no_room_at(position, reached))?;
     let available = spare.len().min(want);
     let room = spare.get_mut(..available).unwrap_or_default();
     let decoded = if history.is_empty() {

@@ -5,6 +5,7 @@ use super::super::{CodecError, CodecFault, Compression, CompressionType};
 use super::decode::STORED;
 use super::header::{BlockMaxSize, FrameHeader, HeaderChecksumWritten};
 use crate::checksum::xxh32;
+use crate::memory;
 
 /// What follows the last block.
 pub(super) const END_MARK: [u8; 4] = [0; 4];
@@ -84,6 +85,9 @@ pub(super) fn header(options: EncodeOptions, content_size: u64) -> FrameHeader {
 /// Appends one block: size, bytes and, if asked for, their checksum.
 pub(super) fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecFault> {
     let start = out.len();
+    // Room for the size, the largest block and the checksum: nothing below allocates.
+    let most = lzzzz::lz4::max_compressed_size(content.len()).max(content.len());
+    memory::reserve(out, most.saturating_add(size_of::<u64>()))?;
     out.extend_from_slice(&[0; 4]);
     let body = out.len();
     let length = if options.level == Compression::LZ4_FAST {

@@ -7,6 +7,7 @@ use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::decode::{Block, DecodeOptions, HISTORY, STORED, accept, block, verify_content};
 use super::header::{FrameInfo, MAGIC_LENGTH, header_length, is_skippable, read_header};
 use crate::buffer::OutputBuffer;
+use crate::memory::OutOfMemory;
 use xxhash_rust::xxh32::Xxh32;
 
 /// Length of a block's size, of a checksum, and of a skippable frame's size.
@@ -139,6 +140,10 @@ impl FrameStream {
             .map_err(|error| moved(error, self.position))
     }
 
+    fn out_of_memory(&self, error: OutOfMemory) -> CodecError {
+        CodecError { compression_type: CompressionType::Lz4, position: self.position(), fault: CodecFault::from(error) }
+    }
+
     /// The length of the element at hand, as far as its head tells.
     fn want(&self) -> usize {
         match self.state {
@@ -179,7 +184,8 @@ impl Frame for FrameStream {
                 }
                 _ => {
                     let want = self.want();
-                    if !gather(&mut self.bytes, want, input) {
+                    let whole = gather(&mut self.bytes, want, input).map_err(|error| self.out_of_memory(error))?;
+                    if !whole {
                         return Ok(false);
                     }
                     // The header's own head tells its length.

@@ -19,6 +19,10 @@ struct Frames {
 }
 
 impl Blocks for Frames {
+    fn compression_type(&self) -> CompressionType {
+        CompressionType::Lz4
+    }
+
     fn block_size(&self) -> usize {
         self.options.block_max_size.bytes()
     }

@@ -136,7 +136,7 @@ pub(in super::super) fn raw_block(
     let elements = block.get(start..).unwrap_or_default();
     let room = out
         .spare_with_slack(claimed, raw_decode::slack(elements))
-        .map_err(|reached| input.limit_at(position, reached))?;
+        .map_err(|reached| input.no_room_at(position, reached))?;
     raw_decode::decode(elements, room, claimed).ok_or_else(|| input.error_at(position, CodecFault::CorruptBlock))?;
     out.advance(claimed);
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::{HEADER_LENGTH, MAGIC, VERSION};
+use crate::memory;
 use snap::raw;
 
 /// The content of one block, `SnappyOutputStream`'s default.
@@ -44,7 +45,8 @@ impl Encoder {
         let failed = CodecError { compression_type: CompressionType::Snappy, position, fault: CodecFault::Encoder };
         let start = out.len();
         let body = start + SIZE_LENGTH;
-        out.resize(body + raw::max_compress_len(content.len()), 0);
+        memory::resize(out, body + raw::max_compress_len(content.len()))
+            .map_err(|_| CodecError { fault: CodecFault::OutOfMemory, ..failed })?;
         let Some(room) = out.get_mut(body..) else { return Err(failed) };
         let Ok(length) = self.0.compress(content, room) else { return Err(failed) };
         out.truncate(body + length);

@@ -130,6 +130,14 @@ impl Stream {
         Ok(())
     }
 
+    /// Takes bytes of the element at hand; `true` when it has `want` of them.
+    fn gather(&mut self, want: usize, input: &mut &[u8]) -> Result<bool, CodecError> {
+        gather(&mut self.bytes, want, input).map_err(|error| {
+            let (compression_type, position) = (CompressionType::Snappy, self.position());
+            CodecError { compression_type, position, fault: CodecFault::from(error) }
+        })
+    }
+
     /// Takes what the element at hand lacks; `true` when it is all there.
     fn take(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         match self.state {
@@ -137,7 +145,7 @@ impl Stream {
                 // Not a byte more than tells: a raw block can be as short as one.
                 while self.bytes.len() < MAGIC.len() {
                     let want = self.bytes.len() + 1;
-                    if !gather(&mut self.bytes, want, input) {
+                    if !self.gather(want, input)? {
                         return Ok(false);
                     }
                     if !MAGIC.starts_with(&self.bytes) {
@@ -147,9 +155,9 @@ impl Stream {
                 }
                 Ok(true)
             }
-            State::Header { .. } => Ok(gather(&mut self.bytes, HEADER_LENGTH, input)),
-            State::Size => Ok(gather(&mut self.bytes, SIZE_LENGTH, input)),
-            State::Block { length } => Ok(gather(&mut self.bytes, length, input)),
+            State::Header { .. } => self.gather(HEADER_LENGTH, input),
+            State::Size => self.gather(SIZE_LENGTH, input),
+            State::Block { length } => self.gather(length, input),
             State::Raw => self.walk(input),
             State::End | State::Ignored => Ok(true),
         }
@@ -161,7 +169,7 @@ impl Stream {
             let error =
                 |fault| CodecError { compression_type: CompressionType::Snappy, position: self.position, fault };
             let Some(want) = self.walk.on(&self.bytes, self.limit).map_err(error)? else { return Ok(true) };
-            if !gather(&mut self.bytes, want, input) {
+            if !self.gather(want, input)? {
                 return Ok(false);
             }
         }

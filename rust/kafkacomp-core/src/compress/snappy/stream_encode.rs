@@ -1,8 +1,8 @@
 //! Streams made piece by piece, in the blocks of the one-shot. Flushing a frame begins a new stream with what
 //! follows: readers take streams one after another.
 
-use super::super::CodecError;
 use super::super::stream::{BlockEncoder, Blocks, Encoder};
+use super::super::{CodecError, CompressionType};
 use super::encode::{self, BLOCK_SIZE, HEADER};
 
 /// A stream of xerial streams.
@@ -17,6 +17,10 @@ struct Streams {
 }
 
 impl Blocks for Streams {
+    fn compression_type(&self) -> CompressionType {
+        CompressionType::Snappy
+    }
+
     fn block_size(&self) -> usize {
         BLOCK_SIZE
     }

@@ -1,11 +1,14 @@
 //! Encoders of framings that are made of blocks.
 
-use super::super::CodecError;
+use super::super::{CodecError, CodecFault, CompressionType};
 use super::pending::{Pending, gather};
 use super::{Encoder, Operation, Progress};
 
 /// A framing made of blocks: what it writes, and where.
 pub(in super::super) trait Blocks: Send {
+    /// Whose framing it is, for an error.
+    fn compression_type(&self) -> CompressionType;
+
     /// The most content that a block takes, in bytes.
     fn block_size(&self) -> usize;
 
@@ -62,8 +65,11 @@ impl<B: Blocks> BlockEncoder<B> {
             *input = rest;
             return self.blocks.block(content, self.pending.bytes());
         }
-        gather(&mut self.content, size, input);
-        Ok(())
+        gather(&mut self.content, size, input).map(drop).map_err(|error| CodecError {
+            compression_type: self.blocks.compression_type(),
+            position: 0,
+            fault: CodecFault::from(error),
+        })
     }
 }
 

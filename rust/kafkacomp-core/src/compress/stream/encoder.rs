@@ -13,7 +13,7 @@ pub fn encoder(compression: Compression, magic: i8) -> Result<Box<dyn Encoder>, 
     let level = compression.level();
     Ok(match compression.compression_type() {
         CompressionType::None => Box::new(Plain::default()),
-        CompressionType::Gzip => Box::new(gzip::StreamEncoder::new(level)),
+        CompressionType::Gzip => Box::new(gzip::StreamEncoder::new(level)?),
         CompressionType::Snappy => Box::new(snappy::encoder()),
         CompressionType::Lz4 => Box::new(lz4::encoder(EncodeOptions::of_record_set(level, magic))),
         CompressionType::Zstd => Box::new(zstd::StreamEncoder::new(level)?),

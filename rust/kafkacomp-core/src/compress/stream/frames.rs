@@ -162,6 +162,7 @@ impl Decoder for Frames {
             }
             State::First => self.decoder.finish(),
             State::Further { start } => match self.decoder.finish() {
+                Err(error) if error.fault == CodecFault::OutOfMemory => Err(error),
                 Err(_) if self.forgives() && self.compression_type == CompressionType::Lz4 => Ok(()),
                 Err(_) if self.forgives() && self.decoder.frame().in_header() => Ok(()),
                 Err(_) if self.forgives() && self.decoder.frame().position() - start <= JDK_LEAST_REST => Ok(()),

@@ -1,6 +1,8 @@
 //! Bytes on their way: what a stream has made and not yet handed out, and what it has taken and cannot use
 //! yet.
 
+use crate::memory::{self, OutOfMemory};
+
 /// Output that waits for room.
 #[derive(Debug, Default)]
 pub(in super::super) struct Pending {
@@ -46,9 +48,12 @@ pub(in super::super) fn copy(from: &[u8], to: &mut [u8]) -> usize {
 }
 
 /// Moves bytes from the front of `input` to `buffer` until that has `want` bytes. `true` when it has them.
-pub(in super::super) fn gather(buffer: &mut Vec<u8>, want: usize, input: &mut &[u8]) -> bool {
+///
+/// # Errors
+/// The buffer cannot grow; nothing is moved then.
+pub(in super::super) fn gather(buffer: &mut Vec<u8>, want: usize, input: &mut &[u8]) -> Result<bool, OutOfMemory> {
     let (taken, rest) = input.split_at(want.saturating_sub(buffer.len()).min(input.len()));
-    buffer.extend_from_slice(taken);
+    memory::append(buffer, taken)?;
     *input = rest;
-    buffer.len() >= want
+    Ok(buffer.len() >= want)
 }

@@ -4,7 +4,7 @@ use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::frame::{Frame, walk};
 use super::stream::stream;
-use crate::buffer::OutputBuffer;
+use crate::buffer::{NoRoom, OutputBuffer};
 use ::zstd::zstd_safe::{DCtx, zstd_sys::ZSTD_ErrorCode};
 
 /// Memory for this much content, or for [`TRUSTED_RATIO`] times the frame, is taken at once; what a frame
@@ -29,7 +29,8 @@ pub(in super::super) fn decode(
     let start = out.len();
     match frames(context, input, out) {
         Err(error)
-            if strictness != Strictness::Specification && !matches!(error.fault, CodecFault::OutputLimit { .. }) =>
+            if strictness != Strictness::Specification
+                && !matches!(error.fault, CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory) =>
         {
             out.truncate(start);
             // The stream's verdict counts, but the walk's reason says more.
@@ -82,7 +83,10 @@ fn decode_frame(
     let mut want = most.min(TRUSTED_SIZE.max(length.saturating_mul(TRUSTED_RATIO)));
     loop {
         // Nothing is left where the frame may well be empty: zstd is asked with no room at all.
-        let room = out.spare(want).unwrap_or_default();
+        let room = match out.spare(want) {
+            Err(NoRoom::OutOfMemory) => return Err(input.error_at(position, CodecFault::OutOfMemory)),
+            room => room.unwrap_or_default(),
+        };
         let room = room.get_mut(..want).unwrap_or_default();
         match context.decompress(room, source) {
             Ok(decoded) => {

@@ -3,6 +3,7 @@
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::decode::is;
 use crate::limits::MAX_POOLED_CONTEXT;
+use crate::memory;
 use ::zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, compress_bound};
 
@@ -68,7 +69,8 @@ fn run(
 ) -> Result<(), CodecError> {
     loop {
         let rest = length - source.pos();
-        out.reserve(compress_bound(rest).clamp(MIN_GROWTH, MAX_GROWTH));
+        memory::reserve(out, compress_bound(rest).clamp(MIN_GROWTH, MAX_GROWTH))
+            .map_err(|_| error(CodecFault::OutOfMemory))?;
         let position = out.len();
         let mut target = OutBuffer::around_pos(out, position);
         let left = context.compress_stream2(&mut target, source, directive).map_err(encoder_error)?;

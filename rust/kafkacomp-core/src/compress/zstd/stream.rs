@@ -5,7 +5,7 @@ use super::super::input::Input;
 use super::super::{CodecError, CodecFault};
 use super::decode::fault;
 use super::frame::BLOCK_SIZE_MAX;
-use crate::buffer::OutputBuffer;
+use crate::buffer::{NoRoom, OutputBuffer};
 use crate::limits::KAFKA_STREAM_CHUNK;
 use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer};
 
@@ -38,6 +38,7 @@ pub(super) fn stream(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), Cod
                 let length = spare.len().min(KAFKA_STREAM_CHUNK);
                 (spare.get_mut(..length).unwrap_or_default(), None)
             }
+            Err(NoRoom::OutOfMemory) => return Err(input.error_at(stream.position, CodecFault::OutOfMemory)),
             // The frame may end without a further byte.
             Err(reached) => (beyond.as_mut_slice(), Some(reached)),
         };
@@ -45,7 +46,7 @@ pub(super) fn stream(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), Cod
             (None, _) => return Ok(()),
             (Some(length), None) => out.advance(length),
             (Some(0), Some(_)) => {}
-            (Some(_), Some(reached)) => return Err(input.limit_at(stream.position, reached)),
+            (Some(_), Some(reached)) => return Err(input.no_room_at(stream.position, reached)),
         }
     }
 }

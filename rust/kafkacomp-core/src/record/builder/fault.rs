@@ -1,7 +1,8 @@
 //! Why a batch cannot be built. Where Kafka's builder throws an `IllegalArgumentException` or an
 //! `IllegalStateException` there is a variant here, with numbers instead of its text.
 
-use crate::compress::CodecError;
+use crate::compress::{CodecError, CodecFault};
+use crate::memory::OutOfMemory;
 
 /// A rule of the builder that was broken. What was there before is as it was.
 #[non_exhaustive]
@@ -117,6 +118,16 @@ pub enum BuildFault {
     /// The codec failed.
     #[error(transparent)]
     Codec(#[from] CodecError),
+    /// Memory ran out.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+}
+
+impl BuildFault {
+    /// Whether memory ran out.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::OutOfMemory(_) | Self::Codec(CodecError { fault: CodecFault::OutOfMemory, .. }))
+    }
 }
 
 /// What formats before 2 do not have.
