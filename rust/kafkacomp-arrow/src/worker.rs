@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::Error;
 use kafkacomp_core::log::Family;
 use kafkacomp_core::log::entry_chunk::later;
 use kafkacomp_core::record::default::DefaultRecords;
@@ -11,6 +10,7 @@ use kafkacomp_core::record::message_set::Entries;
 use kafkacomp_core::record::{
     Batches, Entry, MessageSetReader, Record, RecordBatch, RecordBlock, RecordReader, Records,
 };
+use kafkacomp_core::{Category, Error};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::columns::ColumnBuilder;
@@ -87,7 +87,7 @@ impl Worker {
         for framed in Batches::new(data, chunk.position) {
             let batch = framed.map_err(|error| failed(&chunk.context, error))?;
             match self.batch(&batch, &chunk.context, &filter, sink) {
-                Err(BatchStop::Bad(error)) if self.options.on_error == OnError::Skip => {
+                Err(BatchStop::Bad(error)) if self.skips(&error) => {
                     self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, &error);
                 }
                 Err(BatchStop::Bad(error)) => return Err(failed(&chunk.context, error)),
@@ -113,7 +113,7 @@ impl Worker {
         for entry in Entries::unverified(data) {
             let entry = entry.map_err(|error| failed(&chunk.context, later(error, chunk.position)))?;
             match self.entry(&entry, chunk, sink) {
-                Err(BatchStop::Bad(error)) if self.options.on_error == OnError::Skip => {
+                Err(BatchStop::Bad(error)) if self.skips(&error) => {
                     let position = chunk.position.saturating_add(entry.position as u64);
                     self.skip(position, entry.end.saturating_sub(entry.position), &chunk.context, &error);
                 }
@@ -165,6 +165,11 @@ impl Worker {
             sink,
         );
         taken.and_then(|()| error.map_or(Ok(()), |error| Err(BatchStop::Bad(error))))
+    }
+
+    /// Whether the scan continues after `error`.
+    fn skips(&self, error: &Error) -> bool {
+        self.options.on_error == OnError::Skip && error.category() != Category::Resource
     }
 
     fn skip(&self, position: u64, length: usize, context: &Context, error: &Error) {

@@ -90,7 +90,7 @@ fn log(batches: &[Planned]) -> Vec<u8> {
         for (gap, timestamp, key, value) in records {
             headers.clear();
             if settings.magic == 2 && *gap == 1 {
-                headers.push("h", Some(b"x"));
+                headers.push("h", Some(b"x")).unwrap();
             }
             let offset = builder.next_offset() + if settings.magic == 2 { *gap } else { 0 };
             builder.append(offset, *timestamp, key.as_deref(), value.as_deref(), headers.as_headers()).unwrap();

@@ -67,7 +67,7 @@ fn check(builder: &mut RecordBatchBuilder, compressor: &mut Compressor, settings
         let offset = builder.next_offset() + row.gap;
         headers.clear();
         for (key, value) in row.headers.iter().filter(|_| settings.magic == 2) {
-            headers.push(key, value.as_deref());
+            headers.push(key, value.as_deref()).unwrap();
         }
         builder.append(offset, row.timestamp, row.key.as_deref(), row.value.as_deref(), headers.as_headers()).unwrap();
         offsets.push(offset);

@@ -280,8 +280,8 @@ impl Batch {
         py.detach(|| batch.ensure_valid()).map_err(|error| to_py(py, &error, None))
     }
 
-    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, pyo3::types::PyBytes> {
-        pyo3::types::PyBytes::new(py, self.data.get(self.start..self.end).unwrap_or_default())
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
+        crate::bytes::bytes(py, self.data.get(self.start..self.end).unwrap_or_default())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -7,6 +7,7 @@ use arrow_array::RecordBatchReader;
 use kafkacomp_arrow::build::{Batcher, RecordColumns};
 use kafkacomp_core::compress::{Compression, Compressor};
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
+use kafkacomp_core::memory;
 use kafkacomp_core::record::builder::estimate_size_upper_bound;
 use kafkacomp_core::record::{
     self, BatchSettings, BuildFault, ControlRecordType, ConvertOptions, HeadersBuffer, RecordBatchBuilder,
@@ -19,6 +20,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 use pyo3_arrow::input::AnyRecordBatch;
 
+use crate::bytes::bytes;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
 use crate::enums::compression_type;
@@ -141,7 +143,10 @@ impl<'a> Field<'a> {
         if value.is_none() {
             return Ok(Self::Null);
         }
-        bytes_like(value).map(Self::Copied).map_err(|_| {
+        bytes_like(value).map(Self::Copied).map_err(|error| {
+            if !error.is_instance_of::<PyTypeError>(value.py()) {
+                return error;
+            }
             let found = value.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
             PyTypeError::new_err(format!("{name} must be bytes-like or None, not {found}"))
         })
@@ -164,7 +169,8 @@ fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> PyResu
             let found = key.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
             PyTypeError::new_err(format!("a header key must be a str, not {found}"))
         })?;
-        out.push(&key.to_cow()?, Field::of(&value, "a header value")?.get());
+        let pushed = out.push(&key.to_cow()?, Field::of(&value, "a header value")?.get());
+        pushed.map_err(|error| build_to_py(headers.py(), BuildFault::OutOfMemory(error)))?;
     }
     Ok(())
 }
@@ -300,13 +306,15 @@ impl Builder {
         let mut out = Vec::new();
         let built = py.detach(|| {
             let builder = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).builder;
-            out.reserve_exact(builder.estimated_size_in_bytes());
+            // An estimate above the size without compression is worth no memory: Kafka lets a caller set any ratio.
+            let expected = builder.estimated_size_in_bytes().min(builder.uncompressed_bytes_written());
+            memory::reserve_exact(&mut out, expected)?;
             build(builder, &mut out)
         });
         built.map_err(|fault| build_to_py(py, fault))?;
-        let bytes = PyBytes::new(py, &out).unbind();
-        self.lock(py).built = Some(bytes.clone_ref(py));
-        Ok(bytes)
+        let built = bytes(py, &out)?.unbind();
+        self.lock(py).built = Some(built.clone_ref(py));
+        Ok(built)
     }
 
     fn abort(&self, py: Python<'_>) {
@@ -476,12 +484,12 @@ pub fn build_batches(py: Python<'_>, rows: AnyRecordBatch, settings: Settings) -
         let mut kept = BATCHES.take();
         (kept.build(reader, settings), kept)
     });
-    let bytes = built.map(|()| PyBytes::new(py, &kept.out));
+    let result = built.and_then(|()| bytes(py, &kept.out));
     if kept.out.capacity() > MAX_POOLED_BUFFER {
         kept.out = Vec::new();
     }
     BATCHES.set(kept);
-    bytes
+    result
 }
 
 /// Kafka's upper bound on the size of a batch of this one record.
@@ -513,5 +521,5 @@ pub fn convert<'py>(
     let data = bytes_like(data)?;
     let options = ConvertOptions { to_magic, first_offset: first_offset.0, upgrade, batch_bytes, max_output_size };
     let converted = py.detach(|| record::convert(&data, options)).map_err(|error| to_py(py, &error, None))?;
-    Ok(PyBytes::new(py, &converted))
+    bytes(py, &converted)
 }

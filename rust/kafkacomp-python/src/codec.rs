@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice};
 
+use crate::bytes::bytes;
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
 use crate::scratch::with_output;
@@ -99,7 +100,7 @@ pub fn decompress<'py>(
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let reading = Reading::Specification(kind(compression_type)?, header_checksum(checksum)?);
-    decoded(data, reading, max_output_size, |content| Ok(PyBytes::new(data.py(), content)))
+    decoded(data, reading, max_output_size, |content| bytes(data.py(), content))
 }
 
 /// By the codec's specification, to the front of a writable buffer; the number of bytes.
@@ -133,7 +134,7 @@ pub fn decompress_record_set<'py>(
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let reading = Reading::RecordSet(kind(compression_type)?, magic);
-    decoded(data, reading, max_output_size, |content| Ok(PyBytes::new(data.py(), content)))
+    decoded(data, reading, max_output_size, |content| bytes(data.py(), content))
 }
 
 /// Position, header length, FLG, BD, largest block, content size, dictionary id, stored, standard and broken

@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 
+use crate::bytes::bytes;
 use crate::codec::kind;
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
@@ -81,7 +82,7 @@ fn compressed<'py>(
         let mut out = KEPT.take();
         (encode(&data, &mut out), out)
     });
-    let result = verdict.map(|()| PyBytes::new(py, &out)).map_err(|error| codec_to_py(py, error));
+    let result = verdict.map_err(|error| codec_to_py(py, error)).and_then(|()| bytes(py, &out));
     out.clear();
     out.shrink_to(MAX_KEPT);
     KEPT.set(out);

@@ -8,6 +8,7 @@ use kafkacomp_arrow::cells::{CellError, CellFault};
 use kafkacomp_core::compress::CodecError;
 use kafkacomp_core::log::ChunkError;
 use kafkacomp_core::log::write::WriteError;
+use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::record::{BuildFault, MessageSetFault};
 use kafkacomp_core::{Error, ErrorKind};
 use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
@@ -81,6 +82,11 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         exception.set_cause(py, Some(to_py(py, &Error::Codec(source.clone()), None)));
     }
     exception
+}
+
+/// The exception where memory ran out.
+pub fn out_of_memory(error: OutOfMemory) -> PyErr {
+    PyMemoryError::new_err(error.to_string())
 }
 
 /// The exception for compressed data outside a record set.
@@ -159,7 +165,7 @@ pub fn build_to_py(py: Python<'_>, fault: BuildFault) -> PyErr {
             RecordTooLargeError::new_err(fault.to_string())
         }
         BuildFault::Codec(error) => codec_to_py(py, error),
-        BuildFault::OutOfMemory(error) => PyMemoryError::new_err(error.to_string()),
+        BuildFault::OutOfMemory(error) => out_of_memory(error),
         other => PyValueError::new_err(other.to_string()),
     }
 }

@@ -3,6 +3,7 @@
 
 mod batch;
 mod builder;
+mod bytes;
 mod cells;
 mod codec;
 mod encode;

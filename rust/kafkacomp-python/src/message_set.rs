@@ -11,6 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyType};
 
+use crate::bytes::bytes;
 use crate::enums::compression_type;
 use crate::error::to_py;
 use crate::input::bytes_like;
@@ -198,17 +199,17 @@ impl PyMessage {
 
     #[getter]
     fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.view(py)?.payload()))
+        bytes(py, self.view(py)?.payload())
     }
 
     pub fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.view(py)?.data()))
+        bytes(py, self.view(py)?.data())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let message = self.view(py)?;
         let attributes = message.attributes().map_or_else(|| "None".to_owned(), |byte| byte.to_string());
-        let payload = PyBytes::new(py, message.payload()).repr()?;
+        let payload = bytes(py, message.payload())?.repr()?;
         Ok(format!("Message(magic={}, attributes={attributes}, payload={payload})", message.magic()))
     }
 }

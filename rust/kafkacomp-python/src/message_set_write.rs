@@ -3,15 +3,17 @@
 use std::cell::RefCell;
 
 use kafkacomp_core::compress::Compressor;
+use kafkacomp_core::memory;
 use kafkacomp_core::record::message_set_write::{Content, WriteFault, codec_of, write_message_set};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use crate::bytes::bytes;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
-use crate::error::{RecordTooLargeError, codec_to_py};
+use crate::error::{RecordTooLargeError, codec_to_py, out_of_memory};
 use crate::input::bytes_like;
 use crate::message_set::PyMessage;
 
@@ -40,7 +42,10 @@ pub fn write_message_set_of<'py>(
         .map_err(|kind| PyValueError::new_err(format!("Kafka 0.7 has no {}", kind.name())))?;
     let codec =
         codec.map(|codec| Ok::<_, PyErr>((codec, compression(codec.compression_type(), level)?))).transpose()?;
-    let contents = messages.try_iter()?.map(|message| content(&message?)).collect::<PyResult<Vec<_>>>()?;
+    let mut contents = Vec::new();
+    for message in messages.try_iter()? {
+        memory::push(&mut contents, content(&message?)?).map_err(out_of_memory)?;
+    }
     let mut out = Vec::new();
     let written = py.detach(|| {
         let contents = contents
@@ -49,7 +54,8 @@ pub fn write_message_set_of<'py>(
         COMPRESSOR.with_borrow_mut(|compressor| write_message_set(contents, codec, compressor, &mut out))
     });
     match written {
-        Ok(()) => Ok(PyBytes::new(py, &out)),
+        Ok(()) => bytes(py, &out),
+        Err(WriteFault::OutOfMemory(error)) => Err(out_of_memory(error)),
         Err(WriteFault::Codec(error)) => Err(codec_to_py(py, error)),
         Err(fault) => Err(RecordTooLargeError::new_err(fault.to_string())),
     }

@@ -8,6 +8,7 @@ use kafkacomp_core::log::{ChunkError, Family};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::bytes::bytes;
 use crate::error::to_py;
 use crate::input::bytes_like;
 use crate::rewrite::{Counts, Job, JobTuple, Stop, counts};
@@ -77,7 +78,7 @@ fn migrate(
 
 fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> Result<(), Stop> {
     let Some(mapped) = mapped else { return Ok(()) };
-    Python::attach(|py| mapped.call1(py, (mappings.to_vec(),)).map(drop)).map_err(Stop::Python)
+    Python::attach(|py| mapped.call1(py, (mappings,)).map(drop)).map_err(Stop::Python)
 }
 
 /// Carries a message set over: the batches, and positions from `initial_offset` on with the offsets that they lead to.
@@ -95,5 +96,5 @@ pub fn migrate_set<'py>(
     let migrator = Migrator::new(to_magic, first_offset, batch_bytes, max_output_size);
     let migrated = py.detach(|| migrator.set(&data, initial_offset));
     let (batches, mappings) = migrated.map_err(|error| to_py(py, &error, None))?;
-    Ok((PyBytes::new(py, &batches), mappings))
+    Ok((bytes(py, &batches)?, mappings))
 }

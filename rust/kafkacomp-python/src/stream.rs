@@ -3,19 +3,21 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_core::buffer::{NoRoom, OutputBuffer};
 use kafkacomp_core::compress::lz4;
 use kafkacomp_core::compress::stream::{Decoder, DecoderOptions, Encoder, Frames, Operation, decoder, encoder};
 use kafkacomp_core::compress::{CodecError, CodecFault, CompressionType};
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_core::memory::{self, OutOfMemory};
 use pyo3::exceptions::{PyEOFError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use crate::bytes::bytes;
 use crate::codec::{header_checksum, kind};
 use crate::encode::{Level, Lz4Options, compression, lz4_options};
-use crate::error::codec_to_py;
+use crate::error::{codec_to_py, out_of_memory};
 use crate::input::bytes_like;
 use crate::scratch::with_output;
 
@@ -33,7 +35,15 @@ fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The base of the compressing classes.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, subclass)]
-pub struct Compressor(Mutex<(Box<dyn Encoder>, i32)>);
+pub struct Compressor(Mutex<Compressing>);
+
+struct Compressing {
+    compression_type: CompressionType,
+    encoder: Box<dyn Encoder>,
+    last_mode: i32,
+    /// Memory ran out for output that the encoder will not make again.
+    lost: bool,
+}
 
 #[pymethods]
 impl Compressor {
@@ -49,17 +59,18 @@ impl Compressor {
     #[pyo3(signature = (compression_type, level, magic, lz4_options=None))]
     fn new(compression_type: u8, level: Option<Level>, magic: i8, lz4_options: Option<Lz4Options>) -> PyResult<Self> {
         let compression = compression(kind(compression_type)?, level)?;
+        let compression_type = compression.compression_type();
         let encoder: Box<dyn Encoder> = match lz4_options {
             Some(options) => Box::new(lz4::encoder(self::lz4_options(compression.level(), options, false)?)),
             None => Python::attach(|py| encoder(compression, magic).map_err(|error| codec_to_py(py, error)))?,
         };
-        Ok(Self(Mutex::new((encoder, FLUSH_FRAME))))
+        Ok(Self(Mutex::new(Compressing { compression_type, encoder, last_mode: FLUSH_FRAME, lost: false })))
     }
 
     /// The last mode.
     #[getter]
     fn last_mode(&self, py: Python<'_>) -> i32 {
-        py.detach(|| lock(&self.0).1)
+        py.detach(|| lock(&self.0).last_mode)
     }
 
     /// Compresses data.
@@ -76,11 +87,11 @@ impl Compressor {
         with_output(isize::MAX as usize, |out| {
             py.detach(|| {
                 let mut state = lock(&self.0);
-                state.1 = mode;
-                encode_all(state.0.as_mut(), &data, operation, out)
+                state.last_mode = mode;
+                state.compress(&data, operation, out)
             })
             .map_err(|error| codec_to_py(py, error))?;
-            Ok(PyBytes::new(py, out.as_slice()))
+            bytes(py, out.as_slice()).inspect_err(|_| py.detach(|| lock(&self.0).lost = true))
         })
     }
 
@@ -99,21 +110,39 @@ impl Compressor {
     }
 }
 
+impl Compressing {
+    fn compress(&mut self, data: &[u8], operation: Operation, out: &mut OutputBuffer) -> Result<(), CodecError> {
+        if self.lost {
+            return Err(no_room(self.compression_type, NoRoom::OutOfMemory));
+        }
+        // The caller cannot know how far a call came that failed.
+        self.lost = true;
+        encode_all(self.compression_type, self.encoder.as_mut(), data, operation, out)?;
+        self.lost = false;
+        Ok(())
+    }
+}
+
 fn encode_all(
+    compression_type: CompressionType,
     encoder: &mut dyn Encoder,
     mut data: &[u8],
     operation: Operation,
     out: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
     loop {
-        // Without a cap there is always room.
-        let progress = encoder.encode(data, out.spare(ROOM).unwrap_or_default(), operation)?;
+        let room = out.spare(ROOM).map_err(|reason| no_room(compression_type, reason))?;
+        let progress = encoder.encode(data, room, operation)?;
         out.advance(progress.written);
         data = data.get(progress.consumed..).unwrap_or_default();
         if progress.done {
             return Ok(());
         }
     }
+}
+
+fn no_room(compression_type: CompressionType, reason: NoRoom) -> CodecError {
+    CodecError { compression_type, position: 0, fault: CodecFault::from(reason) }
 }
 
 /// The base of the decompressing classes.
@@ -149,6 +178,8 @@ struct Decompressing {
     taken: usize,
     eof: bool,
     needs_input: bool,
+    /// Memory ran out for input or output that will not come again.
+    lost: bool,
 }
 
 impl Decompressing {
@@ -157,25 +188,51 @@ impl Decompressing {
     }
 
     /// Takes new input behind what is left of the old.
-    fn give(&mut self, data: PyBackedBytes) {
+    fn give(&mut self, data: PyBackedBytes) -> Result<(), OutOfMemory> {
         if self.rest().is_empty() {
             (self.waiting, self.taken) = (Waiting::Given(data), 0);
         } else if !data.is_empty() {
-            (self.waiting, self.taken) = (Waiting::Joined([self.rest(), &data].concat()), 0);
+            let rest = self.rest();
+            let mut joined = memory::with_capacity(rest.len().saturating_add(data.len()))?;
+            joined.extend_from_slice(rest);
+            joined.extend_from_slice(&data);
+            (self.waiting, self.taken) = (Waiting::Joined(joined), 0);
         }
+        Ok(())
+    }
+
+    /// Takes input and decodes. Once memory ran out for what was given or made, every further call fails so.
+    fn run(
+        &mut self,
+        data: PyBackedBytes,
+        max_length: Option<usize>,
+        out: &mut OutputBuffer,
+    ) -> Result<(), CodecError> {
+        if self.lost {
+            return Err(no_room(self.compression_type, NoRoom::OutOfMemory));
+        }
+        let given = self.give(data).map_err(|error| no_room(self.compression_type, error.into()));
+        let result = given.and_then(|()| self.decompress(max_length, out));
+        self.lost = result.as_ref().is_err_and(|error| error.fault == CodecFault::OutOfMemory);
+        result
     }
 
     /// Decodes until the input or, if only `max_length` bytes are wanted, the room is used up.
     fn decompress(&mut self, max_length: Option<usize>, out: &mut OutputBuffer) -> Result<(), CodecError> {
         let full = loop {
-            // The frame may end without a further byte, also where none is wanted.
-            let room = out.spare(ROOM).unwrap_or_default();
+            let some = max_length.is_some() && !out.is_empty();
+            let room = match out.spare(ROOM) {
+                Err(NoRoom::OutOfMemory) if some => break true,
+                Err(reason @ NoRoom::OutOfMemory) => return Err(no_room(self.compression_type, reason)),
+                // The frame may end without a further byte, also where none is wanted.
+                room => room.unwrap_or_default(),
+            };
             let full = room.is_empty();
             let rest = self.waiting.bytes().get(self.taken..).unwrap_or_default();
             let progress = match self.decoder.decode(rest, room) {
                 Ok(progress) => progress,
                 // Those who ask for pieces get what comes before the error first.
-                Err(_) if max_length.is_some() && !out.is_empty() => break true,
+                Err(_) if some => break true,
                 Err(error) => return Err(error),
             };
             out.advance(progress.written);
@@ -215,8 +272,8 @@ impl Decompressor {
         let options = DecoderOptions { limit, ..options };
         let decoder: Box<dyn Decoder> =
             if frames { Box::new(Frames::new(compression_type, options)) } else { decoder(compression_type, options) };
-        let (waiting, taken, eof, needs_input) = (Waiting::Nothing, 0, false, true);
-        Ok(Self(Mutex::new(Decompressing { compression_type, decoder, waiting, taken, eof, needs_input })))
+        let (waiting, taken, eof, needs_input, lost) = (Waiting::Nothing, 0, false, true, false);
+        Ok(Self(Mutex::new(Decompressing { compression_type, decoder, waiting, taken, eof, needs_input, lost })))
     }
 
     /// Decompresses data.
@@ -228,14 +285,11 @@ impl Decompressor {
         with_output(max_length.unwrap_or(DEFAULT_MAX_OUTPUT_SIZE), |out| {
             let done = py.detach(|| {
                 let mut state = lock(&self.0);
-                (!state.eof).then(|| {
-                    state.give(data);
-                    state.decompress(max_length, out)
-                })
+                (!state.eof).then(|| state.run(data, max_length, out))
             });
             done.ok_or_else(|| PyEOFError::new_err("the end of the frame was already reached"))?
                 .map_err(|error| codec_to_py(py, error))?;
-            Ok(PyBytes::new(py, out.as_slice()))
+            bytes(py, out.as_slice()).inspect_err(|_| py.detach(|| lock(&self.0).lost = true))
         })
     }
 
@@ -262,12 +316,12 @@ impl Decompressor {
 
     /// What follows the frame.
     #[getter]
-    fn unused_data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+    fn unused_data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let unused = py.detach(|| {
             let state = lock(&self.0);
-            if state.eof { state.rest().to_vec() } else { Vec::new() }
+            memory::copy_of(if state.eof { state.rest() } else { &[] })
         });
-        PyBytes::new(py, &unused)
+        bytes(py, &unused.map_err(out_of_memory)?)
     }
 
     #[expect(clippy::unused_self, reason = "a method of Python's")]

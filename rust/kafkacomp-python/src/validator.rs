@@ -8,14 +8,16 @@ use kafkacomp_core::broker::validator::{
     self, AnalyzeOptions, AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
 };
 use kafkacomp_core::compress::CompressionType;
+use kafkacomp_core::memory;
 use kafkacomp_core::record::TimestampType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
+use crate::bytes::bytes;
 use crate::encode::{Level, compression};
-use crate::error::{of_kind, to_py};
+use crate::error::{of_kind, out_of_memory, to_py};
 use crate::input::bytes_like;
 
 static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -100,8 +102,8 @@ impl Validator {
     ) -> PyResult<(Bound<'py, PyBytes>, Outcome)> {
         let py = records.py();
         let records = bytes_like(records)?;
+        let mut changed = memory::copy_of(&records).map_err(out_of_memory)?;
         let (result, stored) = py.detach(|| {
-            let mut changed = records.to_vec();
             let mut rebuilt = Vec::new();
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             let result = inner.validate_messages_and_assign_offsets(&mut changed, offset, now, &mut rebuilt);
@@ -118,7 +120,7 @@ impl Validator {
             stats.temporary_memory_bytes,
             stats.num_records_converted,
         );
-        Ok((PyBytes::new(py, &stored), outcome))
+        Ok((bytes(py, &stored)?, outcome))
     }
 }
 
@@ -216,7 +218,7 @@ pub fn profile_append<'py>(
         drop(exception.value(py).setattr("error_code", refusal.error_code));
         exception
     })?;
-    Ok(PyBytes::new(py, &stored))
+    bytes(py, &stored)
 }
 
 /// The versions of brokers that there are profiles of.

@@ -4,8 +4,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, OffsetSizeTrait, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use kafkacomp_core::record::HeadersBuffer;
+use kafkacomp_core::memory::OutOfMemory;
+use kafkacomp_core::record::{BuildFault, HeadersBuffer};
 
+use super::BuildError;
 use super::bytes::Bytes;
 
 /// The fields of a header, as in Spark's Kafka source.
@@ -29,8 +31,23 @@ pub(super) struct Lists<'a, O> {
     values: Bytes<'a>,
 }
 
-/// A header key that is null or no UTF-8.
-pub(super) struct BadKey;
+/// Headers that cannot be taken.
+pub(super) enum BadHeader {
+    /// A key that is null or no UTF-8.
+    Key,
+    /// Memory ran out.
+    OutOfMemory(OutOfMemory),
+}
+
+impl BadHeader {
+    /// The error of the row.
+    pub(super) fn at(self, row: usize) -> BuildError {
+        match self {
+            Self::Key => BuildError::HeaderKey { row },
+            Self::OutOfMemory(error) => BuildError::Record { row, fault: BuildFault::OutOfMemory(error) },
+        }
+    }
+}
 
 impl<'a> HeaderColumn<'a> {
     /// The column, `None` where it holds anything else.
@@ -53,7 +70,7 @@ impl<'a> HeaderColumn<'a> {
     }
 
     /// Puts the row's headers into `out`, which is empty.
-    pub(super) fn get(&self, row: usize, out: &mut HeadersBuffer) -> Result<(), BadKey> {
+    pub(super) fn get(&self, row: usize, out: &mut HeadersBuffer) -> Result<(), BadHeader> {
         match self {
             Self::Small(lists) => lists.get(row, out),
             Self::Large(lists) => lists.get(row, out),
@@ -77,7 +94,7 @@ impl<'a, O: OffsetSizeTrait> Lists<'a, O> {
         Some(Self { starts, nulls, entries, keys, values })
     }
 
-    fn get(&self, row: usize, out: &mut HeadersBuffer) -> Result<(), BadKey> {
+    fn get(&self, row: usize, out: &mut HeadersBuffer) -> Result<(), BadHeader> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(());
         }
@@ -86,8 +103,8 @@ impl<'a, O: OffsetSizeTrait> Lists<'a, O> {
         for entry in start.as_usize()..end.as_usize() {
             // A null entry has no key either.
             let key = if self.entries.is_null(entry) { None } else { self.keys.get(entry) };
-            let key = key.and_then(|key| std::str::from_utf8(key).ok()).ok_or(BadKey)?;
-            out.push(key, self.values.get(entry));
+            let key = key.and_then(|key| std::str::from_utf8(key).ok()).ok_or(BadHeader::Key)?;
+            out.push(key, self.values.get(entry)).map_err(BadHeader::OutOfMemory)?;
         }
         Ok(())
     }

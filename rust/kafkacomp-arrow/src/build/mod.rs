@@ -294,7 +294,7 @@ impl<'a> RecordColumns<'a> {
         for row in rows.start..rows.end.min(self.len) {
             headers.clear();
             if let Some(column) = &self.headers {
-                column.get(row, headers).map_err(|_| BuildError::HeaderKey { row })?;
+                column.get(row, headers).map_err(|fault| fault.at(row))?;
             }
             let (timestamp, key, value) = (self.timestamp(row)?, self.key(row), self.value(row));
             let offset = self.offset(row).unwrap_or_else(|| builder.next_offset());

@@ -7,7 +7,8 @@
 
 use crate::CompressionType;
 use crate::compress::lz4::{HeaderChecksumRule, frame_info};
-use crate::error::{Error, Result};
+use crate::error::{Category, Error, Result};
+use crate::memory;
 use crate::record::reader::stored_records;
 use crate::record::{ControlRecord, MutableRecordBatch, RecordBatch, RecordReader};
 
@@ -35,21 +36,26 @@ pub struct Mender {
 }
 
 impl Mender {
-    /// One that takes a batch for corrupt whose records take more than `max_output_size` bytes.
+    /// One that refuses a batch whose records take more than `max_output_size` bytes.
     pub fn new(max_output_size: usize) -> Self {
         Self { reader: RecordReader::new(max_output_size), mended: Vec::new() }
     }
 
     /// Checks checksum and records of `batch`, and mends what can be.
-    pub fn look(&mut self, batch: &RecordBatch<'_>) -> Verdict<'_> {
+    ///
+    /// # Errors
+    /// Every one but [`Category::Corrupt`]: a limit, lack of memory, or what this library does not know says nothing
+    /// against the batch.
+    pub fn look(&mut self, batch: &RecordBatch<'_>) -> Result<Verdict<'_>> {
         let error = match self.check(batch) {
-            Ok(()) => return Verdict::Sound,
-            Err(error) => error,
+            Ok(()) => return Ok(Verdict::Sound),
+            Err(error) if error.category() == Category::Corrupt => error,
+            Err(error) => return Err(error),
         };
-        match self.mend(batch, &error) {
+        Ok(match self.mend(batch, &error)? {
             Some(rule) => Verdict::Mended { data: &self.mended, rule },
             None => Verdict::Corrupt(error),
-        }
+        })
     }
 
     fn check(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
@@ -64,27 +70,42 @@ impl Mender {
     }
 
     /// Sets the LZ4 header checksum of a copy of `batch` right, if nothing else is wrong with it.
-    fn mend(&mut self, batch: &RecordBatch<'_>, error: &Error) -> Option<HeaderChecksumRule> {
+    fn mend(&mut self, batch: &RecordBatch<'_>, error: &Error) -> Result<Option<HeaderChecksumRule>> {
         if !matches!(error, Error::BatchCodec { .. })
             || batch.magic() == 0
             || batch.compression_type() != Ok(CompressionType::Lz4)
         {
-            return None;
+            return Ok(None);
         }
-        let (front, stored) = stored_records(batch).ok()?;
-        let info = frame_info(stored).ok()?;
-        let rule = info.header_checksum_rule();
-        if matches!(rule, HeaderChecksumRule::Standard | HeaderChecksumRule::Both) {
-            return None;
-        }
-        let at = (front.len().checked_add(info.position)?.checked_add(info.header_length)?).checked_sub(1)?;
+        let Some((at, checksum, rule)) = wrong_header_checksum(batch) else { return Ok(None) };
         let mut mended = std::mem::take(&mut self.mended);
         mended.clear();
-        mended.extend_from_slice(batch.data());
-        *mended.get_mut(at)? = info.standard_header_checksum;
-        MutableRecordBatch::new(&mut mended, batch.position()).and_then(|mut batch| batch.update_checksum()).ok()?;
-        let checked = RecordBatch::new(&mended, batch.position()).and_then(|batch| self.check(&batch));
+        memory::append(&mut mended, batch.data()).map_err(|error| error.at(batch.position()))?;
+        if let Some(place) = mended.get_mut(at) {
+            *place = checksum;
+        }
+        let checked = MutableRecordBatch::new(&mut mended, batch.position())
+            .and_then(|mut batch| batch.update_checksum())
+            .and_then(|()| RecordBatch::new(&mended, batch.position()))
+            .and_then(|batch| self.check(&batch));
         self.mended = mended;
-        checked.ok().map(|()| rule)
+        match checked {
+            Ok(()) => Ok(Some(rule)),
+            Err(error) if error.category() == Category::Corrupt => Ok(None),
+            Err(error) => Err(error),
+        }
     }
+}
+
+/// Where the header checksum of the batch's first LZ4 frame stands, what it should be, and which rule it follows;
+/// `None` if it is right.
+fn wrong_header_checksum(batch: &RecordBatch<'_>) -> Option<(usize, u8, HeaderChecksumRule)> {
+    let (front, stored) = stored_records(batch).ok()?;
+    let info = frame_info(stored).ok()?;
+    let rule = info.header_checksum_rule();
+    if matches!(rule, HeaderChecksumRule::Standard | HeaderChecksumRule::Both) {
+        return None;
+    }
+    let at = (front.len().checked_add(info.position)?.checked_add(info.header_length)?).checked_sub(1)?;
+    Some((at, info.standard_header_checksum, rule))
 }

@@ -10,6 +10,7 @@ use super::entry_chunk::{EntryChunkReader, later};
 use super::write::{LogWriter, WriteError};
 use crate::compress::{Compression, CompressionType, Compressor};
 use crate::error::Error;
+use crate::memory;
 use crate::record::Headers;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
@@ -72,7 +73,7 @@ impl Migrator {
         mapped: &mut Mapped<'_, E>,
     ) -> Result<(), E> {
         if let Some(before) = self.end.take().filter(|&before| before != base) {
-            self.mappings.push((before, self.next_offset));
+            memory::push(&mut self.mappings, (before, self.next_offset)).map_err(|error| error.at(0))?;
         }
         let end = source.length().map_err(ChunkError::from)?;
         let mut chunks = EntryChunkReader::new(0, end, true);
@@ -82,7 +83,8 @@ impl Migrator {
             let (entries, ended) = chunks.entries(source, &mut buffer)?;
             for entry in entries {
                 let position = begin.saturating_add(entry.position as u64);
-                self.mappings.push((base.saturating_add_unsigned(position), self.next_offset));
+                let mapping = (base.saturating_add_unsigned(position), self.next_offset);
+                memory::push(&mut self.mappings, mapping).map_err(|error| error.at(position))?;
                 self.entry(&entry, begin)?;
                 if self.out.len() >= CHUNK {
                     self.hand_over(writer)?;
@@ -121,7 +123,9 @@ impl Migrator {
         let mut entries = Entries::new(set);
         for entry in &mut entries {
             let entry = entry?;
-            self.mappings.push((base.saturating_add_unsigned(entry.position as u64), self.next_offset));
+            let position = entry.position as u64;
+            let mapping = (base.saturating_add_unsigned(position), self.next_offset);
+            memory::push(&mut self.mappings, mapping).map_err(|error| error.at(position))?;
             self.entry(&entry, 0)?;
         }
         self.mappings.push((base.saturating_add_unsigned(entries.position() as u64), self.next_offset));

@@ -19,6 +19,7 @@ use super::walk::{Damage, Piece, walk_segment};
 use super::write::staging::StagedFile;
 use super::write::{LogWriter, WriteError};
 use crate::compress::lz4::HeaderChecksumRule;
+use crate::memory;
 use crate::record::{Batches, RecordBatch};
 
 /// How much of a damaged range is copied at once.
@@ -167,7 +168,8 @@ impl Repairer {
             waiting = Some(batch);
         }
         if let Some(last) = waiting {
-            self.held = Some((last.data().to_vec(), last.position()));
+            let data = memory::copy_of(last.data()).map_err(|error| error.at(last.position()))?;
+            self.held = Some((data, last.position()));
         }
         Ok(())
     }
@@ -196,7 +198,7 @@ impl Repairer {
             return self.leave_out(batch, reason, writer);
         }
         let mut mended = None;
-        let appended = match self.mender.look(batch) {
+        let appended = match self.mender.look(batch)? {
             Verdict::Sound => writer.append_batch(batch),
             Verdict::Mended { data, rule } => {
                 mended = Some(rule);

@@ -22,8 +22,9 @@ use super::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
 use super::{Batches, Headers, Record, RecordBatch, RecordReader, TimestampType};
 use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::memory;
 
 /// What is converted to what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +60,13 @@ impl Default for ConvertOptions {
 /// before what cannot be written.
 pub fn convert(data: &[u8], options: ConvertOptions) -> Result<Vec<u8>> {
     let mut converter = Converter::new(options);
-    let mut out = Vec::with_capacity(data.len());
+    let mut out = memory::with_capacity(data.len()).map_err(|error| error.at(0))?;
     let mut first_rebuild = None;
     for batch in Batches::new(data, 0) {
         match converter.push(&batch?, &mut out) {
-            Err(error @ Error::Rebuild { .. }) => drop(first_rebuild.get_or_insert(error)),
+            Err(error @ Error::Rebuild { .. }) if error.kind() != ErrorKind::OutOfMemory => {
+                first_rebuild.get_or_insert(error);
+            }
             other => other?,
         }
     }
@@ -115,8 +118,7 @@ impl Converter {
         }
         self.writer.finish(out)?;
         if !raised && batch.magic() <= to_magic {
-            out.extend_from_slice(batch.data());
-            return Ok(());
+            return memory::append(out, batch.data()).map_err(|error| error.at(batch.position()));
         }
         let converted = if raised { self.raise_wrapper(batch) } else { self.lower(batch) };
         match converted {

@@ -18,6 +18,7 @@ use super::{Recompressor, RecordBatch, TimestampType};
 use crate::CompressionType;
 use crate::compress::Compression;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// What all batches of a run have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +92,10 @@ impl Merger {
         if !self.goes_on(batch) {
             self.finish(out)?;
         }
-        self.starts.push((self.gathered.len(), batch.position()));
-        self.gathered.extend_from_slice(batch.data());
+        let start = self.gathered.len();
+        let kept = memory::append(&mut self.gathered, batch.data());
+        kept.and_then(|()| memory::push(&mut self.starts, (start, batch.position())))
+            .map_err(|error| error.at(batch.position()))?;
         self.run = Some(Run {
             kind: Kind::of(batch),
             next_offset: batch.last_offset().wrapping_add(1),
@@ -152,20 +155,20 @@ impl Merger {
             let batch = batch?;
             match self.append(&batch, begun) {
                 Ok(()) => {}
-                Err(Error::Rebuild { .. }) => return Ok(false),
+                Err(Error::Rebuild { fault, .. }) if !fault.is_out_of_memory() => return Ok(false),
                 Err(error) => return Err(error),
             }
             begun = true;
             last = Some(batch);
             let (_, builder, _) = self.recompressor.parts();
             if builder.uncompressed_bytes_written() >= self.batch_bytes {
-                if !self.build(&batch, out) {
+                if !self.build(&batch, out)? {
                     return Ok(false);
                 }
                 (begun, last) = (false, None);
             }
         }
-        Ok(last.is_none_or(|batch| self.build(&batch, out)))
+        last.map_or(Ok(true), |batch| self.build(&batch, out))
     }
 
     /// Appends the records of `batch` to the merged one, which it begins if there is none.
@@ -188,11 +191,14 @@ impl Merger {
     }
 
     /// Closes the merged batch, whose last source is `batch`; `false` if that cannot be.
-    fn build(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> bool {
+    fn build(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<bool> {
         let (_, builder, compressor) = self.recompressor.parts();
         // Compaction may have removed the last records. A wrapper's offset must be its last message's.
         let ended = if batch.magic() >= 2 { builder.override_last_offset(batch.last_offset()) } else { Ok(()) };
-        ended.and_then(|()| builder.build(compressor, out)).is_ok()
+        match ended.and_then(|()| builder.build(compressor, out)) {
+            Err(fault) if fault.is_out_of_memory() => Err(Error::Rebuild { position: batch.position(), fault }),
+            built => Ok(built.is_ok()),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use super::message_set::{HEADER_LENGTH_V1, SIZE_LENGTH};
 use crate::checksum::crc32;
 use crate::compress::{CodecError, Compression, CompressionType, Compressor, MessageSetCodec};
+use crate::memory::{self, OutOfMemory};
 
 /// What goes into a set.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,9 @@ pub enum WriteFault {
     /// The codec's.
     #[error(transparent)]
     Codec(#[from] CodecError),
+    /// Memory ran out.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
 }
 
 /// Appends a set of `contents` to `out`, in one wrapper if there is a codec.
@@ -57,7 +61,9 @@ fn write<'a>(
             match content {
                 Content::Payload(payload) => append(0, payload, out)?,
                 Content::Message(data) => {
-                    out.extend_from_slice(&size_field(data.len())?);
+                    let size = size_field(data.len())?;
+                    memory::reserve(out, size.len().saturating_add(data.len()))?;
+                    out.extend_from_slice(&size);
                     out.extend_from_slice(data);
                 }
             }
@@ -80,7 +86,7 @@ fn write<'a>(
 
 fn append(attributes: u8, payload: &[u8], out: &mut Vec<u8>) -> Result<(), WriteFault> {
     let size = size_field(payload.len().saturating_add(HEADER_LENGTH_V1))?;
-    out.reserve(payload.len().saturating_add(SIZE_LENGTH + HEADER_LENGTH_V1));
+    memory::reserve(out, payload.len().saturating_add(SIZE_LENGTH + HEADER_LENGTH_V1))?;
     out.extend_from_slice(&size);
     out.extend_from_slice(&[1, attributes]);
     out.extend_from_slice(&crc32(payload).to_be_bytes());

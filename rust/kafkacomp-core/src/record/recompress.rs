@@ -22,6 +22,7 @@ use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
 use crate::error::{Error, Result};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::memory;
 
 /// The bits of the attributes that are the compression type.
 const COMPRESSION_CODEC_MASK: u8 = 0x07;
@@ -66,8 +67,7 @@ impl Recompressor {
         let (from, to) = (batch.compression_type()?, self.compression.compression_type());
         let stays = from == CompressionType::None && to == CompressionType::None;
         if stays || batch.is_control_batch() || batch.records_count() == Some(0) {
-            out.extend_from_slice(batch.data());
-            return Ok(());
+            return memory::append(out, batch.data()).map_err(|error| error.at(batch.position()));
         }
         let start = out.len();
         let is_message = from == CompressionType::None || to == CompressionType::None;
@@ -86,7 +86,7 @@ impl Recompressor {
             return Err(fail(BuildFault::Unsupported { magic, feature: Feature::Zstd }));
         }
         let (head, records) = self.reader.decompressed(batch)?;
-        out.extend_from_slice(head);
+        memory::append(out, head).map_err(|error| error.at(batch.position()))?;
         let compressed = self.compressor.compress(self.compression, magic, records, out);
         compressed.map_err(|error| fail(BuildFault::Codec(error)))?;
         let written = out.get_mut(start..).unwrap_or_default();

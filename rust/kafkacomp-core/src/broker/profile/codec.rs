@@ -9,6 +9,7 @@ use super::versions::Broker;
 use crate::buffer::OutputBuffer;
 use crate::compress::lz4::{self, DecodeOptions, HeaderChecksum};
 use crate::compress::{CodecError, CodecFault, CompressionType, Decompressor, Strictness, snappy};
+use crate::memory;
 
 const CONTENT_CHECKSUM_LENGTH: usize = 4;
 /// The shortest header of a gzip member.
@@ -79,7 +80,11 @@ fn decompress_lz4(old: bool, magic: i8, payload: &[u8], out: &mut OutputBuffer) 
     };
     let options = DecodeOptions { header_checksum, strictness: Strictness::Broker };
     if flg.is_some_and(lz4::Flg::content_checksum) {
-        let mut padded = payload.to_vec();
+        let mut padded = memory::copy_of(payload).map_err(|error| CodecError {
+            compression_type: CompressionType::Lz4,
+            position: 0,
+            fault: CodecFault::from(error),
+        })?;
         padded.extend([0; CONTENT_CHECKSUM_LENGTH]);
         return lz4::decompress(&padded, options, out);
     }

@@ -12,6 +12,7 @@ use crate::broker::validator::{
 };
 use crate::compress::Compression;
 use crate::error::Error;
+use crate::memory;
 use crate::record::batch::{LOG_OVERHEAD, SIZE_OFFSET};
 use crate::record::{RecordBatch, RecordReader, Records};
 
@@ -29,7 +30,7 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
         ..AnalyzeOptions::default()
     };
     let info = analyze_and_validate_records(records, &options)?;
-    let mut records = trim_invalid_bytes(records, &info).to_vec();
+    let mut records = memory::copy_of(trim_invalid_bytes(records, &info)).map_err(|error| error.at(0))?;
     if records.is_empty() {
         return Ok(records);
     }

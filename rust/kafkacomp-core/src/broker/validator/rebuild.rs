@@ -96,7 +96,9 @@ impl<'c> Rebuild<'c> {
             headers
         } else {
             buffer.clear();
-            headers.into_iter().for_each(|(key, value)| buffer.push(&decode_utf8(key), value));
+            for (key, value) in headers {
+                buffer.push(&decode_utf8(key), value).map_err(|error| error.at(batch.position()))?;
+            }
             buffer.as_headers()
         };
         let appended = builder.append(self.next_offset, record.timestamp, key, value, headers);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::WriteError;
 
 /// Bytes that are gathered before the operating system is called.
-const BUFFER_SIZE: usize = 1 << 20;
+const BUFFER_SIZE: usize = 256 << 10;
 
 /// A folder under way.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use super::settings::BatchSettings;
 use crate::checksum::crc32c;
+use crate::memory::{self, OutOfMemory};
 use crate::record::Headers;
 use crate::record::attributes::Attributes;
 use crate::record::default::{ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, LENGTH_LENGTH, LENGTH_OFFSET};
@@ -62,15 +63,18 @@ pub(super) fn record_size(body_size: u64) -> u64 {
 /// Appends a record whose body has this size, which the caller found to be in range. The numbers in front of the key,
 /// and of a null key those in front of the value, are put together first and copied as one piece of fixed size, whose
 /// end is cut off again: a copy of few bytes of unknown number takes as long as that of the value.
+///
+/// # Errors
+/// The vector cannot grow; it is as it was then.
 #[inline]
-pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32) {
+pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32) -> Result<(), OutOfMemory> {
     let mut prefix = [0; MAX_PREFIX];
     let mut at = put_varint(&mut prefix, 0, body_size);
     at += RECORD_ATTRIBUTES_LENGTH;
     at = put_varlong(&mut prefix, at, fields.timestamp_delta);
     at = put_varint(&mut prefix, at, fields.offset_delta);
     at = put_varint(&mut prefix, at, nullable_length(fields.key));
-    out.reserve(body_size as usize + 2 * MAX_PREFIX);
+    memory::reserve(out, body_size as usize + 2 * MAX_PREFIX)?;
     if let Some(key) = fields.key {
         put_front(out, &prefix, at);
         out.extend_from_slice(key);
@@ -86,6 +90,7 @@ pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32)
         put_number(out, fields.headers.len() as i32);
         out.extend_from_slice(fields.headers.raw());
     }
+    Ok(())
 }
 
 /// Appends the first `length` bytes of `prefix`.
@@ -97,10 +102,15 @@ fn put_front(out: &mut Vec<u8>, prefix: &[u8; MAX_PREFIX], length: usize) {
 }
 
 /// Appends a length and as many bytes, -1 for null.
+///
+/// # Errors
+/// The vector cannot grow; it is as it was then.
 #[inline]
-pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), OutOfMemory> {
+    memory::reserve(out, MAX_VARINT_LENGTH.saturating_add(bytes.map_or(0, <[u8]>::len)))?;
     put_number(out, nullable_length(bytes));
     out.extend_from_slice(bytes.unwrap_or_default());
+    Ok(())
 }
 
 #[inline]

@@ -2,6 +2,7 @@
 
 use crate::CompressionType;
 use crate::checksum::crc32;
+use crate::memory::{self, OutOfMemory};
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::LOG_OVERHEAD;
@@ -26,16 +27,25 @@ pub(super) fn entry_size(magic: i8, key: Option<&[u8]>, value: Option<&[u8]>) ->
 }
 
 /// Appends a message; the caller found its size to be in range.
-pub(super) fn put_message(out: &mut Vec<u8>, head: &Head, key: Option<&[u8]>, value: Option<&[u8]>) {
+///
+/// # Errors
+/// The vector cannot grow; it is as it was then.
+pub(super) fn put_message(
+    out: &mut Vec<u8>,
+    head: &Head,
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+) -> Result<(), OutOfMemory> {
     let start = out.len();
     let size = entry_size(head.magic, key, value) as usize;
-    out.reserve(size);
+    memory::reserve(out, size)?;
     put_head(out, head, size.saturating_sub(LOG_OVERHEAD) as i32);
     for field in [key, value] {
         out.extend_from_slice(&field.map_or(-1, |bytes| bytes.len() as i32).to_be_bytes());
         out.extend_from_slice(field.unwrap_or_default());
     }
     seal(out.get_mut(start..).unwrap_or_default());
+    Ok(())
 }
 
 /// The front of a wrapper: everything but the compressed value, whose length and checksum [`finish_wrapper`]

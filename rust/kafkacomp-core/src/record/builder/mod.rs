@@ -29,6 +29,7 @@ use super::record::{Headers, Record};
 use crate::CompressionType;
 use crate::compress::Compressor;
 use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
+use crate::memory::{self, OutOfMemory};
 
 /// What Kafka multiplies its estimate of a compressed batch with.
 const COMPRESSION_RATE_ESTIMATION_FACTOR: f32 = 1.05;
@@ -252,7 +253,7 @@ impl RecordBatchBuilder {
                 return Ok(false);
             }
             self.check_size(size)?;
-            self.put_default(&fields, body_size as i32);
+            self.put_default(&fields, body_size as i32)?;
             self.base_timestamp.get_or_insert(timestamp);
             timestamp
         } else {
@@ -261,7 +262,7 @@ impl RecordBatchBuilder {
                 return Ok(false);
             }
             self.check_size(size)?;
-            self.put_legacy(offset, timestamp, key, value)
+            self.put_legacy(offset, timestamp, key, value)?
         };
         self.records_count = self.records_count.saturating_add(1);
         self.last_offset = Some(offset);
@@ -368,15 +369,21 @@ impl RecordBatchBuilder {
     }
 
     #[inline]
-    fn put_default(&mut self, fields: &default::Fields<'_>, body_size: i32) {
+    fn put_default(&mut self, fields: &default::Fields<'_>, body_size: i32) -> Result<(), OutOfMemory> {
         if self.buffer.is_empty() {
             self.buffer.resize(RECORD_BATCH_OVERHEAD, 0);
         }
-        default::put_record(&mut self.buffer, fields, body_size);
+        default::put_record(&mut self.buffer, fields, body_size)
     }
 
     /// Writes a message; the timestamp that it got.
-    fn put_legacy(&mut self, offset: i64, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> i64 {
+    fn put_legacy(
+        &mut self,
+        offset: i64,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<i64, OutOfMemory> {
         let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
         let relative = magic > 0 && self.settings.is_compressed();
         let timestamp = if timestamp_type == TimestampType::LogAppendTime { log_append_time } else { timestamp };
@@ -387,8 +394,8 @@ impl RecordBatchBuilder {
             timestamp_type,
             timestamp,
         };
-        legacy::put_message(&mut self.buffer, &head, key, value);
-        timestamp
+        legacy::put_message(&mut self.buffer, &head, key, value)?;
+        Ok(timestamp)
     }
 
     /// Sets what a producer learns late. A built batch can be built again with it.
@@ -430,7 +437,7 @@ impl RecordBatchBuilder {
     /// as in Kafka.
     ///
     /// # Errors
-    /// A producer state that cannot be, a batch above 2^31 - 1 bytes, a codec without memory. `out` is then as
+    /// A producer state that cannot be, a batch above 2^31 - 1 bytes, lack of memory. `out` is then as
     /// it was.
     pub fn build(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
         self.check_build()?;
@@ -439,7 +446,7 @@ impl RecordBatchBuilder {
             let put = if self.settings.is_compressed() {
                 self.put_compressed(compressor, out)
             } else {
-                self.seal().map(|()| out.extend_from_slice(&self.buffer))
+                self.seal().and_then(|()| Ok(memory::append(out, &self.buffer)?))
             };
             put.inspect_err(|_| out.truncate(start))?;
         }

@@ -1,0 +1,326 @@
+//! Every large allocation refused, one after another: the answer is the right data or [`Category::Resource`], and the
+//! process lives. What C libraries allocate is refused in `tests/faults`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(unsafe_code, reason = "an allocator is unsafe by its trait")]
+
+mod allocator;
+
+use allocator::{Failing, counting, refusing};
+use kafkacomp_core::compress::stream::{DecoderOptions, Frames, encoder};
+use kafkacomp_core::compress::{Compression, Compressor, MessageSetCodec};
+use kafkacomp_core::io::{Reader, Writer};
+use kafkacomp_core::log::repair::Repairer;
+use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
+use kafkacomp_core::log::write::{LogWriter, WriteError, WriteOptions};
+use kafkacomp_core::log::{ChunkError, InMemory};
+use kafkacomp_core::record::message_set::Entries;
+use kafkacomp_core::record::message_set_write::{Content, write_message_set};
+use kafkacomp_core::record::{
+    BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, MessageSetReader, Recompressor,
+    RecordBatchBuilder, RecordReader, convert,
+};
+use kafkacomp_core::{Category, CompressionType, Error, compress::CodecError};
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+#[global_allocator]
+static ALLOCATOR: Failing = Failing;
+
+const CAP: usize = 1 << 30;
+
+/// What a step answers: its data, or what ended it.
+type Answer = Result<Vec<u8>, Ended>;
+
+/// Why a step ended, as far as this test is concerned.
+#[derive(Debug)]
+enum Ended {
+    OutOfMemory,
+    Other(String),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        match error.category() {
+            Category::Resource => Self::OutOfMemory,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<CodecError> for Ended {
+    fn from(error: CodecError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<std::io::Error> for Ended {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::OutOfMemory => Self::OutOfMemory,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<ChunkError> for Ended {
+    fn from(error: ChunkError) -> Self {
+        match error {
+            ChunkError::Io(error) => error.into(),
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+impl From<WriteError> for Ended {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Io { source, .. } => source.into(),
+            WriteError::Record(error) => error.into(),
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+impl From<kafkacomp_core::record::BuildFault> for Ended {
+    fn from(fault: kafkacomp_core::record::BuildFault) -> Self {
+        Error::Rebuild { position: 0, fault }.into()
+    }
+}
+
+/// Runs `work` with every large allocation refused in turn, and with all after each.
+fn withstands(name: &str, mut work: impl FnMut() -> Answer) {
+    let (expected, large) = counting(&mut work);
+    let expected = expected.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    for after in 0..large.min(60) {
+        for count in [1, usize::MAX] {
+            match refusing(after, count, &mut work) {
+                Ok(found) => assert!(found == expected, "{name}: other data after {after} allocations"),
+                Err(Ended::OutOfMemory) => {}
+                Err(Ended::Other(error)) => panic!("{name}: after {after} allocations: {error}"),
+            }
+        }
+    }
+    // What failed before must not be remembered.
+    assert!(work().unwrap() == expected, "{name}: other data afterwards");
+}
+
+/// Bytes that compress to about a half.
+fn plain(length: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut next = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8 & 0x0F
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+fn records_of(data: &[u8]) -> Answer {
+    let mut reader = RecordReader::new(CAP);
+    let mut seen = Vec::new();
+    for batch in Batches::new(data, 0) {
+        let batch = batch?;
+        batch.ensure_valid()?;
+        for record in reader.records(&batch)? {
+            let record = record?;
+            seen.extend(record.offset.to_be_bytes());
+            seen.extend(kafkacomp_core::checksum::crc32(record.value.unwrap_or_default()).to_be_bytes());
+        }
+    }
+    Ok(seen)
+}
+
+fn batch(kind: CompressionType, magic: i8, base_offset: i64, values: &[&[u8]]) -> Answer {
+    let compression = Compression::of(kind);
+    let mut builder =
+        RecordBatchBuilder::new(BatchSettings { magic, compression, base_offset, ..BatchSettings::default() })?;
+    let mut headers = HeadersBuffer::new();
+    if magic >= 2 {
+        headers.push("h", Some(values[0])).map_err(|_| Ended::OutOfMemory)?;
+    }
+    for (offset, value) in (base_offset..).zip(values) {
+        let headers = if offset == base_offset { headers.as_headers() } else { Headers::EMPTY };
+        builder.append(offset, 5, None, Some(value), headers)?;
+    }
+    let mut out = Vec::new();
+    builder.build(&mut Compressor::new(), &mut out)?;
+    Ok(out)
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// What a writer makes of `write`; no folder is left where it fails.
+fn folder_of(folder: &Path, write: impl FnOnce(&mut LogWriter) -> Result<(), Ended>) -> Answer {
+    let target = folder.join("t-0");
+    drop(fs::remove_dir_all(&target));
+    let written = (|| {
+        let mut writer = LogWriter::create(&target, 0, WriteOptions::default())?;
+        write(&mut writer)?;
+        writer.finish()?;
+        Ok(())
+    })();
+    match written {
+        Ok(()) => Ok(fs::read(target.join("00000000000000000000.log"))?),
+        Err(error) => {
+            assert!(!target.exists(), "a partial target");
+            Err(error)
+        }
+    }
+}
+
+/// One test: the allocator is the process's.
+#[test]
+fn lack_of_memory_is_an_error_of_its_own() {
+    let content = plain(3 << 20);
+    let values: Vec<&[u8]> = content.chunks(1_300_000).collect();
+    codecs(&content);
+    for kind in CompressionType::ALL {
+        for magic in 0..=2 {
+            if magic == 2 || kind != CompressionType::Zstd {
+                records(kind, magic, &values);
+            }
+        }
+    }
+    message_sets(&values);
+    logs(&values);
+}
+
+fn codecs(content: &[u8]) {
+    for kind in CompressionType::ALL {
+        let name = kind.name();
+        let mut compressed = Vec::new();
+        Compressor::new().compress(Compression::of(kind), 2, content, &mut compressed).unwrap();
+        withstands(&format!("compress {name}"), || {
+            let mut out = Vec::new();
+            Compressor::new().compress(Compression::of(kind), 2, content, &mut out)?;
+            Ok(out)
+        });
+        withstands(&format!("decompress {name}"), || {
+            let mut out = kafkacomp_core::buffer::OutputBuffer::new(CAP);
+            kafkacomp_core::compress::Decompressor::new().decompress(kind, 2, &compressed, &mut out)?;
+            Ok(out.into_vec())
+        });
+        withstands(&format!("compressing stream {name}"), || {
+            let mut sink = kafkacomp_core::memory::with_capacity(content.len() * 2).map_err(|_| Ended::OutOfMemory)?;
+            let mut writer = Writer::new(&mut sink, encoder(Compression::of(kind), 2)?);
+            writer.write_all(content)?;
+            writer.finish()?;
+            Ok(sink)
+        });
+        if kind != CompressionType::None {
+            withstands(&format!("decompressing stream {name}"), || {
+                let mut out = kafkacomp_core::memory::zeroed(content.len()).map_err(|_| Ended::OutOfMemory)?;
+                let frames = Frames::new(kind, DecoderOptions::default());
+                Reader::new(compressed.as_slice(), frames).read_exact(&mut out)?;
+                Ok(out)
+            });
+        }
+    }
+    let raw = snap::raw::Encoder::new().compress_vec(content).unwrap();
+    withstands("decompressing stream of a raw snappy block", || {
+        let mut out = kafkacomp_core::memory::zeroed(content.len()).map_err(|_| Ended::OutOfMemory)?;
+        let frames = Frames::new(CompressionType::Snappy, DecoderOptions::default());
+        Reader::new(raw.as_slice(), frames).read_exact(&mut out)?;
+        Ok(out)
+    });
+}
+
+fn records(kind: CompressionType, magic: i8, values: &[&[u8]]) {
+    let name = format!("{} of magic {magic}", kind.name());
+    let data = batch(kind, magic, 0, values).unwrap();
+    withstands(&format!("build {name}"), || batch(kind, magic, 0, values));
+    withstands(&format!("read {name}"), || records_of(&data));
+    for to_magic in 0..=2 {
+        let options = ConvertOptions { to_magic, upgrade: true, max_output_size: CAP, ..ConvertOptions::default() };
+        if kind != CompressionType::Zstd || to_magic == 2 {
+            withstands(&format!("convert {name} to {to_magic}"), || Ok(convert(&data, options)?));
+        }
+    }
+    withstands(&format!("recompress {name}"), || {
+        let mut recompressor = Recompressor::new(Compression::of(CompressionType::Lz4), CAP);
+        let mut out = Vec::new();
+        for batch in Batches::new(&data, 0) {
+            recompressor.push(&batch?, &mut out)?;
+        }
+        Ok(out)
+    });
+    withstands(&format!("merge {name}"), || {
+        let mut merger = Merger::new(Compression::of(CompressionType::Snappy), 4 << 20, CAP);
+        let mut out = Vec::new();
+        for batch in Batches::new(&data, 0) {
+            merger.push(&batch?, &mut out)?;
+        }
+        merger.finish(&mut out)?;
+        Ok(out)
+    });
+}
+
+fn message_sets(values: &[&[u8]]) {
+    for codec in [None, Some(MessageSetCodec::Gzip), Some(MessageSetCodec::Snappy)] {
+        let write = || {
+            let compression = codec.map(|codec| (codec, Compression::of(codec.compression_type())));
+            let mut out = Vec::new();
+            let contents = values.iter().map(|value| Content::Payload(value));
+            write_message_set(contents, compression, &mut Compressor::new(), &mut out)
+                .map_err(|fault| match fault {
+                    kafkacomp_core::record::message_set_write::WriteFault::OutOfMemory(_) => Ended::OutOfMemory,
+                    kafkacomp_core::record::message_set_write::WriteFault::Codec(error) => error.into(),
+                    other => Ended::Other(other.to_string()),
+                })
+                .map(|()| out)
+        };
+        let set = write().unwrap();
+        withstands(&format!("write a message set {codec:?}"), write);
+        withstands(&format!("read a message set {codec:?}"), || {
+            let mut reader = MessageSetReader::new(CAP);
+            let mut seen = Vec::new();
+            for entry in Entries::new(&set) {
+                let entry = entry?;
+                let unwrapped = reader.unwrap(&entry);
+                for (message, next) in unwrapped.messages() {
+                    seen.extend((next as u64).to_be_bytes());
+                    seen.extend(kafkacomp_core::checksum::crc32(message.payload()).to_be_bytes());
+                }
+                unwrapped.error.map_or(Ok(()), Err)?;
+            }
+            Ok(seen)
+        });
+    }
+}
+
+fn logs(values: &[&[u8]]) {
+    let folder = scratch("failing-allocator");
+    let mut log = Vec::new();
+    for (index, kind) in CompressionType::ALL.into_iter().enumerate() {
+        log.extend(batch(kind, 2, (index * values.len()) as i64, values).unwrap());
+    }
+    let source = InMemory(log.clone());
+    withstands("write a log", || folder_of(&folder, |writer| Ok(writer.append(&log)?)));
+    for threads in [1, 2] {
+        withstands(&format!("rewrite a log on {threads} threads"), || {
+            let compression = Compression::of(CompressionType::Zstd);
+            let mut rewrite = if threads == 1 {
+                Rewrite::Merge(Merger::new(compression, 8 << 20, CAP))
+            } else {
+                Rewrite::Recompress(ParallelRecompressor::new(compression, CAP, threads))
+            };
+            folder_of(&folder, |writer| {
+                rewrite_segment::<Ended>(&source, &mut rewrite, writer, &mut |_| Ok(()))?;
+                rewrite.finish::<Ended>(&mut |out| Ok(writer.append(out)?))
+            })
+        });
+    }
+    withstands("repair a log", || {
+        let mut repairer = Repairer::new(CAP, None);
+        let repaired = folder_of(&folder, |writer| repairer.segment::<Ended>(&source, None, writer, &mut |_| Ok(())))?;
+        assert_eq!(repairer.finish()?.left_out, 0, "a batch was left out");
+        Ok(repaired)
+    });
+    fs::remove_dir_all(folder).unwrap();
+}
