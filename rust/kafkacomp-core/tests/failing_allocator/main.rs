@@ -15,7 +15,7 @@ use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, rewrite_segmen
 use kafkacomp_core::log::write::{LogWriter, WriteError, WriteOptions};
 use kafkacomp_core::log::{ChunkError, InMemory};
 use kafkacomp_core::record::message_set::Entries;
-use kafkacomp_core::record::message_set_write::{Content, write_message_set};
+use kafkacomp_core::record::message_set_write::{Content, WriteFault, write_message_set};
 use kafkacomp_core::record::{
     BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, MessageSetReader, Recompressor,
     RecordBatchBuilder, RecordReader, convert,
@@ -68,7 +68,7 @@ impl From<ChunkError> for Ended {
     fn from(error: ChunkError) -> Self {
         match error {
             ChunkError::Io(error) => error.into(),
-            other => Self::Other(other.to_string()),
+            ChunkError::Shrunk { .. } => Self::Other(error.to_string()),
         }
     }
 }
@@ -269,9 +269,9 @@ fn message_sets(values: &[&[u8]]) {
             let contents = values.iter().map(|value| Content::Payload(value));
             write_message_set(contents, compression, &mut Compressor::new(), &mut out)
                 .map_err(|fault| match fault {
-                    kafkacomp_core::record::message_set_write::WriteFault::OutOfMemory(_) => Ended::OutOfMemory,
-                    kafkacomp_core::record::message_set_write::WriteFault::Codec(error) => error.into(),
-                    other => Ended::Other(other.to_string()),
+                    WriteFault::OutOfMemory(_) => Ended::OutOfMemory,
+                    WriteFault::Codec(error) => error.into(),
+                    fault @ WriteFault::TooLarge(_) => Ended::Other(fault.to_string()),
                 })
                 .map(|()| out)
         };
@@ -318,9 +318,9 @@ fn logs(values: &[&[u8]]) {
     }
     withstands("repair a log", || {
         let mut repairer = Repairer::new(CAP, None);
-        let repaired = folder_of(&folder, |writer| repairer.segment::<Ended>(&source, None, writer, &mut |_| Ok(())))?;
+        let log = folder_of(&folder, |writer| repairer.segment::<Ended>(&source, None, writer, &mut |_| Ok(())))?;
         assert_eq!(repairer.finish()?.left_out, 0, "a batch was left out");
-        Ok(repaired)
+        Ok(log)
     });
     fs::remove_dir_all(folder).unwrap();
 }
