@@ -7,9 +7,8 @@
 use std::sync::Arc;
 
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::recover::next_sound_batch;
 use kafkacomp_core::log::time_index::TimeIndex;
-use kafkacomp_core::log::{BatchHeader, Family, HeaderWalk, Hop, ReadAt};
+use kafkacomp_core::log::{BatchHeader, Family, HeaderWalk, Hop, ReadAt, Resync};
 use kafkacomp_core::record::{RecordReader, TimestampType};
 
 use crate::bounds::start_position;
@@ -57,7 +56,8 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
             Hop::End | Hop::Cut => return Ok(end),
             Hop::Bad(_) => {
                 // Zeros that were reserved for batches to come are no damage.
-                let next = next_sound_batch(source.as_ref(), walk.position(), length)
+                let next = <Resync>::new(walk.position(), length)
+                    .next_intact(source.as_ref(), walk.position())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
                 return Ok(end.filter(|_| next >= length));
             }
@@ -93,6 +93,7 @@ fn first_in_segment(segment: &Segment, timestamp: i64, options: &ScanOptions) ->
     let bounds = ScanOptions { start_timestamp: Some(timestamp), ..options.clone() };
     let start = start_position(segment, source, length, i64::MIN, &bounds, &drop);
     let mut walk = HeaderWalk::new(source, start, length);
+    let mut search: Resync = Resync::new(start, length);
     let mut reader = RecordReader::new(options.max_output_size);
     let chunk = |error| ScanError::chunk(&segment.name, error);
     loop {
@@ -111,7 +112,7 @@ fn first_in_segment(segment: &Segment, timestamp: i64, options: &ScanOptions) ->
             Hop::Bad(error) => Some(ScanError::record(&segment.name, error.clone())),
         };
         if let Some(error) = error {
-            let next = next_sound_batch(source, position, length).map_err(chunk)?;
+            let next = search.next_intact(source, position).map_err(chunk)?;
             // Zeros that were reserved for batches to come are no damage.
             let reserved = matches!(hop, Hop::Bad(_)) && next >= length;
             if options.on_error == OnError::Raise && !reserved {

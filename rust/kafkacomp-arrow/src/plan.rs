@@ -7,10 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
 use kafkacomp_core::Error;
-use kafkacomp_core::log::recover::next_sound_batch;
 use kafkacomp_core::log::{
     ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, Family, ReadAt, TransactionFilter, chunk_bytes,
-    next_sound_entry,
 };
 use kafkacomp_core::record::RecordBatch;
 
@@ -95,18 +93,11 @@ impl Reader {
         }
     }
 
-    fn seek(&mut self, position: u64) {
+    /// Goes on at the first intact batch or entry after the corrupt one; where that is.
+    fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ChunkError> {
         match self {
-            Self::Records(reader) => reader.seek(position),
-            Self::MessageSet(reader) => reader.seek(position),
-        }
-    }
-
-    /// Where the first sound batch or entry behind the damaged one at `position` begins.
-    fn next_sound(&self, source: &dyn ReadAt, position: u64) -> Result<u64, ChunkError> {
-        match self {
-            Self::Records(reader) => next_sound_batch(source, position, reader.end()),
-            Self::MessageSet(reader) => next_sound_entry(source, position, reader.end()),
+            Self::Records(reader) => reader.resync(source),
+            Self::MessageSet(reader) => reader.resync(source),
         }
     }
 }
@@ -271,14 +262,11 @@ impl Planner {
             }
             ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if self.options.on_error == OnError::Skip => {
                 let position = open.reader.position();
-                let next = open
-                    .reader
-                    .next_sound(open.source.0.as_ref(), position)
-                    .map_err(|error| ScanError::chunk(name, error))?;
+                let source = open.source.0.as_ref();
+                let next = open.reader.resync(source).map_err(|error| ScanError::chunk(name, error))?;
                 let error = ScanError::record(name, error);
                 let skipped = SkippedRange::of(name, position, next.saturating_sub(position), &error);
                 self.with_report(|report| report.skipped.push(skipped));
-                open.reader.seek(next);
                 Ok(next >= open.reader.end() || next >= open.stop)
             }
             ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => Err(ScanError::record(name, error)),
@@ -338,7 +326,7 @@ impl Planner {
                 context.last_offset = context.last_offset.min(found.last);
                 let offset = context.start_offset;
                 let hint = start_position(segment, source.as_ref(), length, offset, &self.options, &warn);
-                (Reader::Records(ChunkReader::new(found.start.max(hint), length)), found.stop)
+                (Reader::Records(ChunkReader::new(found.start.max(hint), length, self.options.verify_crc)), found.stop)
             }
         };
         Ok(Some(Open {

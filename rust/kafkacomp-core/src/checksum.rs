@@ -1,6 +1,7 @@
 //! The three checksums of Kafka's formats: CRC-32 (messages of magic 0 and 1, gzip, Kafka 0.7), CRC-32C
 //! (batches of magic 2) and XXH32 (LZ4 frames).
 
+pub(crate) mod running;
 #[cfg(target_arch = "x86_64")]
 mod short;
 

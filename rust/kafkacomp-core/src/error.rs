@@ -314,6 +314,12 @@ pub enum RecordFault {
         /// The size found.
         size: i32,
     },
+    /// A size that reaches over other batches, or over bytes that are no records of the batch.
+    #[error("implausible size {size}")]
+    ImplausibleSize {
+        /// The size found, with the fields before it.
+        size: u64,
+    },
     /// A compressed wrapper without messages.
     #[error("compressed message set with no inner messages")]
     EmptyWrapper,

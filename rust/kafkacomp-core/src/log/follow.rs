@@ -10,7 +10,7 @@
 
 use super::chunk::ChunkError;
 use super::headers::{BatchHeader, HeaderWalk, Hop};
-use super::recover::next_sound_batch;
+use super::resync::Resync;
 use super::source::{ReadAt, read_full};
 use super::transactions::{AbortedRange, TransactionCollector};
 use crate::error::Error;
@@ -103,6 +103,7 @@ impl Follower {
             return Ok(Stop::Shrunk);
         }
         let mut walk = HeaderWalk::new(source, self.position, length);
+        let mut search: Resync = Resync::new(self.position, length);
         let mut last: Option<BatchHeader> = None;
         loop {
             let position = walk.position();
@@ -117,7 +118,7 @@ impl Follower {
                 Hop::Cut => Stop::Torn,
                 Hop::Bad(_) if self.is_reserved(source, position, length)? => Stop::End,
                 Hop::Bad(error) => {
-                    let next = if skip { next_sound_batch(source, position, length)? } else { length };
+                    let next = if skip { search.next_intact(source, position)? } else { length };
                     if next < length {
                         walk.seek(next);
                         continue;

@@ -12,6 +12,7 @@
 //!
 //! Side files are read from bytes that the caller has; [`mod@write`] makes a whole partition's folder.
 
+mod candidate;
 pub mod checkpoint;
 pub mod chunk;
 pub mod entry_chunk;
@@ -27,8 +28,8 @@ pub mod overlap;
 pub mod partition_metadata;
 pub mod placement;
 pub mod producer_snapshot;
-pub mod recover;
 pub mod repair;
+pub mod resync;
 pub mod rewrite;
 pub mod source;
 mod text;
@@ -38,11 +39,12 @@ pub mod transactions;
 pub mod verify;
 pub mod verify_entries;
 pub mod walk;
+mod window;
 pub mod write;
 
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
 pub use chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
-pub use entry_chunk::{EntryChunkReader, next_sound_entry};
+pub use entry_chunk::EntryChunkReader;
 pub use family::Family;
 pub use fault::LogFileFault;
 pub use follow::{Follower, Stop};
@@ -54,6 +56,7 @@ pub use overlap::{OverlapError, OverlapFault, compare_overlap};
 pub use partition_metadata::PartitionMetadata;
 pub use placement::{Placement, Span, place};
 pub use producer_snapshot::{ProducerEntry, ProducerSnapshot};
+pub use resync::Resync;
 pub use source::{InMemory, ReadAt, open_file};
 pub use time_index::{TimeIndex, TimestampOffset};
 pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};

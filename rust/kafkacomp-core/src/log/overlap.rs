@@ -9,7 +9,6 @@ use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
-use super::recover::next_sound_batch;
 use super::source::ReadAt;
 use crate::error::{Category, Error};
 use crate::record::{RecordBatch, RecordReader};
@@ -120,7 +119,7 @@ impl<'s> Side<'s> {
         Ok(Self {
             source,
             range,
-            chunks: ChunkReader::new(0, end),
+            chunks: ChunkReader::new(0, end, true),
             buffer: Vec::new(),
             chunk: (0, 0),
             batch: 0,
@@ -204,9 +203,7 @@ impl<'s> Side<'s> {
             ChunkEnd::More => {}
             ChunkEnd::End | ChunkEnd::Cut(_) => self.ended = true,
             ChunkEnd::Bad(_) => {
-                let next = next_sound_batch(self.source, self.chunks.position(), self.chunks.end())?;
-                self.chunks.seek(next);
-                self.ended = next >= self.chunks.end();
+                self.ended = self.chunks.resync(self.source)? >= self.chunks.end();
             }
         }
         Ok(())

@@ -23,6 +23,15 @@ pub trait ReadAt: Send + Sync {
         4 << 10
     }
 
+    /// Called at least once for each megabyte that is gone through, by everything that may take long. An error ends it;
+    /// for a source whose reader may be interrupted or closed.
+    ///
+    /// # Errors
+    /// The interruption.
+    fn check_interrupt(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The length in bytes, as it is now.
     ///
     /// # Errors

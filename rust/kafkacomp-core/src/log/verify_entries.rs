@@ -4,7 +4,7 @@
 
 use super::ReadAt;
 use super::chunk::{ChunkEnd, ChunkError};
-use super::entry_chunk::{EntryChunkReader, later, next_sound_entry};
+use super::entry_chunk::{EntryChunkReader, later};
 use super::verify::{FindingFile, SegmentReport, VerifyOptions};
 use crate::record::message_set::{Entry, MessageSetReader};
 
@@ -45,13 +45,12 @@ pub fn verify_message_set<E: From<ChunkError>>(
             }
             ChunkEnd::Bad(error) => {
                 let position = chunks.position();
-                let next = next_sound_entry(source, position, end)?;
+                let next = chunks.resync(source)?;
                 let length = next.saturating_sub(position);
                 report.bad_batches += 1;
                 report.unreadable_bytes += length;
                 let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
                 report.add(FindingFile::Log, position, true, left_out);
-                chunks.seek(next);
             }
         }
     }

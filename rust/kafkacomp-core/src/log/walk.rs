@@ -1,7 +1,6 @@
 //! All of a segment, piece by piece: runs of sound batches, and the damage between them.
 
 use super::chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
-use super::recover::next_sound_batch;
 use super::source::ReadAt;
 use crate::error::Error;
 
@@ -52,7 +51,7 @@ pub fn walk_segment<E: From<ChunkError>>(
     visit: &mut dyn FnMut(Piece<'_>, u64) -> Result<(), E>,
 ) -> Result<(), E> {
     let end = source.length().map_err(ChunkError::from)?;
-    let mut chunks = ChunkReader::new(0, end);
+    let mut chunks = ChunkReader::new(0, end, true);
     let mut buffer = Vec::new();
     loop {
         let position = chunks.position();
@@ -70,11 +69,10 @@ pub fn walk_segment<E: From<ChunkError>>(
             }
             ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => {
                 let position = chunks.position();
-                let next = next_sound_batch(source, position, end)?;
+                let next = chunks.resync(source)?;
                 let length = next.saturating_sub(position);
                 let is_tail = next >= end;
                 visit(Piece::Damage(Damage { position, length, error, is_cut: is_cut && is_tail, is_tail }), next)?;
-                chunks.seek(next);
                 if is_tail {
                     return Ok(());
                 }

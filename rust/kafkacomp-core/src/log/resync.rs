@@ -1,0 +1,398 @@
+//! Finding the next intact batch after a corrupt one, in time and reads that are linear in the file.
+//!
+//! 1. The corrupt batch states where it ends. If an intact batch stands there, or the end, only that batch is lost, and what
+//!    its payload contains is no batch, even if it looks like one. A corrupt batch there states an end in turn. A size that
+//!    is itself corrupt may happen to lead to a batch, past others; then intact batches fill the range up to it to the byte,
+//!    which batches inside a record cannot do: headers follow the value.
+//! 2. Otherwise the intact batch that begins first. All headers that may be one are candidates. One pass computes the
+//!    checksum of all that precedes a place, for both polynomials, and with it that of every candidate as soon as the pass
+//!    reaches its end ([`running`](crate::checksum::running)): overlapping candidates cost no more than others.
+//!
+//! A candidate that begins before an intact batch and ends after it may be what that one is a part of, so the search looks
+//! ahead for its end. Such looks, and those at the place that a corrupt batch states, are paid from a budget that grows as
+//! the caller gets on: a file of false headers which all claim to reach its end exhausts it, and then the intact batch whose
+//! end comes first is taken. With the pass and the caller's own, no byte is read more than three times.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use super::candidate::{Candidate, Framing};
+use super::chunk::{ChunkError, WholeBatches};
+use super::source::{ReadAt, read_part};
+use super::window::{Window, leading_zeros};
+use crate::checksum::running::{Polynomial, Running};
+use crate::error::{Error, RecordFault};
+
+/// How much is gone through between two looks at whether the source was interrupted.
+const PIECE: u64 = 256 << 10;
+/// Candidates whose end is awaited, for each polynomial; the ones that end last give way. Data that nobody made for it have
+/// a few hundred.
+const MAX_PENDING: usize = 1 << 16;
+/// What may be looked at in advance in any file.
+const LEAST_BUDGET: u64 = 1 << 20;
+
+/// Searches one file for intact batches. What one search has read serves the next.
+#[derive(Debug, Clone)]
+pub struct Resync<F = WholeBatches> {
+    pub(super) window: Window,
+    end: u64,
+    budget: u64,
+    /// As far as the caller has got, as the budget knows it.
+    paid_to: u64,
+    steps: Steps,
+    framing: PhantomData<F>,
+}
+
+/// What the searches have done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Steps {
+    /// Headers that were looked at.
+    pub headers: u64,
+    /// Headers that could be those of batches.
+    pub candidates: u64,
+    /// Bytes of which a checksum was computed.
+    pub summed: u64,
+}
+
+/// Where a batch begins and ends.
+type Extent = (u64, u64);
+
+/// The candidates of one polynomial whose end is awaited, and the checksum so far.
+struct Track {
+    polynomial: Polynomial,
+    running: Running,
+    /// What `running` has come to.
+    at: u64,
+    /// By end and beginning.
+    pending: BTreeMap<Extent, Awaited>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Awaited {
+    /// The checksum of all that precedes what the candidate's covers.
+    before: u32,
+    covered: u32,
+    stored: u32,
+}
+
+impl Track {
+    fn new(polynomial: Polynomial) -> Self {
+        Self { polynomial, running: Running::new(polynomial), at: 0, pending: BTreeMap::new() }
+    }
+
+    fn next_end(&self) -> u64 {
+        self.pending.first_key_value().map_or(u64::MAX, |(&(end, _), _)| end)
+    }
+
+    /// Awaits the end of a candidate, whose checksum begins at `covered_from`, where this one has come to.
+    fn add(&mut self, start: u64, covered_from: u64, candidate: &Candidate) {
+        if self.pending.is_empty() {
+            self.running = Running::new(self.polynomial);
+            self.at = covered_from;
+        }
+        let covered = candidate.length.saturating_sub(u64::from(candidate.covered_from));
+        let awaited = Awaited { before: self.running.value(), covered: covered as u32, stored: candidate.stored };
+        self.pending.insert((start.saturating_add(candidate.length), start), awaited);
+        if self.pending.len() > MAX_PENDING {
+            self.pending.pop_last();
+        }
+    }
+
+    /// Takes the candidates that end here, and of those that are intact the one that begins first.
+    fn settle(&mut self, best: &mut Option<Extent>) {
+        while let Some(first) = self.pending.first_entry().filter(|first| first.key().0 <= self.at) {
+            let ((end, start), awaited) = first.remove_entry();
+            let sum = self.polynomial.of_range(self.running.value(), awaited.before, awaited.covered);
+            if sum == awaited.stored && best.is_none_or(|best| start < best.0) {
+                *best = Some((start, end));
+            }
+        }
+    }
+}
+
+impl<F: Framing> Resync<F> {
+    /// For searches in a source of `end` bytes from `position` on.
+    pub fn new(position: u64, end: u64) -> Self {
+        Self {
+            window: Window::default(),
+            end,
+            budget: (end.saturating_sub(position) / 4).saturating_add(LEAST_BUDGET),
+            paid_to: position,
+            steps: Steps::default(),
+            framing: PhantomData,
+        }
+    }
+
+    /// Finds where the first intact batch after the corrupt one at `position` begins; the source's end if there is none. Zeros
+    /// up to the end count as the end.
+    ///
+    /// # Errors
+    /// [`ChunkError`] if the bytes cannot be read.
+    pub fn next_intact(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ChunkError> {
+        self.advance_budget(position);
+        self.window.release(position);
+        self.window.load(source, position, position.saturating_add(F::HEADER as u64).min(self.end), self.end)?;
+        if let Some(stated) = self.stated_end(source, position)? {
+            return Ok(self.first_of_run(source, position, stated)?.unwrap_or(stated));
+        }
+        let found = self.first_intact(source, position.saturating_add(1), self.end)?;
+        Ok(found.map_or(self.end, |(start, _)| start))
+    }
+
+    /// Verifies the batch of `size` bytes at `position` without all of it being in memory at once.
+    ///
+    /// # Errors
+    /// [`ChunkError`] if the bytes cannot be read; what is wrong with the batch is the inner error.
+    pub(super) fn verify(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        size: u64,
+    ) -> Result<crate::Result<()>, ChunkError> {
+        self.advance_budget(position);
+        let is_intact = match self.check(source, position, self.end)? {
+            Check::Intact(_) => true,
+            Check::Corrupt { stored, computed, .. } => {
+                return Ok(Err(Error::CrcMismatch { position, stored, computed }));
+            }
+            Check::NoBatch => false,
+            Check::TooFar => self.first_intact(source, position, self.end)?.is_some_and(|(start, _)| start == position),
+        };
+        let implausible = || Error::Invalid { position, fault: RecordFault::ImplausibleSize { size } };
+        Ok(if is_intact { Ok(()) } else { Err(implausible()) })
+    }
+
+    /// What was done so far.
+    pub fn steps(&self) -> Steps {
+        self.steps
+    }
+
+    fn advance_budget(&mut self, position: u64) {
+        let progress = position.saturating_sub(self.paid_to);
+        self.budget = self.budget.saturating_add(progress / 4 * 3);
+        self.paid_to = self.paid_to.max(position);
+    }
+
+    fn header(&mut self, source: &dyn ReadAt, position: u64) -> Result<Vec<u8>, ChunkError> {
+        let to = position.saturating_add(F::HEADER as u64).min(self.end);
+        if self.window.has(position, to) || self.window.fits(position, to) {
+            self.window.load(source, position, to, self.end)?;
+            return Ok(self.window.slice(source, position, to).to_vec());
+        }
+        let mut buffer = Vec::new();
+        Ok(read_part(source, position, to.saturating_sub(position) as usize, &mut buffer)?.to_vec())
+    }
+
+    /// Where the corrupt batch at `position` states that it ends, if an intact batch or the source's end is there.
+    fn stated_end(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<u64>, ChunkError> {
+        let header = self.header(source, position)?;
+        let Some(length) = F::stated_length(&header) else { return Ok(None) };
+        let mut at = position.saturating_add(length);
+        while at < self.end {
+            match self.check(source, at, self.end)? {
+                Check::Intact(_) => return Ok(Some(at)),
+                Check::Corrupt { end, .. } => at = end,
+                Check::NoBatch | Check::TooFar => return Ok(None),
+            }
+        }
+        Ok(Some(at).filter(|&at| at == self.end))
+    }
+
+    /// The first of intact batches that fill the range from somewhere after `position` up to `stated` to the byte.
+    fn first_of_run(&mut self, source: &dyn ReadAt, position: u64, stated: u64) -> Result<Option<u64>, ChunkError> {
+        if F::may_enclose_up_to_its_end(&self.header(source, position)?) {
+            return Ok(None);
+        }
+        let mut from = position.saturating_add(1);
+        while let Some((start, mut at)) = self.first_intact(source, from, stated)? {
+            from = loop {
+                if at >= stated {
+                    return Ok(Some(start));
+                }
+                let Check::Intact(end) = self.check(source, at, stated)? else { break at };
+                at = end;
+            };
+        }
+        Ok(None)
+    }
+
+    /// Looks at the batch at `position`, which must end at `limit` or before.
+    fn check(&mut self, source: &dyn ReadAt, position: u64, limit: u64) -> Result<Check, ChunkError> {
+        let header = self.header(source, position)?;
+        let Some(candidate) = F::candidate(&header, limit.saturating_sub(position)) else { return Ok(Check::NoBatch) };
+        if !self.pay(candidate.length) {
+            return Ok(Check::TooFar);
+        }
+        let end = position.saturating_add(candidate.length);
+        let mut running = Running::new(candidate.polynomial);
+        self.sum_up(source, &mut running, position.saturating_add(u64::from(candidate.covered_from)), end)?;
+        let (stored, computed) = (candidate.stored, running.value());
+        Ok(if stored == computed { Check::Intact(end) } else { Check::Corrupt { end, stored, computed } })
+    }
+
+    /// Takes this many bytes from the budget, if it has them.
+    fn pay(&mut self, bytes: u64) -> bool {
+        self.budget.checked_sub(bytes).map(|left| self.budget = left).is_some()
+    }
+
+    /// Adds `[from, to)` to a checksum, from the window as far as that goes.
+    fn sum_up(&mut self, source: &dyn ReadAt, running: &mut Running, from: u64, to: u64) -> Result<(), ChunkError> {
+        let mut scratch = Vec::new();
+        let mut at = from;
+        while at < to {
+            let next = to.min(at.saturating_add(PIECE));
+            if self.window.has(at, next) || self.window.fits(at, next) {
+                self.window.load(source, at, next, self.end)?;
+                running.update(self.window.slice(source, at, next));
+            } else {
+                source.check_interrupt()?;
+                let size = next.saturating_sub(at) as usize;
+                let piece = read_part(source, at, size, &mut scratch)?;
+                if piece.len() < size {
+                    return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+                }
+                running.update(piece);
+            }
+            self.steps.summed = self.steps.summed.saturating_add(next.saturating_sub(at));
+            at = next;
+        }
+        Ok(())
+    }
+
+    /// The intact batch that begins first in `[from, limit)` and ends there.
+    fn first_intact(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ChunkError> {
+        let mut tracks = [Track::new(Polynomial::Crc32), Track::new(Polynomial::Crc32c)];
+        let mut best = None;
+        let mut at = from;
+        while best.is_none() && at < limit {
+            let to = at.saturating_add(PIECE).min(limit);
+            let loaded = to.saturating_add(F::HEADER as u64).min(limit);
+            self.window.load(source, at, loaded, self.end)?;
+            let piece = self.window.slice(source, at, loaded);
+            let pass = Pass::<F> { piece, begin: at, limit, framing: PhantomData };
+            pass.run(to, &mut tracks, &mut best, &mut self.steps);
+            at = to;
+        }
+        let Some(mut found) = best else { return Ok(None) };
+        for mut track in tracks {
+            self.look_ahead(source, &mut track, &mut found)?;
+        }
+        Ok(Some(found))
+    }
+
+    /// Takes a candidate that begins before what was found, if its end shows that it is intact.
+    fn look_ahead(&mut self, source: &dyn ReadAt, track: &mut Track, found: &mut Extent) -> Result<(), ChunkError> {
+        while let Some(((end, start), awaited)) = track.pending.pop_first() {
+            if start >= found.0 {
+                continue;
+            }
+            if !self.pay(end.saturating_sub(track.at)) {
+                break;
+            }
+            self.sum_up(source, &mut track.running, track.at, end)?;
+            track.at = track.at.max(end);
+            track.pending.insert((end, start), awaited);
+            let mut best = Some(*found);
+            track.settle(&mut best);
+            *found = best.unwrap_or(*found);
+        }
+        Ok(())
+    }
+}
+
+/// What stands at a place.
+enum Check {
+    /// A batch up to there.
+    Intact(u64),
+    /// A batch whose checksum is wrong.
+    Corrupt {
+        end: u64,
+        stored: u32,
+        computed: u32,
+    },
+    NoBatch,
+    /// A batch too large for the budget.
+    TooFar,
+}
+
+/// A pass over a part of the file.
+struct Pass<'p, F> {
+    piece: &'p [u8],
+    begin: u64,
+    /// Where candidates must end.
+    limit: u64,
+    framing: PhantomData<F>,
+}
+
+impl<F: Framing> Pass<'_, F> {
+    fn range(&self, from: u64, to: u64) -> &[u8] {
+        let index = |at: u64| usize::try_from(at.saturating_sub(self.begin)).unwrap_or(usize::MAX);
+        self.piece.get(index(from)..index(to)).unwrap_or_default()
+    }
+
+    /// Finds the candidates that begin before `to`, and settles those that end up to there, until one is intact.
+    fn run(&self, to: u64, tracks: &mut [Track; 2], best: &mut Option<Extent>, steps: &mut Steps) {
+        let mut at = self.begin;
+        while best.is_none() {
+            let awaited = tracks.iter().map(Track::next_end).min().unwrap_or(u64::MAX);
+            let bound = awaited.min(to);
+            if let Some((start, candidate)) = self.candidate(at, bound, steps) {
+                let covered_from = start.saturating_add(u64::from(candidate.covered_from));
+                for track in tracks.iter_mut().filter(|track| track.polynomial == candidate.polynomial) {
+                    self.advance(track, covered_from, best, steps);
+                    track.add(start, covered_from, &candidate);
+                }
+                steps.candidates = steps.candidates.saturating_add(1);
+                at = start.saturating_add(1);
+            } else {
+                for track in tracks.iter_mut() {
+                    self.advance(track, bound, best, steps);
+                }
+                if bound == to {
+                    return;
+                }
+                at = bound;
+            }
+        }
+    }
+
+    /// The first candidate that begins in `[from, bound)`.
+    fn candidate(&self, from: u64, bound: u64, steps: &mut Steps) -> Option<(u64, Candidate)> {
+        let index = |at: u64| usize::try_from(at.saturating_sub(self.begin)).unwrap_or(usize::MAX);
+        let (mut at, bound) = (index(from), index(bound));
+        loop {
+            at = F::hint(self.piece, at, bound)?;
+            let header = self.piece.get(at..)?;
+            if header.len() < F::LEAST {
+                return None;
+            }
+            let start = self.begin.saturating_add(at as u64);
+            let header = header.get(..F::HEADER).unwrap_or(header);
+            steps.headers = steps.headers.saturating_add(1);
+            if let Some(candidate) = F::candidate(header, self.limit.saturating_sub(start)) {
+                return Some((start, candidate));
+            }
+            // No batch begins where its size would be zero.
+            let zeros = match header.get(F::SIZE.0..F::SIZE.1) {
+                Some([0, 0, 0, 0]) => leading_zeros(self.piece.get(at.saturating_add(F::SIZE.0)..).unwrap_or_default()),
+                _ => 0,
+            };
+            at = at.saturating_add(zeros.saturating_sub(F::SIZE.1.saturating_sub(F::SIZE.0))).saturating_add(1);
+        }
+    }
+
+    /// Brings a track to `to`, settling what ends on the way. Nothing that it awaits ends before the place it has come to.
+    fn advance(&self, track: &mut Track, to: u64, best: &mut Option<Extent>, steps: &mut Steps) {
+        while !track.pending.is_empty() && track.at < to {
+            let next = track.next_end().min(to);
+            let piece = self.range(track.at, next);
+            track.running.update(piece);
+            track.at = next;
+            steps.summed = steps.summed.saturating_add(piece.len() as u64);
+            track.settle(best);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

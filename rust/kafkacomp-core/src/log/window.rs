@@ -1,0 +1,128 @@
+//! The part of a source that is in memory, so that what was read for one purpose is not read again for the next.
+
+use std::io;
+
+use super::chunk::ChunkError;
+use super::source::{ReadAt, part, read_full};
+
+/// The most that is kept: enough for the usual batch (`message.max.bytes` is 1 MB) with what surrounds it.
+pub(super) const CAPACITY: usize = 8 << 20;
+/// The least that is read at once.
+const STEP: u64 = 256 << 10;
+
+/// Bytes of a source that lie next to one another. A source that is in memory needs none.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Window {
+    buffer: Vec<u8>,
+    begin: u64,
+}
+
+impl Window {
+    fn end(&self) -> u64 {
+        self.begin.saturating_add(self.buffer.len() as u64)
+    }
+
+    /// Whether these bytes are here.
+    pub(super) fn has(&self, from: u64, to: u64) -> bool {
+        self.begin <= from && to <= self.end()
+    }
+
+    /// The bytes from `position` on that are here, at most `most`.
+    pub(super) fn rest(&self, position: u64, most: usize) -> &[u8] {
+        match position.checked_sub(self.begin) {
+            Some(at) => part(&self.buffer, at, most),
+            None => &[],
+        }
+    }
+
+    /// The bytes of `[from, to)`, which were loaded.
+    pub(super) fn slice<'b>(&'b self, source: &'b dyn ReadAt, from: u64, to: u64) -> &'b [u8] {
+        let length = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+        source.as_slice().map_or_else(|| self.rest(from, length), |all| part(all, from, length))
+    }
+
+    /// Replaces what is here.
+    pub(super) fn keep(&mut self, position: u64, data: &[u8]) -> io::Result<()> {
+        self.buffer.clear();
+        self.begin = position;
+        grow(&mut self.buffer, data.len())?;
+        self.buffer.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Moves what is here from `position` on to `buffer`. Nothing stays.
+    pub(super) fn hand_over(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+        let rest = self.rest(position, usize::MAX);
+        grow(buffer, rest.len())?;
+        buffer.extend_from_slice(rest);
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Drops what precedes `position`, if it is much.
+    pub(super) fn release(&mut self, position: u64) {
+        let before = position.min(self.end()).saturating_sub(self.begin) as usize;
+        if before > CAPACITY / 2 {
+            self.buffer.drain(..before);
+            self.begin = self.begin.saturating_add(before as u64);
+        }
+    }
+
+    /// Whether `[from, to)` fits beside what is here without a byte of it being dropped.
+    pub(super) fn fits(&self, from: u64, to: u64) -> bool {
+        self.begin <= from && from <= self.end() && to.saturating_sub(self.begin) <= CAPACITY as u64
+    }
+
+    /// Reads what is not here of `[from, to)` of a source that ends at `end`, and somewhat more. Of what precedes, as much
+    /// stays as there is room for.
+    pub(super) fn load(&mut self, source: &dyn ReadAt, from: u64, to: u64, end: u64) -> Result<(), ChunkError> {
+        source.check_interrupt()?;
+        if source.as_slice().is_some() || self.has(from, to) {
+            return Ok(());
+        }
+        if from < self.begin || from > self.end() {
+            self.buffer.clear();
+            self.begin = from;
+        }
+        let step = STEP.max(source.worth_reading() as u64);
+        let target = to.max(self.end().saturating_add(step)).min(end);
+        if target.saturating_sub(self.begin) > CAPACITY as u64 {
+            let begin = from.min(target.saturating_sub(CAPACITY as u64 / 2)).max(self.begin);
+            let dropped = usize::try_from(begin.saturating_sub(self.begin)).unwrap_or(usize::MAX);
+            self.buffer.drain(..dropped.min(self.buffer.len()));
+            self.begin = begin;
+        }
+        let wanted = usize::try_from(target.saturating_sub(self.begin)).unwrap_or(usize::MAX);
+        extend(source, self.begin, wanted, &mut self.buffer)?;
+        if self.buffer.len() < wanted {
+            return Err(ChunkError::Shrunk { length: source.length()?, expected: end });
+        }
+        Ok(())
+    }
+}
+
+/// Room for this many more bytes.
+fn grow(buffer: &mut Vec<u8>, more: usize) -> io::Result<()> {
+    buffer.try_reserve(more).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))
+}
+
+/// Reads on until `buffer`, whose first byte is that at `begin`, has `wanted` bytes, or the source ends.
+pub(super) fn extend(source: &dyn ReadAt, begin: u64, wanted: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let there = buffer.len();
+    grow(buffer, wanted.saturating_sub(there))?;
+    buffer.resize(wanted.max(there), 0);
+    let fresh = buffer.get_mut(there..).unwrap_or_default();
+    let read = read_full(source, fresh, begin.saturating_add(there as u64));
+    // What was not read is no part of it, also after an error.
+    buffer.truncate(there.saturating_add(*read.as_ref().unwrap_or(&0)));
+    read.map(drop)
+}
+
+/// How many zero bytes `data` begins with.
+pub(super) fn leading_zeros(data: &[u8]) -> usize {
+    let (blocks, _) = data.as_chunks::<64>();
+    let zero = blocks.iter().take_while(|block| block.iter().fold(0, |any, byte| any | byte) == 0).count();
+    let at = zero.saturating_mul(64);
+    let rest = data.get(at..).unwrap_or_default();
+    at.saturating_add(rest.iter().position(|&byte| byte != 0).unwrap_or(rest.len()))
+}
