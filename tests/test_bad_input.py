@@ -231,7 +231,7 @@ def test_damage_in_one_of_several_segments(tmp_path: Path, threads: int) -> None
     damaged.write_bytes(data)
     (batch,) = [
         b
-        for b in record.read_batches(damaged.read_bytes())
+        for b in record.read_batches(damaged.read_bytes(), verify_crc=False)
         if b.position <= len(data) // 2 < b.position + b.size_in_bytes
     ]
     found, error, _ = until_error(made, threads=threads)
