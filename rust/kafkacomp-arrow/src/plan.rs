@@ -3,6 +3,7 @@
 //! One planner serves all workers under a lock. It alone reads the segments, so that the order is its
 //! order; the workers check, decompress and build columns side by side.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
@@ -139,6 +140,8 @@ pub struct Planner {
     report: Arc<Mutex<ScanReport>>,
     chunk_bytes: usize,
     failed: bool,
+    /// The segment that was opened last.
+    segment: Arc<str>,
 }
 
 impl Planner {
@@ -150,7 +153,22 @@ impl Planner {
         chunk_bytes: usize,
     ) -> Self {
         let partitions = partitions.into_iter();
-        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false }
+        let segment = Arc::from("");
+        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false, segment }
+    }
+
+    /// The name of the segment that is being read.
+    pub fn segment(&self) -> Arc<str> {
+        Arc::clone(&self.segment)
+    }
+
+    /// What is handed out where [`next`](Self::next) panicked: an error that names the segment, and nothing after it.
+    pub fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
+        self.failed = true;
+        let mut context = context_of(&Partition::default(), None, None);
+        context.place.segment = self.segment();
+        let error = Some(ScanError::panicked(&context.place.segment, panic));
+        Chunk { position: 0, length: 0, source: None, context: Arc::new(context), error }
     }
 
     /// Reads the next chunk into `buffer`; `None` at the end. After an error there is no more.
@@ -277,6 +295,8 @@ impl Planner {
         loop {
             let Some((partition, index, transactions)) = self.current.take() else {
                 let Some(partition) = self.partitions.next() else { return Ok(None) };
+                self.segment =
+                    partition.segments.first().map_or_else(|| Arc::from(""), |first| Arc::clone(&first.name));
                 let transactions = match self.options.isolation_level {
                     IsolationLevel::ReadUncommitted => None,
                     IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
@@ -291,6 +311,7 @@ impl Planner {
                 continue;
             };
             let Some(segment) = partition.segments.get(index) else { continue };
+            self.segment = Arc::clone(&segment.name);
             let mut context = context_of(&partition, Some(segment), transactions.clone());
             let following = partition.segments.get(index.saturating_add(1)).and_then(|next| next.base_offset);
             let opened =

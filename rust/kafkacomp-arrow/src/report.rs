@@ -1,5 +1,6 @@
 //! What a scan has done: counts, what it left out and why, and what it noticed.
 
+use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
@@ -100,8 +101,17 @@ pub enum ScanError {
         /// The segment.
         segment: Arc<str>,
     },
-    /// A worker thread could not be started or died.
+    /// A worker thread could not be started.
     Thread(String),
+    /// A worker thread panicked: an error in this library.
+    Panicked {
+        /// The segment.
+        segment: Arc<str>,
+        /// What the panic said.
+        message: String,
+    },
+    /// A [`Closer`](crate::scan::Closer) closed the scan.
+    Closed,
 }
 
 impl ScanError {
@@ -137,6 +147,24 @@ impl ScanError {
         }
     }
 
+    /// The error for a panic that was caught while `segment` was being read.
+    pub fn panicked(segment: &Arc<str>, panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Panicked { segment: Arc::clone(segment), message: text.unwrap_or_else(|| "panic".to_owned()) }
+    }
+
+    /// What the error means for whoever reads a log.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Record { error, .. } => error.category(),
+            Self::Io { error, .. } if error.kind() == io::ErrorKind::OutOfMemory => Category::Resource,
+            Self::Io { .. } | Self::Shrunk { .. } | Self::Replaced { .. } => Category::Io,
+            Self::Undecided { .. } | Self::Closed => Category::Argument,
+            Self::Thread(_) | Self::Panicked { .. } => Category::Resource,
+        }
+    }
+
     /// The message with the segment's name.
     pub fn message(&self) -> String {
         match self {
@@ -154,6 +182,8 @@ impl ScanError {
                  of compressed messages of magic 0 and 1 do not tell which records are whose: read again"
             ),
             Self::Thread(what) => format!("scan thread: {what}"),
+            Self::Panicked { segment, message } => format!("{segment}: internal error: {message}"),
+            Self::Closed => "the scan was closed".to_owned(),
         }
     }
 }
