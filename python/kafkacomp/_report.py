@@ -77,6 +77,11 @@ class ScanReport:
     missing: tuple[MissingRange, ...] = ()
     #: Further ranges that ``missing`` has no room for.
     more_missing: int = 0
+    #: Records within the bounds of the scan that consumers do not see, because they lie below the log start offset of
+    #: ``log-start-offset-checkpoint``; ``visible_only`` leaves them out.
+    records_below_log_start: int = 0
+    #: The same of records that lie at or above the high watermark of ``replication-offset-checkpoint``.
+    records_above_high_watermark: int = 0
 
     @classmethod
     def _of(cls, counts: dict[str, Any]) -> ScanReport:

@@ -140,7 +140,8 @@ class Partition:
     def as_tuple(self, start: int | None = None, end: int | None = None) -> tuple[object, ...]:
         """As the core takes it, with the first offset and the one behind the last."""
         segments, context = ([each.as_tuple() for each in group] for group in (self.segments, self.context))
-        return (self.topic, self.partition, start, end, segments, context, self.transactions)
+        checkpoints = (self.log_start_offset, self.high_watermark, self.cleaned_to)
+        return (self.topic, self.partition, start, end, segments, context, self.transactions, checkpoints)
 
 
 #: Told the path of a folder that cannot be listed, and why.

@@ -57,6 +57,7 @@ def scan(
     end_timestamp: int | dt.datetime | None = None,
     isolation_level: IsolationLevel = "read_uncommitted",
     on_error: OnError = "raise",
+    visible_only: bool = False,
     include_control: bool = False,
     batch_size: int = 65536,
     batch_bytes: int = 8 << 20,
@@ -84,8 +85,11 @@ def scan(
         end_timestamp: The end, exclusive.
         isolation_level: ``read_committed`` leaves out what a consumer of that level does not see: records of aborted
             transactions, and everything from the first open one on.
-        on_error: ``raise`` ends the scan at damage, after the rows before it; ``skip`` goes on at the next sound batch,
-            and the report tells what was left out.
+        on_error: ``raise`` ends the scan at the first error, after the rows before it; ``skip`` continues with the next
+            intact batch after corrupt ones, limits that are exceeded, bytes that the storage does not return (EIO) and
+            segments that have vanished, and the report lists what was left out.
+        visible_only: Leave out what consumers do not see: records below the log start offset and from the high watermark
+            on, as the checkpoint files of the log directory have them. The report counts these records either way.
         include_control: Whether control records are among the rows.
         batch_size: The most rows of an Arrow batch.
         batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
@@ -127,6 +131,7 @@ def scan(
         "end_timestamp": _milliseconds("end_timestamp", end_timestamp),
         "read_committed": isolation_level == "read_committed",
         "skip": on_error == "skip",
+        "visible_only": visible_only,
         "include_control": include_control,
         "batch_size": batch_size,
         "batch_bytes": batch_bytes,

@@ -206,7 +206,9 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @click.option("--isolation-level", type=click.Choice(("read_uncommitted", "read_committed")),
               default="read_uncommitted", show_default=True)  # fmt: skip
 @click.option("--on-error", type=click.Choice(("raise", "skip")), default="raise", show_default=True,
-              help="raise writes nothing; skip goes on at the next sound batch.")  # fmt: skip
+              help="raise writes nothing; skip continues with the next intact batch.")  # fmt: skip
+@click.option("--visible-only", is_flag=True,
+              help="Leave out records below the log start offset and from the high watermark on.")  # fmt: skip
 @click.option("--include-control", is_flag=True, help="Control records too.")
 @click.option("--batch-size", type=click.IntRange(1), default=65536, show_default=True, help="The most rows at a time.")
 @click.option("--batch-bytes", type=click.IntRange(1), default=8 << 20, show_default=True)

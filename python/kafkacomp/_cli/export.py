@@ -67,14 +67,17 @@ def export(reader: ScanReader, target: Path, kind: str, *, compression: str, enc
 
 
 def show_losses(report: ScanReport) -> None:
-    """Print what was skipped and what is missing to standard error."""
-    for skipped in report.skipped:
-        complain(f"skipped: {skipped.length} bytes at byte {skipped.position}: {skipped.reason}: {skipped.message}")
-    for missing in report.missing:
-        offsets = f"offsets {missing.first_offset} to {missing.last_offset}"
-        complain(f"missing: {missing.segment}: {offsets}: {missing.reason}")
+    """Print a summary of what was skipped and what is missing; each of it was logged as a warning before."""
+    if report.skipped:
+        complain(
+            f"skipped: {len(report.skipped)} ranges of bytes, {sum(each.length for each in report.skipped):,} bytes"
+        )
+    lost = [each for each in report.missing if each.reason != "compacted"]
+    if lost:
+        offsets = sum(each.last_offset - each.first_offset + 1 for each in lost)
+        complain(f"missing: {offsets:,} offsets in {len(lost)} ranges")
     if report.more_missing:
-        complain(f"missing: {report.more_missing} more ranges of offsets")
+        complain(f"missing: {report.more_missing:,} more ranges of offsets")
 
 
 def as_dict(report: ScanReport) -> dict[str, object]:
@@ -82,6 +85,8 @@ def as_dict(report: ScanReport) -> dict[str, object]:
     return {
         "records": report.records,
         "batches": report.batches,
+        "recordsBelowLogStart": report.records_below_log_start,
+        "recordsAboveHighWatermark": report.records_above_high_watermark,
         "skipped": [
             {
                 "file": each.file,

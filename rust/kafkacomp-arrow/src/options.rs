@@ -61,6 +61,9 @@ pub struct ScanOptions {
     pub verify_crc: bool,
     /// The most bytes that one batch may decompress to.
     pub max_output_size: usize,
+    /// Whether records that consumers do not see are left out: those below the log start offset, and those from the high
+    /// watermark on.
+    pub visible_only: bool,
     /// The family of all segments; `None`: by the content of each, and where that does not decide by its name.
     pub family: Option<Family>,
 }
@@ -95,6 +98,7 @@ impl Default for ScanOptions {
             timestamp_unit: TimeUnit::Millisecond,
             verify_crc: true,
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
+            visible_only: false,
             family: None,
         }
     }
@@ -173,4 +177,17 @@ pub struct Partition {
     pub context: Vec<Segment>,
     /// What a committed reader sees, if it was found before; otherwise the segments are asked.
     pub transactions: Option<Arc<TransactionFilter>>,
+    /// What the checkpoints of the log directory say of it.
+    pub checkpoints: Checkpoints,
+}
+
+/// Offsets of a partition as the checkpoint files of a log directory have them, as far as they do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Checkpoints {
+    /// Consumers see nothing before this offset.
+    pub log_start_offset: Option<i64>,
+    /// Consumers see nothing from this offset on.
+    pub high_watermark: Option<i64>,
+    /// Compaction has removed records before this offset.
+    pub cleaned_to: Option<i64>,
 }

@@ -3,26 +3,24 @@
 //! One planner serves all workers under a lock. It alone reads the segments, so that the order is its
 //! order; the workers check, decompress and build columns side by side.
 
-use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{thread, time};
 
-use kafkacomp_core::Error;
 use kafkacomp_core::log::{
-    ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, Family, ReadAt, TransactionFilter, chunk_bytes,
+    ChunkReader, EntryChunkReader, Family, MissingRange, MissingReason, ReadAt, TransactionFilter, chunk_bytes,
 };
-use kafkacomp_core::record::RecordBatch;
 
 use crate::bounds::start_position;
-use crate::columns::Place;
 use crate::committed::transaction_filter;
+use crate::context::Context;
+use crate::continuity::{Continuity, Findings, Note};
 use crate::family::family_of;
+use crate::missing::PartitionId;
+use crate::open::{Ends, Finish, Open, Reader, SharedSource, Step};
 use crate::options::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
+use crate::overlap;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::seams;
-
-/// How long an incomplete batch at the end of an active segment is given to become whole.
-const PATIENCE: time::Duration = time::Duration::from_millis(50);
+use crate::unreadable::SkipUnreadable;
 
 /// What a chunk is to make where several workers share the scan: columns that stay in the cache, in time that
 /// makes the hand-over small.
@@ -42,6 +40,14 @@ pub struct Chunk {
     source: Option<SharedSource>,
     /// What all records of it have in common.
     pub context: Arc<Context>,
+    /// Whether offsets rise from batch to batch.
+    pub ordered: bool,
+    /// The offset that its first batch is expected to begin with, if that is known.
+    pub expected: Option<i64>,
+    /// What its batches are to be treated as, in order of their positions.
+    pub notes: Vec<(u64, Note)>,
+    /// What is missing among its offsets, and the segment that should have it.
+    pub missing: Vec<(Arc<str>, MissingRange)>,
     /// What the chunk's records are followed by, if it is an error.
     pub error: Option<ScanError>,
 }
@@ -52,97 +58,62 @@ impl Chunk {
         let source = self.source.as_ref();
         source.map_or(&[], |source| chunk_bytes(source.0.as_ref(), buffer, self.position, self.length))
     }
+
+    /// No batches, but an error.
+    fn failed(context: Arc<Context>, error: ScanError) -> Self {
+        Self {
+            position: 0,
+            length: 0,
+            source: None,
+            context,
+            ordered: false,
+            expected: None,
+            notes: Vec::new(),
+            missing: Vec::new(),
+            error: Some(error),
+        }
+    }
 }
 
-/// What holds for all batches of a segment.
-#[derive(Debug, Clone)]
-pub struct Context {
-    /// The columns by place.
-    pub place: Place,
-    /// First offset, inclusive.
-    pub start_offset: i64,
-    /// Last offset, inclusive: so that 2^63 - 1 is one, and no bound.
-    pub last_offset: i64,
-    /// What a committed reader sees, when only that is asked for.
-    pub transactions: Option<Arc<TransactionFilter>>,
-    /// The family of the segment's format.
-    pub family: Family,
-    /// The number in the segment's name, 0 without one. In Kafka 0.7 it is the position of its first byte in
-    /// the partition.
-    pub base_offset: i64,
-}
-
-/// Cuts a segment of either family into chunks.
+/// The partition that is being read.
 #[derive(Debug)]
-enum Reader {
-    Records(ChunkReader),
-    MessageSet(EntryChunkReader),
+struct Current {
+    partition: Partition,
+    id: PartitionId,
+    /// The segment that comes next.
+    next: usize,
+    transactions: Option<Arc<TransactionFilter>>,
+    /// The offset after the last one that was delivered.
+    position: Option<i64>,
+    /// The offset after the last one that was delivered or reported as missing, and the segment that it is of.
+    accounted: Option<(Arc<str>, i64)>,
+    /// Which segment has delivered which offsets: the last one exclusive.
+    delivered: Vec<(usize, i64, i64)>,
 }
 
-impl Reader {
-    fn position(&self) -> u64 {
-        match self {
-            Self::Records(reader) => reader.position(),
-            Self::MessageSet(reader) => reader.position(),
-        }
-    }
-
-    fn end(&self) -> u64 {
-        match self {
-            Self::Records(reader) => reader.end(),
-            Self::MessageSet(reader) => reader.end(),
-        }
-    }
-
-    /// Goes on at the first intact batch or entry after the corrupt one; where that is.
-    fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ChunkError> {
-        match self {
-            Self::Records(reader) => reader.resync(source),
-            Self::MessageSet(reader) => reader.resync(source),
-        }
+impl Current {
+    /// The base offset of the first later segment that has another one.
+    fn next_base(&self, index: usize) -> Option<i64> {
+        let base = self.partition.segments.get(index)?.base_offset?;
+        let later = self.partition.segments.get(index.saturating_add(1)..)?;
+        later.iter().filter_map(|segment| segment.base_offset).find(|&next| next > base)
     }
 }
-
-/// The segment that is being read.
-#[derive(Debug)]
-struct Open {
-    source: SharedSource,
-    reader: Reader,
-    context: Arc<Context>,
-    /// Whether offsets rise through the file, so that the end offset ends it.
-    ordered: bool,
-    active: bool,
-    may_be_cut: bool,
-    /// Batches that begin here or later belong to another piece.
-    stop: u64,
-}
-
-/// A source with a name for `Debug`.
-#[derive(Clone)]
-struct SharedSource(Arc<dyn ReadAt>);
-
-impl std::fmt::Debug for SharedSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReadAt")
-    }
-}
-
-/// A chunk's length, and whether its segment is done or why it cannot go on.
-type ReadOutcome = (usize, Result<bool, ScanError>);
 
 /// Hands out chunks in order.
 #[derive(Debug)]
 pub struct Planner {
-    partitions: std::vec::IntoIter<Partition>,
-    current: Option<(Partition, usize, Option<Arc<TransactionFilter>>)>,
+    partitions: std::iter::Enumerate<std::vec::IntoIter<Partition>>,
+    current: Option<Current>,
     open: Option<Open>,
     options: Arc<ScanOptions>,
     report: Arc<Mutex<ScanReport>>,
     chunk_bytes: usize,
     failed: bool,
-    /// The segment that was opened last.
-    segment: Arc<str>,
 }
+
+/// An error, and the segment that it is about.
+type Failed = (Arc<Context>, ScanError);
 
 impl Planner {
     /// A planner of these partitions with chunks of about `chunk_bytes`.
@@ -152,23 +123,8 @@ impl Planner {
         report: Arc<Mutex<ScanReport>>,
         chunk_bytes: usize,
     ) -> Self {
-        let partitions = partitions.into_iter();
-        let segment = Arc::from("");
-        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false, segment }
-    }
-
-    /// The name of the segment that is being read.
-    pub fn segment(&self) -> Arc<str> {
-        Arc::clone(&self.segment)
-    }
-
-    /// What is handed out where [`next`](Self::next) panicked: an error that names the segment, and nothing after it.
-    pub fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
-        self.failed = true;
-        let mut context = context_of(&Partition::default(), None, None);
-        context.place.segment = self.segment();
-        let error = Some(ScanError::panicked(&context.place.segment, panic));
-        Chunk { position: 0, length: 0, source: None, context: Arc::new(context), error }
+        let partitions = partitions.into_iter().enumerate();
+        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false }
     }
 
     /// Reads the next chunk into `buffer`; `None` at the end. After an error there is no more.
@@ -181,33 +137,69 @@ impl Planner {
                     Ok(None) => return None,
                     Err((context, error)) => {
                         self.failed = true;
-                        return Some(Chunk { position: 0, length: 0, source: None, context, error: Some(error) });
+                        return Some(Chunk::failed(context, error));
                     }
                 },
             };
-            let position = open.reader.position();
+            let (position, expected) = (open.position(), open.expected());
             let context = Arc::clone(&open.context);
-            let outcome = self.read_chunk(&mut open, buffer);
-            let (length, done, error) = match outcome {
-                Ok((length, Ok(done))) => (length, done, None),
-                Ok((length, Err(error))) => (length, true, self.absorb(&open, error)),
-                Err(error) => (0, true, self.absorb(&open, error)),
+            let (source, ordered) = (Some(open.source.clone()), open.ordered);
+            let (length, step) = open.read(buffer, self.target(), &self.options, &self.report);
+            let (finish, error) = match step {
+                Step::More => (None, None),
+                Step::Done(finish) => (Some(finish), None),
+                // The rest of the segment cannot be read.
+                Step::Failed(error) if self.skips(&error) => {
+                    open.lose(SkippedRange::of(&context.place.segment, open.position(), open.left(), &error));
+                    (Some(Finish::File), None)
+                }
+                Step::Failed(error) => (None, Some(error)),
             };
+            match finish {
+                Some(finish) => self.close(&mut open, finish),
+                None if error.is_some() => drop(open.finish(Finish::Bound, false, None)),
+                None => {}
+            }
+            let Findings { notes, missing, skipped, warnings, is_compacted } = open.take_findings();
+            let is_done = finish.is_some() || error.is_some();
             self.failed |= error.is_some();
-            let source = Some(open.source.clone());
-            if !done {
+            self.with_report(|report| {
+                report.bytes_in += length as u64;
+                report.skipped.extend(skipped);
+                report.warnings.extend(warnings);
+                if is_compacted {
+                    report.missing.set_compacted(&context.id);
+                }
+            });
+            if !is_done {
                 self.open = Some(open);
             }
             if length > 0 || error.is_some() {
-                self.with_report(|report| report.bytes_in += length as u64);
-                return Some(Chunk { position, length, source, context, error });
+                return Some(Chunk { position, length, source, context, ordered, expected, notes, missing, error });
             }
+            self.report_missing(&context.id, &missing);
         }
         None
     }
 
     fn with_report<T>(&self, change: impl FnOnce(&mut ScanReport) -> T) -> T {
         change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the scan goes on after `error`.
+    fn skips(&self, error: &ScanError) -> bool {
+        self.options.on_error == OnError::Skip && error.skip_reason().is_some()
+    }
+
+    fn report_missing(&self, id: &PartitionId, missing: &[(Arc<str>, MissingRange)]) {
+        if missing.is_empty() {
+            return;
+        }
+        self.with_report(|report| {
+            for (segment, range) in missing {
+                report.missing.add(id, segment, *range);
+            }
+        });
     }
 
     /// How much to read at once. Where several workers share the scan, so much that it makes about one Arrow
@@ -222,118 +214,136 @@ impl Planner {
         one_batch.clamp(MIN_CHUNK_BYTES, self.chunk_bytes.max(MIN_CHUNK_BYTES))
     }
 
-    /// With `on_error="skip"` the failure of a whole segment is an entry in the report.
-    fn absorb(&self, open: &Open, error: ScanError) -> Option<ScanError> {
-        if self.options.on_error == OnError::Raise {
-            return Some(error);
-        }
-        let position = open.reader.position();
-        self.with_report(|report| {
-            let length = open.reader.end().saturating_sub(position);
-            report.skipped.push(SkippedRange::of(&open.context.place.segment, position, length, &error));
-        });
-        None
-    }
-
-    /// Reads a chunk: its length, and whether the segment is done or why it cannot go on.
-    fn read_chunk(&self, open: &mut Open, buffer: &mut Vec<u8>) -> Result<ReadOutcome, ScanError> {
-        let (stop, ordered, last_offset) = (open.stop, open.ordered, open.context.last_offset);
-        let verify = self.options.planner_verifies();
-        let mut past_end = false;
-        let check = |batch: &RecordBatch<'_>| -> Result<(), Error> {
-            if past_end || batch.position() >= stop {
-                // Not an error: it ends the chunk, and what it says is not looked at.
-                past_end = true;
-                return Err(Error::IncompleteBatch { position: batch.position(), available: 0, needed: 0 });
-            }
-            // A damaged batch is damage, also where it would be the last one that is wanted.
-            if verify {
-                batch.ensure_valid()?;
-            }
-            past_end = ordered && batch.last_offset() >= last_offset;
-            Ok(())
-        };
-        let (source, target) = (open.source.0.as_ref(), self.target());
-        let read = match &mut open.reader {
-            Reader::Records(reader) => reader.read(source, buffer, target, check),
-            Reader::MessageSet(reader) => {
-                let last = open.context.last_offset.saturating_sub(open.context.base_offset);
-                let stop = u64::try_from(last.saturating_add(1)).unwrap_or_default().min(open.stop);
-                reader.read(source, buffer, target, |position| position < stop)
-            }
-        };
-        let (length, ended) = read.map_err(|error| ScanError::chunk(&open.context.place.segment, error))?;
-        let done = if past_end { Ok(true) } else { self.after_chunk(open, ended) };
-        Ok((length, done))
-    }
-
-    /// What follows the chunk that was just read: whether the segment is done.
-    fn after_chunk(&self, open: &mut Open, ended: ChunkEnd) -> Result<bool, ScanError> {
-        let name = &open.context.place.segment;
-        match ended {
-            ChunkEnd::More => Ok(false),
-            ChunkEnd::End => Ok(true),
-            ChunkEnd::Cut(_) if open.active && grows(open) => Ok(true),
-            ChunkEnd::Cut(error) if open.may_be_cut => {
-                self.with_report(|report| report.warnings.push(format!("{name}: {error}: left out")));
-                Ok(true)
-            }
-            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if self.options.on_error == OnError::Skip => {
-                let position = open.reader.position();
-                let source = open.source.0.as_ref();
-                let next = open.reader.resync(source).map_err(|error| ScanError::chunk(name, error))?;
-                let error = ScanError::record(name, error);
-                let skipped = SkippedRange::of(name, position, next.saturating_sub(position), &error);
-                self.with_report(|report| report.skipped.push(skipped));
-                Ok(next >= open.reader.end() || next >= open.stop)
-            }
-            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => Err(ScanError::record(name, error)),
+    /// A segment has been read: what it has delivered, and what is missing at its end.
+    fn close(&mut self, open: &mut Open, finish: Finish) {
+        let Some(current) = &mut self.current else { return };
+        let is_last = current.next >= current.partition.segments.len();
+        let is_end = is_last && open.ends.next_base.is_none() && !open.ends.is_piece;
+        let high_watermark = current.partition.checkpoints.high_watermark.filter(|_| is_end);
+        let expected = open.expected();
+        let reported = open.finish(finish, is_last, high_watermark);
+        let Some(end) = expected.filter(|_| open.ordered) else { return };
+        let begin = current.position.unwrap_or(i64::MIN).max(open.context.base_offset);
+        current.delivered.push((open.index, begin, end));
+        current.position = Some(current.position.map_or(end, |position| position.max(end)));
+        let resumes = open.ends.next_base.filter(|_| reported && finish == Finish::File).unwrap_or(end).max(end);
+        if current.accounted.as_ref().is_none_or(|(_, accounted)| *accounted < resumes) {
+            current.accounted = Some((Arc::clone(&open.context.place.segment), resumes));
         }
     }
 
-    fn open_next(&mut self) -> Result<Option<Open>, (Arc<Context>, ScanError)> {
+    fn open_next(&mut self) -> Result<Option<Open>, Failed> {
         loop {
-            let Some((partition, index, transactions)) = self.current.take() else {
-                let Some(partition) = self.partitions.next() else { return Ok(None) };
-                self.segment =
-                    partition.segments.first().map_or_else(|| Arc::from(""), |first| Arc::clone(&first.name));
-                let transactions = match self.options.isolation_level {
-                    IsolationLevel::ReadUncommitted => None,
-                    IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
-                    IsolationLevel::ReadCommitted => {
-                        let (filter, warnings) = transaction_filter(&partition, &self.options)
-                            .map_err(|error| (Arc::new(context_of(&partition, None, None)), error))?;
-                        self.with_report(|report| report.warnings.extend(warnings));
-                        Some(Arc::new(filter))
-                    }
-                };
-                self.current = Some((partition, 0, transactions));
+            let Some(mut current) = self.current.take() else {
+                let Some((index, partition)) = self.partitions.next() else { return Ok(None) };
+                self.current = Some(self.begin(index, partition)?);
                 continue;
             };
-            let Some(segment) = partition.segments.get(index) else { continue };
-            self.segment = Arc::clone(&segment.name);
-            let mut context = context_of(&partition, Some(segment), transactions.clone());
-            let following = partition.segments.get(index.saturating_add(1)).and_then(|next| next.base_offset);
-            let opened =
-                if within(segment, following, &context) { self.open_segment(segment, &mut context) } else { Ok(None) };
-            self.current = Some((partition, index.saturating_add(1), transactions));
-            match opened {
-                Ok(Some(open)) => return Ok(Some(open)),
-                Ok(None) => {}
-                Err(error) if self.options.on_error == OnError::Skip => {
-                    let skipped = SkippedRange::of(&context.place.segment, 0, 0, &error);
-                    self.with_report(|report| report.skipped.push(skipped));
+            let index = current.next;
+            let Some(segment) = current.partition.segments.get(index).cloned() else { continue };
+            current.next = index.saturating_add(1);
+            let mut context = Context::of(&current.partition, current.id.clone(), Some(&segment), &self.options);
+            context.restrict(current.transactions.clone());
+            let following = current.next_base(index);
+            if within(&segment, following, &context) {
+                let opened = self.open_segment(&mut current, index, &segment, &mut context);
+                self.current = Some(current);
+                match opened {
+                    Ok(open) => return Ok(Some(open)),
+                    Err(error) => self.lost(&segment, following, &context, error)?,
                 }
-                Err(error) => return Err((Arc::new(context), error)),
+            } else {
+                // Of a gap before it, the end may have been asked for.
+                self.gap_before(&mut current, &segment, &context);
+                self.current = Some(current);
             }
         }
     }
 
-    fn open_segment(&self, segment: &Segment, context: &mut Context) -> Result<Option<Open>, ScanError> {
+    fn begin(&self, index: usize, mut partition: Partition) -> Result<Current, Failed> {
+        let id = PartitionId { index, topic: partition.topic.clone(), partition: partition.partition };
+        overlap::order(&mut partition.segments, &self.options);
+        let transactions = match self.options.isolation_level {
+            IsolationLevel::ReadUncommitted => None,
+            IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
+            IsolationLevel::ReadCommitted => {
+                let (filter, warnings) = transaction_filter(&partition, &self.options)
+                    .map_err(|error| (Arc::new(Context::of(&partition, id.clone(), None, &self.options)), error))?;
+                self.with_report(|report| report.warnings.extend(warnings));
+                Some(Arc::new(filter))
+            }
+        };
+        let delivered = Vec::new();
+        Ok(Current { partition, id, next: 0, transactions, position: None, accounted: None, delivered })
+    }
+
+    /// Reports what is missing before a segment that is not opened.
+    fn gap_before(&self, current: &mut Current, segment: &Segment, context: &Context) {
+        let (Some((name, from)), Some(base)) = (current.accounted.take(), segment.base_offset) else { return };
+        let mut missing = Vec::new();
+        context.missing(from, base, MissingReason::Gap, &mut |range| missing.push((Arc::clone(&name), range)));
+        self.report_missing(&current.id, &missing);
+        current.accounted = Some((name, from.max(base)));
+    }
+
+    /// A segment could not be opened: with `on_error="skip"`, all of it is missing.
+    fn lost(
+        &mut self,
+        segment: &Segment,
+        following: Option<i64>,
+        context: &Context,
+        error: ScanError,
+    ) -> Result<(), Failed> {
+        let Some(reason) = error.skip_reason().filter(|_| self.skips(&error)) else {
+            return Err((Arc::new(context.clone()), error));
+        };
+        let Some(mut current) = self.current.take() else { return Ok(()) };
+        self.gap_before(&mut current, segment, context);
+        let resumes = segment.seams.next_base.or(following);
+        let from = segment.base_offset.map(|base| current.accounted.as_ref().map_or(base, |(_, end)| base.max(*end)));
+        let name = &segment.name;
+        let skipped = SkippedRange::of(name, 0, 0, &error).between(from, resumes);
+        self.with_report(|report| report.skipped.push(skipped));
+        if let (Some(from), Some(resumes)) = (from, resumes) {
+            let mut missing = Vec::new();
+            context.missing(from, resumes, reason, &mut |range| missing.push((Arc::clone(name), range)));
+            self.report_missing(&current.id, &missing);
+            current.accounted = Some((Arc::clone(name), from.max(resumes)));
+        }
+        self.current = Some(current);
+        Ok(())
+    }
+
+    fn open_segment(
+        &self,
+        current: &mut Current,
+        index: usize,
+        segment: &Segment,
+        context: &mut Context,
+    ) -> Result<Open, ScanError> {
         let io = |error| ScanError::io(&segment.name, error);
         let source = segment.files.open().map_err(io)?;
+        let unreadable =
+            (self.options.on_error == OnError::Skip).then(|| Arc::new(SkipUnreadable::new(Arc::clone(&source))));
+        let source = unreadable.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
         let length = source.length().map_err(io)?;
         context.family = family_of(segment, source.as_ref(), length, &self.options)?;
+        let is_inner = segment.range.is_some_and(|(start, _)| start > 0);
+        let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
+        if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
+            && base < position
+        {
+            self.overlaps(current, segment, base, position, context)?;
+            context.start_offset = context.start_offset.max(position);
+        }
+        if let Some((_, accounted)) = &before
+            && segment.base_offset.is_some_and(|base| base < *accounted)
+        {
+            context.asked.0 = context.asked.0.max(*accounted);
+        }
+        let mut ends =
+            Ends { next_base: segment.seams.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
+        let mut expected = segment.base_offset;
         let (reader, stop) = match context.family {
             Family::MessageSet => {
                 let (start, stop) = segment.range.unwrap_or((0, length));
@@ -345,20 +355,81 @@ impl Planner {
                 let found = seams::find(segment, source.as_ref(), length)?;
                 context.start_offset = context.start_offset.max(found.first);
                 context.last_offset = context.last_offset.min(found.last);
+                context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
                 let offset = context.start_offset;
                 let hint = start_position(segment, source.as_ref(), length, offset, &self.options, &warn);
-                (Reader::Records(ChunkReader::new(found.start.max(hint), length, self.options.verify_crc)), found.stop)
+                let start = found.start.max(hint);
+                if start > 0 {
+                    let begin = segment.seams.begin.filter(|_| start == found.start);
+                    expected = begin.and_then(|begin| begin.first_offset);
+                }
+                (Reader::Records(ChunkReader::new(start, length, self.options.verify_crc)), found.stop)
             }
         };
-        Ok(Some(Open {
-            reader,
+        ends.is_piece = stop < length;
+        ends.next_piece = segment.seams.end.and_then(|end| end.first_offset);
+        let context = Arc::new(context.clone());
+        let ordered = segment.base_offset.is_some();
+        let mut open = Open {
             source: SharedSource(source),
-            context: Arc::new(context.clone()),
-            ordered: segment.base_offset.is_some(),
+            index,
+            ends,
+            reader,
+            continuity: None,
+            unreadable,
             active: segment.active,
             may_be_cut: segment.may_be_cut,
+            ordered,
             stop: stop.min(length),
-        }))
+            found: Findings::default(),
+            context: Arc::clone(&context),
+        };
+        if ordered && context.family == Family::Records {
+            open.continuity = Some(Continuity::new(context, self.options.on_error, expected, before));
+        } else if let (Some((name, from)), Some(base)) = (before, segment.base_offset) {
+            context.missing(from, base, MissingReason::Gap, &mut |range| {
+                open.found.missing.push((Arc::clone(&name), range));
+            });
+        }
+        Ok(open)
+    }
+
+    /// A segment begins with offsets that others have delivered: they must agree.
+    fn overlaps(
+        &self,
+        current: &mut Current,
+        segment: &Segment,
+        base: i64,
+        position: i64,
+        context: &Context,
+    ) -> Result<(), ScanError> {
+        current.delivered.retain(|&(_, _, end)| end > base);
+        for &(index, begin, end) in &current.delivered {
+            let Some(earlier) = current.partition.segments.get(index) else { continue };
+            let first = begin.max(base).max(context.start_offset);
+            let last = end.min(position).saturating_sub(1).min(context.last_offset);
+            if first > last {
+                continue;
+            }
+            let mut warning = format!(
+                "{} and {} overlap: offsets {first} to {last} are read from the first",
+                earlier.name, segment.name
+            );
+            match overlap::disagreement(earlier, segment, first, last, &self.options) {
+                Ok(None) => {}
+                Ok(Some(offset)) if self.options.on_error == OnError::Raise => {
+                    let (earlier, later) = (Arc::clone(&earlier.name), Arc::clone(&segment.name));
+                    return Err(ScanError::Conflict { earlier, later, offset });
+                }
+                Ok(Some(offset)) => warning = format!("{warning}; they have different records at offset {offset}"),
+                Err(error) if self.skips(&error) => {
+                    warning = format!("{warning}; they could not be compared: {error}");
+                }
+                Err(error) => return Err(error),
+            }
+            self.with_report(|report| report.warnings.push(warning));
+        }
+        Ok(())
     }
 }
 
@@ -369,33 +440,4 @@ fn within(segment: &Segment, following: Option<i64>, context: &Context) -> bool 
     base <= context.last_offset
         && stable.is_none_or(|stable| base < stable)
         && following.is_none_or(|next| next > context.start_offset)
-}
-
-/// Whether the active segment's incomplete last batch is one that a broker is just writing.
-fn grows(open: &Open) -> bool {
-    let longer = |source: &dyn ReadAt| source.length().is_ok_and(|length| length > open.reader.end());
-    if longer(open.source.0.as_ref()) {
-        return true;
-    }
-    thread::sleep(PATIENCE);
-    longer(open.source.0.as_ref())
-}
-
-fn context_of(
-    partition: &Partition,
-    segment: Option<&Segment>,
-    transactions: Option<Arc<TransactionFilter>>,
-) -> Context {
-    Context {
-        place: Place {
-            topic: partition.topic.clone(),
-            partition: partition.partition,
-            segment: segment.map_or_else(|| Arc::from(""), |segment| Arc::clone(&segment.name)),
-        },
-        start_offset: partition.start_offset.unwrap_or(i64::MIN),
-        last_offset: partition.end_offset.map_or(i64::MAX, |end| end.saturating_sub(1)),
-        transactions,
-        family: Family::Records,
-        base_offset: segment.and_then(|segment| segment.base_offset).unwrap_or_default(),
-    }
 }

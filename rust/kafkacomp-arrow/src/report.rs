@@ -1,13 +1,12 @@
 //! What a scan has done: counts, what it left out and why, and what it noticed.
 
-use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
 use kafkacomp_core::log::{ChunkError, MissingReason};
 use kafkacomp_core::{Category, Error};
 
-use crate::missing::MissingOffsets;
+use crate::missing::{Missing, MissingOffsets};
 
 /// Bytes that a scan left out.
 #[derive(Debug, Clone)]
@@ -41,6 +40,15 @@ impl SkippedRange {
             last_offset: None,
         }
     }
+
+    /// With the offsets from `expected` up to the one before `found`, as far as both are known.
+    pub(crate) fn between(self, expected: Option<i64>, found: Option<i64>) -> Self {
+        let (Some(first), Some(end)) = (expected, found) else { return self };
+        if first >= end {
+            return self;
+        }
+        Self { first_offset: Some(first), last_offset: Some(end.saturating_sub(1)), ..self }
+    }
 }
 
 /// The counts of a scan so far.
@@ -60,10 +68,39 @@ pub struct ScanReport {
     pub warnings: Vec<String>,
     /// Offsets that should be there and were not delivered.
     pub missing: MissingOffsets,
+    /// Records read whose offset is below the log start offset.
+    pub records_below_log_start: u64,
+    /// Records read whose offset is at the high watermark or above.
+    pub records_above_high_watermark: u64,
+}
+
+/// The most gaps that a scan warns of one by one.
+const MAX_GAP_WARNINGS: usize = 100;
+
+impl ScanReport {
+    /// The scan is over: brings what several threads have found into order, and warns of gaps.
+    pub(crate) fn complete(&mut self) {
+        self.skipped.sort_by(|a, b| (&a.segment, a.position).cmp(&(&b.segment, b.position)));
+        let ranges = self.missing.ranges();
+        let mut gaps = ranges.iter().filter(|missing| missing.range.reason == MissingReason::Gap);
+        for Missing { segment, range, .. } in gaps.by_ref().take(MAX_GAP_WARNINGS) {
+            let (first, last) = (range.first_offset, range.last_offset);
+            self.warnings.push(format!("{segment}: offsets {first} to {last} are missing"));
+        }
+        let more = gaps.count();
+        if more > 0 {
+            self.warnings.push(format!("{more} more ranges of offsets are missing"));
+        }
+    }
 }
 
 /// What the operating system calls bytes that the storage does not return.
 const EIO: i32 = 5;
+
+/// Whether the storage does not return the bytes; [`io::ErrorKind::UnexpectedEof`] is what a file object's EIO becomes.
+pub(crate) fn is_unreadable(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(EIO) || error.kind() == io::ErrorKind::UnexpectedEof
+}
 
 /// Why a scan ended.
 #[derive(Debug)]
@@ -101,17 +138,45 @@ pub enum ScanError {
         /// The segment.
         segment: Arc<str>,
     },
-    /// A worker thread could not be started.
-    Thread(String),
-    /// A worker thread panicked: an error in this library.
-    Panicked {
+    /// The offsets that a batch states cannot be right.
+    Misplaced {
         /// The segment.
         segment: Arc<str>,
-        /// What the panic said.
-        message: String,
+        /// Where the batch begins.
+        position: u64,
+        /// The first offset that it states; `None` for a compressed message of magic 0 or 1.
+        first: Option<i64>,
+        /// The last offset that it states.
+        last: i64,
+        /// The offset after the batch before it.
+        expected: i64,
+        /// The first offset after it, if that is known.
+        resumes: Option<i64>,
     },
-    /// A [`Closer`](crate::scan::Closer) closed the scan.
-    Closed,
+    /// Zeros take the place of batches in a segment that is not the last of its partition.
+    ZeroTail {
+        /// The segment.
+        segment: Arc<str>,
+        /// Where they begin.
+        position: u64,
+        /// How many there are.
+        length: u64,
+        /// The first offset that is missing.
+        expected: i64,
+        /// The base offset of the next segment.
+        resumes: i64,
+    },
+    /// Two files of a partition have different records for an offset.
+    Conflict {
+        /// The file that is read first.
+        earlier: Arc<str>,
+        /// The other file.
+        later: Arc<str>,
+        /// The first offset about which they disagree.
+        offset: i64,
+    },
+    /// A worker thread could not be started or died.
+    Thread(String),
 }
 
 impl ScanError {
@@ -139,29 +204,12 @@ impl ScanError {
                 _ => None,
             },
             Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => Some(MissingReason::Vanished),
-            Self::Io { error, .. } if error.raw_os_error() == Some(EIO) => Some(MissingReason::Unreadable),
-            Self::Io { error, .. } if error.kind() == io::ErrorKind::UnexpectedEof => Some(MissingReason::Unreadable),
+            Self::Io { error, .. } if is_unreadable(error) => Some(MissingReason::Unreadable),
             // Neither format's bytes are there.
-            Self::Undecided { .. } | Self::Shrunk { .. } => Some(MissingReason::Corrupt),
+            Self::Undecided { .. } | Self::Shrunk { .. } | Self::Misplaced { .. } | Self::ZeroTail { .. } => {
+                Some(MissingReason::Corrupt)
+            }
             _ => None,
-        }
-    }
-
-    /// The error for a panic that was caught while `segment` was being read.
-    pub fn panicked(segment: &Arc<str>, panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Self::Panicked { segment: Arc::clone(segment), message: text.unwrap_or_else(|| "panic".to_owned()) }
-    }
-
-    /// What the error means for whoever reads a log.
-    pub fn category(&self) -> Category {
-        match self {
-            Self::Record { error, .. } => error.category(),
-            Self::Io { error, .. } if error.kind() == io::ErrorKind::OutOfMemory => Category::Resource,
-            Self::Io { .. } | Self::Shrunk { .. } | Self::Replaced { .. } => Category::Io,
-            Self::Undecided { .. } | Self::Closed => Category::Argument,
-            Self::Thread(_) | Self::Panicked { .. } => Category::Resource,
         }
     }
 
@@ -181,9 +229,30 @@ impl ScanError {
                 "{segment}: the file was replaced, as compaction does, between the plan and the reading, and the offsets \
                  of compressed messages of magic 0 and 1 do not tell which records are whose: read again"
             ),
+            Self::Misplaced { segment, position, first, last, expected, resumes } => {
+                let stated = match first {
+                    Some(first) => format!("offsets {first} to {last}"),
+                    None => format!("{last} as its last offset"),
+                };
+                let room = match resumes {
+                    Some(resumes) => {
+                        let end = resumes.saturating_sub(1);
+                        format!("the batches around it leave room for offsets {expected} to {end}")
+                    }
+                    None => format!("the batch before it ends before offset {expected}"),
+                };
+                format!("{segment}: the batch at byte {position} states {stated}, but {room}")
+            }
+            Self::ZeroTail { segment, position, length, expected, resumes } => format!(
+                "{segment}: {length} zero bytes from byte {position} to the end, where offsets {expected} to {} should \
+                 be: only the last segment of a partition may be preallocated",
+                resumes.saturating_sub(1)
+            ),
+            Self::Conflict { earlier, later, offset } => format!(
+                "{later}: offset {offset} has another record than in {earlier}: remove the file that is not valid, or \
+                 read with on_error=\"skip\", which takes the records of the first"
+            ),
             Self::Thread(what) => format!("scan thread: {what}"),
-            Self::Panicked { segment, message } => format!("{segment}: internal error: {message}"),
-            Self::Closed => "the scan was closed".to_owned(),
         }
     }
 }

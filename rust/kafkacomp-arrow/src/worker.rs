@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
+use kafkacomp_core::Error;
 use kafkacomp_core::log::Family;
 use kafkacomp_core::log::entry_chunk::later;
 use kafkacomp_core::record::default::DefaultRecords;
@@ -10,12 +11,13 @@ use kafkacomp_core::record::message_set::Entries;
 use kafkacomp_core::record::{
     Batches, Entry, MessageSetReader, Record, RecordBatch, RecordBlock, RecordReader, Records,
 };
-use kafkacomp_core::{Category, Error};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::columns::ColumnBuilder;
+use crate::context::Context;
+use crate::course::Course;
 use crate::options::{OnError, ScanOptions};
-use crate::plan::{Chunk, Context};
+use crate::plan::Chunk;
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 
@@ -79,22 +81,30 @@ impl Worker {
         match chunk.context.family {
             Family::Records => self.batches(chunk, data, sink),
             Family::MessageSet => self.entries(chunk, data, sink),
+        }?;
+        for (segment, range) in &chunk.missing {
+            lock(&self.report).missing.add(&chunk.context.id, segment, *range);
         }
+        Ok(())
     }
 
     fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
         let filter = RecordFilter::new(&self.options, &chunk.context);
+        let mut course = Course::new(chunk, Arc::clone(&self.report));
         for framed in Batches::new(data, chunk.position) {
             let batch = framed.map_err(|error| failed(&chunk.context, error))?;
-            match self.batch(&batch, &chunk.context, &filter, sink) {
-                Err(BatchStop::Bad(error)) if self.skips(&error) => {
-                    self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, &error);
+            if !course.takes(&batch) {
+                continue;
+            }
+            match self.batch(&batch, &chunk.context, &filter, &mut course, sink) {
+                Err(BatchStop::Bad(error)) => {
+                    self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, error, course.offsets(&batch))?;
                 }
-                Err(BatchStop::Bad(error)) => return Err(failed(&chunk.context, error)),
                 Err(BatchStop::Stop(stop)) => return Err(stop),
                 Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
                 Ok(()) => {}
             }
+            course.passed(&batch);
         }
         Ok(())
     }
@@ -113,11 +123,15 @@ impl Worker {
         for entry in Entries::unverified(data) {
             let entry = entry.map_err(|error| failed(&chunk.context, later(error, chunk.position)))?;
             match self.entry(&entry, chunk, sink) {
-                Err(BatchStop::Bad(error)) if self.skips(&error) => {
+                Err(BatchStop::Bad(error)) => {
                     let position = chunk.position.saturating_add(entry.position as u64);
-                    self.skip(position, entry.end.saturating_sub(entry.position), &chunk.context, &error);
+                    let length = entry.end.saturating_sub(entry.position);
+                    let offsets = chunk.expected.map(|_| {
+                        let first = chunk.context.base_offset.saturating_add_unsigned(position);
+                        (first, first.saturating_add_unsigned(length as u64))
+                    });
+                    self.skip(position, length, &chunk.context, error, offsets)?;
                 }
-                Err(BatchStop::Bad(error)) => return Err(failed(&chunk.context, error)),
                 Err(BatchStop::Stop(stop)) => return Err(stop),
                 Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
                 Ok(()) => {}
@@ -167,16 +181,27 @@ impl Worker {
         taken.and_then(|()| error.map_or(Ok(()), |error| Err(BatchStop::Bad(error))))
     }
 
-    /// Whether the scan continues after `error`.
-    fn skips(&self, error: &Error) -> bool {
-        self.options.on_error == OnError::Skip && error.category() != Category::Resource
-    }
-
-    fn skip(&self, position: u64, length: usize, context: &Context, error: &Error) {
-        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Leaves out a batch with the `offsets`, the last one exclusive, if the error is one to go on after.
+    fn skip(
+        &self,
+        position: u64,
+        length: usize,
+        context: &Context,
+        error: Error,
+        offsets: Option<(i64, i64)>,
+    ) -> Result<(), Stop> {
         let segment = &context.place.segment;
-        let error = ScanError::record(segment, error.clone());
-        report.skipped.push(SkippedRange::of(segment, position, length as u64, &error));
+        let error = ScanError::record(segment, error);
+        let Some(reason) = error.skip_reason().filter(|_| self.options.on_error == OnError::Skip) else {
+            return Err(Stop::Failed(error));
+        };
+        let skipped = SkippedRange::of(segment, position, length as u64, &error);
+        let mut report = lock(&self.report);
+        report.skipped.push(skipped.between(offsets.map(|(first, _)| first), offsets.map(|(_, end)| end)));
+        if let Some((first, end)) = offsets {
+            context.missing(first, end, reason, &mut |range| report.missing.add(&context.id, segment, range));
+        }
+        Ok(())
     }
 
     /// Whether no record of the batch can be wanted, by its header alone.
@@ -196,6 +221,7 @@ impl Worker {
         batch: &RecordBatch<'_>,
         context: &Context,
         filter: &RecordFilter,
+        course: &mut Course<'_>,
         sink: Sink<'_>,
     ) -> Result<(), BatchStop> {
         if self.options.worker_verifies() {
@@ -204,6 +230,20 @@ impl Worker {
         if self.is_beside_the_point(batch, context) {
             return Ok(());
         }
+        if let Some(visible) = context.visible
+            && (batch.last_offset() > visible.1 || course.least(batch).is_none_or(|least| least < visible.0))
+            && !self.count_invisible(batch, filter, visible)?
+        {
+            return Ok(());
+        }
+        let bounded;
+        let filter = match course.start() {
+            Some(start) => {
+                bounded = filter.starting_at(start);
+                &bounded
+            }
+            None => filter,
+        };
         self.seen.batches += 1;
         let start = Some((self.builder.rows(), self.builder.bytes()));
         let mut rows = Rows {
@@ -221,8 +261,48 @@ impl Worker {
         }
         match self.reader.records(batch).map_err(BatchStop::Bad)? {
             Records::Default(records) => rows.take_default(records, &mut self.block, sink),
-            Records::Legacy(mut records) => rows.take(|record| records.advance(record), sink),
+            Records::Legacy(mut records) => {
+                let unwrapped;
+                if batch.base_offset().is_none()
+                    && let Some(start) = course.unwrapped(batch, &records)
+                {
+                    unwrapped = rows.filter.starting_at(start);
+                    rows.filter = &unwrapped;
+                }
+                rows.take(|record| records.advance(record), sink)
+            }
         }
+    }
+
+    /// Counts the records of a batch that consumers do not see; whether there are others, or all are asked for.
+    #[cold]
+    fn count_invisible(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        filter: &RecordFilter,
+        visible: (i64, i64),
+    ) -> Result<bool, BatchStop> {
+        let (mut below, mut above, mut seen) = (0, 0, false);
+        if let (Some(first), Some(count)) = (batch.base_offset(), batch.records_count())
+            && filter.asks_for_all()
+            && (batch.last_offset() < visible.0 || first > visible.1)
+        {
+            let count = u64::try_from(count).unwrap_or_default();
+            (below, above) = if first > visible.1 { (0, count) } else { (count, 0) };
+        } else {
+            for record in self.reader.records(batch).map_err(BatchStop::Bad)? {
+                let record = record.map_err(BatchStop::Bad)?;
+                if record.offset >= visible.0 && record.offset <= visible.1 {
+                    seen = true;
+                } else if filter.is_asked_for(&record) {
+                    *(if record.offset < visible.0 { &mut below } else { &mut above }) += 1;
+                }
+            }
+        }
+        let mut report = lock(&self.report);
+        report.records_below_log_start += below;
+        report.records_above_high_watermark += above;
+        Ok(seen || !self.options.visible_only)
     }
 }
 
@@ -326,7 +406,7 @@ fn flush_builder(
     let finished = builder.finish().map_err(|error| Stop::Failed(ScanError::Thread(error.to_string())))?;
     let seen = std::mem::take(seen);
     {
-        let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = lock(report);
         report.batches += seen.batches;
         report.records += finished.num_rows() as u64;
         report.bytes_out += bytes as u64;
@@ -340,11 +420,16 @@ enum BatchStop {
     Stop(Stop),
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn failed(context: &Context, error: Error) -> Stop {
     Stop::Failed(ScanError::record(&context.place.segment, error))
 }
 
 /// The bounds that are looked at record by record.
+#[derive(Clone, Copy)]
 struct RecordFilter {
     start_offset: i64,
     last_offset: i64,
@@ -352,6 +437,8 @@ struct RecordFilter {
     last_timestamp: i64,
     timestamps: bool,
     always: bool,
+    /// The bounds of offsets without those of visible ones.
+    asked: (i64, i64),
 }
 
 impl RecordFilter {
@@ -364,27 +451,51 @@ impl RecordFilter {
             last_timestamp: i64::MAX,
             timestamps: false,
             always: true,
+            asked: (i64::MIN, i64::MAX),
         }
     }
 
     fn new(options: &ScanOptions, context: &Context) -> Self {
         let timestamps = options.start_timestamp.is_some() || options.end_timestamp.is_some();
+        let asked = (context.start_offset, context.last_offset);
+        let visible = context.visible.filter(|_| options.visible_only).unwrap_or((i64::MIN, i64::MAX));
+        let (start_offset, last_offset) = (asked.0.max(visible.0), asked.1.min(visible.1));
         Self {
-            start_offset: context.start_offset,
-            last_offset: context.last_offset,
+            start_offset,
+            last_offset,
             start_timestamp: options.start_timestamp.unwrap_or(i64::MIN),
             last_timestamp: options.end_timestamp.map_or(i64::MAX, |end| end.saturating_sub(1)),
             timestamps,
-            always: !timestamps && context.start_offset == i64::MIN && context.last_offset == i64::MAX,
+            always: !timestamps && start_offset == i64::MIN && last_offset == i64::MAX,
+            asked,
         }
+    }
+
+    /// The same without records before `offset`.
+    fn starting_at(&self, offset: i64) -> Self {
+        let start_offset = self.start_offset.max(offset);
+        Self { start_offset, asked: (self.asked.0.max(offset), self.asked.1), always: false, ..*self }
     }
 
     #[inline]
     fn takes(&self, record: &Record<'_>) -> bool {
-        self.always
-            || ((self.start_offset..=self.last_offset).contains(&record.offset)
-                && (!self.timestamps
-                    || (record.timestamp_type != kafkacomp_core::record::TimestampType::NoTimestampType
-                        && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))))
+        self.always || ((self.start_offset..=self.last_offset).contains(&record.offset) && self.takes_timestamp(record))
+    }
+
+    /// Whether every record would be taken if consumers saw it.
+    fn asks_for_all(&self) -> bool {
+        !self.timestamps && self.asked == (i64::MIN, i64::MAX)
+    }
+
+    /// Whether the record would be taken if consumers saw it.
+    fn is_asked_for(&self, record: &Record<'_>) -> bool {
+        (self.asked.0..=self.asked.1).contains(&record.offset) && self.takes_timestamp(record)
+    }
+
+    #[inline]
+    fn takes_timestamp(&self, record: &Record<'_>) -> bool {
+        !self.timestamps
+            || (record.timestamp_type != kafkacomp_core::record::TimestampType::NoTimestampType
+                && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))
     }
 }

@@ -9,7 +9,6 @@ mod codec;
 mod encode;
 mod enums;
 mod error;
-mod file_object;
 mod follow;
 mod gil;
 mod input;
@@ -17,7 +16,6 @@ mod message_set;
 mod message_set_write;
 mod migrate;
 mod plan;
-mod process;
 mod record;
 mod rewrite;
 mod scan;
@@ -34,7 +32,6 @@ use pyo3::prelude::*;
 /// The Rust core of kafkacomp; private, see the package's modules.
 #[pymodule(gil_used = false)]
 fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    process::register_hooks(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("DEFAULT_MAX_OUTPUT_SIZE", kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE)?;
     m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;

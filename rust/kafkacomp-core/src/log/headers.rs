@@ -7,6 +7,7 @@
 //! of the records, which are not read. In logs of Kafka 0.7 an entry begins with its size, and there is no more.
 
 use super::chunk::ChunkError;
+use super::placement::Span;
 use super::source::{ReadAt, part, read_full};
 use crate::error::{Error, Result};
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
@@ -24,6 +25,8 @@ pub struct BatchHeader {
     pub offset_field: i64,
     /// The last offset.
     pub last_offset: i64,
+    /// First and last offset, and the checksum, for judging them by the batches around.
+    pub span: Span,
     /// The greatest timestamp, ms; -1 in magic 0.
     pub max_timestamp: i64,
     /// The producer id, -1 where there is none.
@@ -144,6 +147,7 @@ fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
         size: (head.size as u64).saturating_add(LOG_OVERHEAD as u64),
         offset_field: batch.offset_field(),
         last_offset: batch.last_offset(),
+        span: Span::of(&batch),
         max_timestamp: batch.max_timestamp(),
         producer_id: batch.producer_id(),
         is_transactional: batch.is_transactional(),

@@ -192,6 +192,8 @@ pub struct LegacyRecords<'a> {
     base_offset: i64,
     /// The wrapper, `None` for a plain message.
     wrapper: Option<Wrapper>,
+    /// How many messages there are.
+    count: usize,
 }
 
 /// What a wrapper says about the messages inside.
@@ -243,7 +245,7 @@ impl<'a> LegacyEntry<'a> {
 impl<'a> LegacyRecords<'a> {
     /// The one message that `batch` is.
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Self {
-        Self { rest: batch.data(), position: batch.position(), base_offset: 0, wrapper: None }
+        Self { rest: batch.data(), position: batch.position(), base_offset: 0, wrapper: None, count: 1 }
     }
 
     /// The messages of `payload`, the decompressed value of the wrapper `batch`. Kafka looks at all of
@@ -253,9 +255,11 @@ impl<'a> LegacyRecords<'a> {
         let fail = |fault| Error::Invalid { position, fault };
         let mut last_inner = None;
         let mut entries = payload;
+        let mut count = 0_usize;
         while let Some((offset, _, rest)) = take_entry(entries).map_err(fail)? {
             last_inner = Some(offset);
             entries = rest;
+            count = count.saturating_add(1);
         }
         if let Some(source) = codec_error {
             return Err(Error::BatchCodec { position, source });
@@ -269,13 +273,21 @@ impl<'a> LegacyRecords<'a> {
             (_, wrapper) => wrapper.wrapping_sub(last_inner),
         };
         let wrapper = Wrapper { timestamp: batch.base_timestamp(), timestamp_type: batch.timestamp_type() };
-        Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper) })
+        Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper), count })
     }
 
-    /// The first message's offset, without a look at its key and value.
-    pub(super) fn first_offset(&self) -> Option<Result<i64>> {
+    /// The first message's offset, without a look at its key and value; `None` if there is no further message.
+    ///
+    /// # Errors
+    /// As [`next_entry`](Self::next_entry).
+    pub fn first_offset(&self) -> Option<Result<i64>> {
         let (offset, message, _) = take_entry(self.rest).ok().flatten()?;
         Some(self.check_plain(message).map(|()| self.base_offset.wrapping_add(offset)))
+    }
+
+    /// How many messages there are, those that were taken already included.
+    pub fn messages(&self) -> usize {
+        self.count
     }
 
     /// What the message and its wrapper say together. Only an inner message of format 1 takes anything from

@@ -1,0 +1,93 @@
+//! What all batches of a segment have in common.
+
+use std::sync::Arc;
+
+use kafkacomp_core::log::{Family, MissingRange, MissingReason, TransactionFilter};
+
+use crate::columns::Place;
+use crate::missing::PartitionId;
+use crate::options::{Partition, ScanOptions, Segment};
+
+/// What holds for all batches of a segment.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The columns by place.
+    pub place: Place,
+    /// The partition, for the report.
+    pub id: PartitionId,
+    /// First offset, inclusive.
+    pub start_offset: i64,
+    /// Last offset, inclusive: so that 2^63 - 1 is one, and no bound.
+    pub last_offset: i64,
+    /// First and last offset that consumers see, if the log directory's checkpoints bound them.
+    pub visible: Option<(i64, i64)>,
+    /// First and last offset, inclusive, that are reported if they are missing.
+    pub asked: (i64, i64),
+    /// Compaction has removed records before this offset.
+    pub cleaned_to: Option<i64>,
+    /// What a committed reader sees, when only that is asked for.
+    pub transactions: Option<Arc<TransactionFilter>>,
+    /// The family of the segment's format.
+    pub family: Family,
+    /// The number in the segment's name, 0 without one. In Kafka 0.7 it is the position of its first byte in
+    /// the partition.
+    pub base_offset: i64,
+}
+
+impl Context {
+    /// That of `segment`, or of a partition of which none is open.
+    pub fn of(partition: &Partition, id: PartitionId, segment: Option<&Segment>, options: &ScanOptions) -> Self {
+        let start_offset = partition.start_offset.unwrap_or(i64::MIN);
+        let last_offset = partition.end_offset.map_or(i64::MAX, |end| end.saturating_sub(1));
+        let checkpoints = &partition.checkpoints;
+        let bounded = checkpoints.log_start_offset.is_some() || checkpoints.high_watermark.is_some();
+        let visible = bounded.then(|| {
+            let first = checkpoints.log_start_offset.unwrap_or(i64::MIN);
+            (first, checkpoints.high_watermark.map_or(i64::MAX, |end| end.saturating_sub(1)))
+        });
+        let mut asked = (start_offset, last_offset);
+        if let Some((first, last)) = visible.filter(|_| options.visible_only) {
+            asked = (asked.0.max(first), asked.1.min(last));
+        }
+        Self {
+            place: Place {
+                topic: partition.topic.clone(),
+                partition: partition.partition,
+                segment: segment.map_or_else(|| Arc::from(""), |segment| Arc::clone(&segment.name)),
+            },
+            id,
+            start_offset,
+            last_offset,
+            visible,
+            asked,
+            cleaned_to: checkpoints.cleaned_to,
+            transactions: None,
+            family: Family::Records,
+            base_offset: segment.and_then(|segment| segment.base_offset).unwrap_or_default(),
+        }
+    }
+
+    /// Hands to `found` what of the offsets from `from` up to the one before `until` was asked for.
+    pub fn missing(&self, from: i64, until: i64, reason: MissingReason, found: &mut dyn FnMut(MissingRange)) {
+        let from = from.max(self.asked.0);
+        let until = until.min(self.asked.1.saturating_add(1));
+        let cleaned = match reason {
+            MissingReason::Gap => self.cleaned_to.unwrap_or(from).clamp(from, until.max(from)),
+            _ => from,
+        };
+        if let Some(range) = MissingRange::between(from, cleaned, MissingReason::Compacted) {
+            found(range);
+        }
+        if let Some(range) = MissingRange::between(cleaned, until, reason) {
+            found(range);
+        }
+    }
+
+    /// Restricts what is reported as missing to what a committed reader sees.
+    pub fn restrict(&mut self, transactions: Option<Arc<TransactionFilter>>) {
+        if let Some(stable) = transactions.as_ref().and_then(|filter| filter.last_stable_offset()) {
+            self.asked.1 = self.asked.1.min(stable.saturating_sub(1));
+        }
+        self.transactions = transactions;
+    }
+}

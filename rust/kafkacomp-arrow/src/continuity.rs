@@ -1,0 +1,344 @@
+//! Whether the batches of a segment continue one another.
+//!
+//! The offsets of a batch are covered by no checksum. As long as each batch begins where the one before it ends there
+//! is nothing to judge. A batch that does not is held back until the header of the next one is known, and then judged
+//! by [`place`]: it comes after a gap, or repeats offsets, or its offset field is wrong.
+
+use std::sync::Arc;
+
+use kafkacomp_core::log::{MissingRange, MissingReason, Placement, Span, place};
+use kafkacomp_core::record::RecordBatch;
+
+use crate::context::Context;
+use crate::options::OnError;
+use crate::report::{ScanError, SkippedRange};
+
+/// The greatest difference between an offset of a segment and its base offset: the indexes have relative offsets of 32
+/// bits.
+const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
+
+/// What a worker has to know of a batch of its chunk beyond what the batch states.
+#[derive(Debug, Clone)]
+pub enum Note {
+    /// Leave the batch out.
+    LeaveOut,
+    /// Leave out its records before this offset.
+    From(i64),
+    /// These bytes directly before it were left out; which offsets are missing for them, its records show.
+    After(Vec<SkippedRange>),
+}
+
+/// What was found about the offsets of a chunk.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// Where a batch begins that a worker has to know something of, in order of positions.
+    pub notes: Vec<(u64, Note)>,
+    /// Missing offsets, and the segment that should have them.
+    pub missing: Vec<(Arc<str>, MissingRange)>,
+    /// Left-out bytes whose missing offsets are known as far as they can be.
+    pub skipped: Vec<SkippedRange>,
+    /// What is to be noticed.
+    pub warnings: Vec<String>,
+    /// Whether compaction has removed records from a batch.
+    pub is_compacted: bool,
+}
+
+/// Why a batch ends the chunk before it.
+#[derive(Debug)]
+pub enum Halt {
+    /// Its offsets are wrong; where it begins.
+    Misplaced(u64, ScanError),
+    /// Checksums were not verified so far; the chunk must be framed again with verified ones.
+    Unverified,
+}
+
+/// A batch that waits for the one after it.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    span: Span,
+    position: u64,
+    length: u64,
+    thinned: bool,
+}
+
+/// Batches in a row that repeat offsets.
+#[derive(Debug, Clone)]
+struct Repeats {
+    position: u64,
+    first: i64,
+    last: i64,
+    batches: u64,
+}
+
+/// The batch or file end that follows a batch.
+pub struct Following<'f> {
+    /// The offsets that the next batch states; `None` if no batch directly follows.
+    pub span: Option<Span>,
+    /// Whether its checksum is right.
+    pub is_valid: Option<&'f dyn Fn() -> bool>,
+    /// The base offset of the next segment, where the batch is the last one of its segment.
+    pub end_offset: Option<i64>,
+}
+
+/// Follows the offsets of one segment.
+#[derive(Debug, Clone)]
+pub struct Continuity {
+    context: Arc<Context>,
+    on_error: OnError,
+    /// The offset after the last accepted batch, or the base offset; `None` where reading begins amid the segment.
+    expected: Option<i64>,
+    /// Whether a batch of the segment was accepted.
+    started: bool,
+    /// Whether there is nothing to do for a batch that begins where it is expected to.
+    calm: bool,
+    /// The segment before and the first offset after it, until a batch of this segment was accepted.
+    before: Option<(Arc<str>, i64)>,
+    pending: Option<Pending>,
+    /// Bytes that were left out since the last accepted batch.
+    losses: Vec<SkippedRange>,
+    repeats: Option<Repeats>,
+    found: Findings,
+}
+
+impl Continuity {
+    /// From a batch of which `expected` is the first offset, if that is known. `before` is the segment before with the
+    /// offset after its last one.
+    pub fn new(
+        context: Arc<Context>,
+        on_error: OnError,
+        expected: Option<i64>,
+        before: Option<(Arc<str>, i64)>,
+    ) -> Self {
+        Self {
+            context,
+            on_error,
+            expected,
+            started: false,
+            calm: false,
+            before,
+            pending: None,
+            losses: Vec::new(),
+            repeats: None,
+            found: Findings::default(),
+        }
+    }
+
+    /// The offset after the last accepted batch.
+    pub fn expected(&self) -> Option<i64> {
+        self.expected
+    }
+
+    /// Whether an accepted batch ends with `last_offset` or after it.
+    #[inline]
+    pub fn has_reached(&self, last_offset: i64) -> bool {
+        self.started && self.expected.is_some_and(|expected| expected > last_offset)
+    }
+
+    /// Takes what was found since the last call.
+    pub fn take_findings(&mut self) -> Findings {
+        std::mem::take(&mut self.found)
+    }
+
+    /// Where the batch that waits for the next one begins and ends.
+    pub fn pending(&self) -> Option<(u64, u64)> {
+        self.pending.map(|pending| (pending.position, pending.position.saturating_add(pending.length)))
+    }
+
+    /// Forgets the batch that waits; it will be read again.
+    pub fn forget_pending(&mut self) {
+        self.pending = None;
+    }
+
+    /// Takes note of the next batch. Another one that waits is to be settled before.
+    #[inline]
+    pub fn observe(&mut self, batch: &RecordBatch<'_>) {
+        let span = Span::of(batch);
+        let thinned = is_thinned(batch);
+        if self.calm && span.first == self.expected && span.last >= span.first.unwrap_or_default() && !thinned {
+            self.expected = Some(span.last.saturating_add(1));
+            return;
+        }
+        self.wait(batch, span, thinned);
+    }
+
+    #[cold]
+    fn wait(&mut self, batch: &RecordBatch<'_>, span: Span, thinned: bool) {
+        let pending = Pending { span, position: batch.position(), length: batch.size_in_bytes() as u64, thinned };
+        match (self.expected, span.first) {
+            // Its place is certain without the next batch.
+            (Some(expected), Some(first)) if first == expected && span.last >= first => self.accept(pending),
+            (None, _) if span.last >= span.first.unwrap_or(span.last).max(0) => self.accept(pending),
+            _ => self.pending = Some(pending),
+        }
+    }
+
+    /// Judges the batch that waits, now that it is known what follows it.
+    ///
+    /// # Errors
+    /// [`Halt`] if it cannot be where it is.
+    pub fn settle(&mut self, mut next: Following<'_>, verified: bool) -> Result<(), Halt> {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        let expected = self.expected.unwrap_or_default();
+        let mut placement = self.judge(expected, pending.span, next.span, next.end_offset);
+        if !verified && !matches!(placement, Placement::InOrder) {
+            return Err(Halt::Unverified);
+        }
+        if next.span.is_some()
+            && !matches!(placement, Placement::InOrder)
+            && !next.is_valid.is_some_and(|is_valid| is_valid())
+        {
+            next.span = None;
+            placement = self.judge(expected, pending.span, None, None);
+        }
+        match placement {
+            Placement::InOrder => self.accept(pending),
+            Placement::PartlyRepeated => {
+                self.found.notes.push((pending.position, Note::From(expected)));
+                self.accept(pending);
+            }
+            Placement::Repeated => self.repeat(pending),
+            Placement::Misplaced { .. } => {
+                let resumes = next.span.map_or(next.end_offset, |next| next.first);
+                let error = ScanError::Misplaced {
+                    segment: Arc::clone(&self.context.place.segment),
+                    position: pending.position,
+                    first: pending.span.first,
+                    last: pending.span.last,
+                    expected,
+                    resumes: resumes.filter(|&resumes| resumes > expected),
+                };
+                if self.on_error == OnError::Raise {
+                    return Err(Halt::Misplaced(pending.position, error));
+                }
+                let segment = &self.context.place.segment;
+                self.found.notes.push((pending.position, Note::LeaveOut));
+                self.lose(SkippedRange::of(segment, pending.position, pending.length, &error));
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&self, expected: i64, span: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
+        let placement = place(expected, span, next, end_offset.filter(|&end| end >= expected));
+        let least = span.first.unwrap_or(span.last);
+        match placement {
+            // No batch of this segment was accepted: what the name says is wrong, not the batches, which continue one
+            // another. What the segment before has of them is left out by the bound.
+            Placement::Repeated | Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
+            Placement::InOrder
+                if next.is_none()
+                    && least > expected
+                    && span.last.saturating_sub(self.context.base_offset) > MAX_RELATIVE_OFFSET =>
+            {
+                Placement::Misplaced { offset_field: None }
+            }
+            other => other,
+        }
+    }
+
+    fn accept(&mut self, pending: Pending) {
+        let Pending { span, position, thinned, .. } = pending;
+        self.end_repeats();
+        if thinned {
+            self.found.is_compacted = true;
+        }
+        let base = self.context.base_offset;
+        if !self.started
+            && self.expected == Some(base)
+            && let Some(first) = span.first.filter(|&first| first < base)
+        {
+            let segment = &self.context.place.segment;
+            self.found.warnings.push(format!(
+                "{segment}: its first batch begins with offset {first}, before the {base} of the file's name"
+            ));
+        }
+        self.gap_before(span.first.unwrap_or(base));
+        match (span.first, self.expected) {
+            (Some(first), expected) => self.resume(expected, Some(first)),
+            (None, _) if !self.losses.is_empty() => {
+                self.found.notes.push((position, Note::After(std::mem::take(&mut self.losses))));
+            }
+            _ => {}
+        }
+        self.expected = Some(span.last.saturating_add(1));
+        self.started = true;
+        self.calm = true;
+    }
+
+    /// What is missing between the offset that is `expected` and the one at which the log goes on.
+    fn resume(&mut self, expected: Option<i64>, first: Option<i64>) {
+        let losses = std::mem::take(&mut self.losses);
+        let reason = losses.first().map_or(MissingReason::Gap, |loss| loss.reason);
+        let asked = Some(self.context.asked.0).filter(|&asked| asked > i64::MIN && !losses.is_empty());
+        let expected = expected.or(asked);
+        if let (Some(expected), Some(first)) = (expected, first) {
+            let segment = &self.context.place.segment;
+            let missing = &mut self.found.missing;
+            self.context.missing(expected, first, reason, &mut |range| missing.push((Arc::clone(segment), range)));
+        }
+        self.found.skipped.extend(losses.into_iter().map(|loss| loss.between(expected, first)));
+    }
+
+    fn repeat(&mut self, pending: Pending) {
+        let Pending { span, position, .. } = pending;
+        self.found.notes.push((position, Note::LeaveOut));
+        let first = span.first.unwrap_or(span.last);
+        let repeats = self.repeats.get_or_insert(Repeats { position, first, last: span.last, batches: 0 });
+        repeats.first = repeats.first.min(first);
+        repeats.last = repeats.last.max(span.last);
+        repeats.batches = repeats.batches.saturating_add(1);
+        self.calm = false;
+    }
+
+    fn end_repeats(&mut self) {
+        let Some(Repeats { position, first, last, batches }) = self.repeats.take() else { return };
+        let segment = &self.context.place.segment;
+        self.found.warnings.push(format!(
+            "{segment}: {batches} {} from byte {position} on repeat offsets {first} to {last}: left out",
+            if batches == 1 { "batch" } else { "batches" }
+        ));
+    }
+
+    /// Takes note of bytes that were left out.
+    pub fn lose(&mut self, range: SkippedRange) {
+        self.losses.push(range);
+        self.calm = false;
+    }
+
+    /// The segment is read to its end; `resumes` is the offset at which the log goes on, as far as that is known. Whether
+    /// bytes were left out before it: then what is missing up to there is reported.
+    pub fn end(&mut self, resumes: Option<i64>) -> bool {
+        self.end_repeats();
+        self.gap_before(self.context.base_offset);
+        if self.losses.is_empty() {
+            return false;
+        }
+        self.started = true;
+        self.resume(self.expected, resumes);
+        resumes.is_some()
+    }
+
+    /// What is missing between the segment before and the offset at which this one begins.
+    fn gap_before(&mut self, begins: i64) {
+        let Some((name, from)) = self.before.take() else { return };
+        let missing = &mut self.found.missing;
+        let until = begins.min(self.context.base_offset);
+        self.context.missing(from, until, MissingReason::Gap, &mut |range| missing.push((Arc::clone(&name), range)));
+    }
+
+    /// What is missing between the last batch of the segment and the offset at which the log goes on.
+    pub fn gap_until(&mut self, resumes: i64) {
+        let (segment, missing) = (&self.context.place.segment, &mut self.found.missing);
+        if let Some(expected) = self.expected {
+            self.context.missing(expected, resumes, MissingReason::Gap, &mut |range| {
+                missing.push((Arc::clone(segment), range));
+            });
+        }
+    }
+}
+
+/// Whether a batch has fewer records than offsets: compaction has removed some.
+#[inline]
+fn is_thinned(batch: &RecordBatch<'_>) -> bool {
+    batch.records_count().is_some_and(|count| count <= batch.last_offset_delta())
+}

@@ -1,0 +1,121 @@
+//! The offsets of a chunk as its worker goes through it.
+//!
+//! What the planner found about single batches is applied here; and the gaps are found that only a look into compressed
+//! messages of magic 0 and 1 shows, whose header has the last offset alone.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kafkacomp_core::log::MissingReason;
+use kafkacomp_core::record::RecordBatch;
+use kafkacomp_core::record::legacy::LegacyRecords;
+
+use crate::continuity::Note;
+use crate::plan::Chunk;
+use crate::report::{ScanReport, SkippedRange};
+
+/// Follows the batches of a chunk.
+pub struct Course<'c> {
+    chunk: &'c Chunk,
+    report: Arc<Mutex<ScanReport>>,
+    /// The offset after the batch before, if it is known.
+    expected: Option<i64>,
+    notes: std::slice::Iter<'c, (u64, Note)>,
+    /// Where the batch of the next note begins.
+    next: u64,
+    /// The note for the current batch: the first offset of it that is wanted, and what was left out before it.
+    start: Option<i64>,
+    losses: &'c [SkippedRange],
+}
+
+impl<'c> Course<'c> {
+    /// From the beginning of `chunk`.
+    pub fn new(chunk: &'c Chunk, report: Arc<Mutex<ScanReport>>) -> Self {
+        let notes = chunk.notes.iter();
+        let next = notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
+        Self { chunk, report, expected: chunk.expected, notes, next, start: None, losses: &[] }
+    }
+
+    /// Whether the batch is not left out.
+    #[inline]
+    pub fn takes(&mut self, batch: &RecordBatch<'_>) -> bool {
+        self.next != batch.position() || self.noted(batch.position())
+    }
+
+    #[cold]
+    fn noted(&mut self, position: u64) -> bool {
+        let mut takes = true;
+        while self.next == position {
+            match self.notes.next() {
+                Some((_, Note::LeaveOut)) => takes = false,
+                Some((_, Note::From(offset))) => self.start = Some(*offset),
+                Some((_, Note::After(losses))) => self.losses = losses,
+                None => {}
+            }
+            self.next = self.notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
+        }
+        takes
+    }
+
+    /// The first offset of the batch that is wanted, if not all are: others were delivered before.
+    #[inline]
+    pub fn start(&self) -> Option<i64> {
+        self.start
+    }
+
+    /// An offset that the first one of the batch is not below, if there is one.
+    #[inline]
+    pub fn least(&self, batch: &RecordBatch<'_>) -> Option<i64> {
+        batch.base_offset().or(self.expected)
+    }
+
+    /// The offsets of a batch, the last one exclusive, as far as its surroundings give them.
+    pub fn offsets(&self, batch: &RecordBatch<'_>) -> Option<(i64, i64)> {
+        let first = self.least(batch).filter(|_| self.chunk.ordered)?;
+        Some((first.max(self.expected.unwrap_or(first)), batch.last_offset().saturating_add(1)))
+    }
+
+    /// A compressed message of magic 0 or 1 was decompressed; the first offset of it that is wanted, if not all are.
+    pub fn unwrapped(&mut self, batch: &RecordBatch<'_>, records: &LegacyRecords<'_>) -> Option<i64> {
+        let (Some(expected), Some(Ok(first))) = (self.expected, records.first_offset()) else { return self.start };
+        let span = batch.last_offset().saturating_sub(first).saturating_add(1);
+        let is_thinned = i64::try_from(records.messages()).is_ok_and(|messages| messages < span);
+        if first > expected || is_thinned || !self.losses.is_empty() {
+            self.gap(expected, first, is_thinned);
+        }
+        Some(expected).filter(|_| first < expected)
+    }
+
+    #[cold]
+    fn gap(&mut self, expected: i64, first: i64, is_thinned: bool) {
+        let losses = std::mem::take(&mut self.losses);
+        let context = &self.chunk.context;
+        let reason = losses.first().map_or(MissingReason::Gap, |loss| loss.reason);
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        context.missing(expected, first, reason, &mut |range| {
+            report.missing.add(&context.id, &context.place.segment, range);
+        });
+        report.skipped.extend(losses.iter().map(|loss| loss.clone().between(Some(expected), Some(first))));
+        if is_thinned {
+            report.missing.set_compacted(&context.id);
+        }
+    }
+
+    /// The batch is done, however.
+    #[inline]
+    pub fn passed(&mut self, batch: &RecordBatch<'_>) {
+        if self.chunk.ordered {
+            self.expected = Some(batch.last_offset().saturating_add(1));
+        }
+        self.start = None;
+        if !self.losses.is_empty() {
+            self.unresolved();
+        }
+    }
+
+    /// Which offsets are missing for what was left out is not known: the batch after it was not decompressed.
+    #[cold]
+    fn unresolved(&mut self) {
+        let losses = std::mem::take(&mut self.losses);
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).skipped.extend(losses.iter().cloned());
+    }
+}

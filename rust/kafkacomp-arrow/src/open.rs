@@ -1,0 +1,495 @@
+//! The segment that is being read: cut into chunks of whole batches, whose offsets are followed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{thread, time};
+
+use kafkacomp_core::Error;
+use kafkacomp_core::log::{
+    ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, HeaderWalk, Hop, MissingRange, MissingReason, ReadAt, Span,
+};
+use kafkacomp_core::record::RecordBatch;
+
+use crate::committed::whole_batch;
+use crate::context::Context;
+use crate::continuity::{Continuity, Findings, Following, Halt};
+use crate::options::{OnError, ScanOptions};
+use crate::report::{ScanError, ScanReport, SkippedRange};
+use crate::unreadable::SkipUnreadable;
+
+/// How long an incomplete batch at the end of an active segment is given to become whole.
+const PATIENCE: time::Duration = time::Duration::from_millis(50);
+
+/// A source that takes no longer to read a header than to read a chunk again.
+const CHEAP_READ: usize = 64 << 10;
+
+/// The most bytes of a batch that is read for nothing but its checksum.
+const MOST_CHECKED: usize = 64 << 20;
+
+/// A source with a name for `Debug`.
+#[derive(Clone)]
+pub struct SharedSource(pub Arc<dyn ReadAt>);
+
+impl std::fmt::Debug for SharedSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadAt")
+    }
+}
+
+/// Cuts a segment of either family into chunks.
+#[derive(Debug)]
+pub enum Reader {
+    /// Since Kafka 0.8.
+    Records(ChunkReader),
+    /// Kafka 0.7.
+    MessageSet(EntryChunkReader),
+}
+
+impl Reader {
+    fn position(&self) -> u64 {
+        match self {
+            Self::Records(reader) => reader.position(),
+            Self::MessageSet(reader) => reader.position(),
+        }
+    }
+
+    fn end(&self) -> u64 {
+        match self {
+            Self::Records(reader) => reader.end(),
+            Self::MessageSet(reader) => reader.end(),
+        }
+    }
+
+    fn seek(&mut self, position: u64) {
+        match self {
+            Self::Records(reader) => reader.seek(position),
+            Self::MessageSet(reader) => reader.seek(position),
+        }
+    }
+
+    /// Goes on at the first intact batch or entry after the corrupt one; where that is.
+    fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ChunkError> {
+        match self {
+            Self::Records(reader) => reader.resync(source),
+            Self::MessageSet(reader) => reader.resync(source),
+        }
+    }
+}
+
+/// What follows a segment, or the piece of it that is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ends {
+    /// The base offset of the next segment.
+    pub next_base: Option<i64>,
+    /// The first offset of the batch after the piece, if that is known.
+    pub next_piece: Option<i64>,
+    /// Whether another piece of the segment follows.
+    pub is_piece: bool,
+}
+
+/// How the reading of a segment ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// With a batch at or after the end offset.
+    Bound,
+    /// With the last batch of the piece.
+    Piece,
+    /// With the file.
+    File,
+    /// With a batch that a broker is just writing.
+    Growing,
+}
+
+/// What follows a chunk.
+#[derive(Debug)]
+pub enum Step {
+    /// Another one.
+    More,
+    /// Nothing.
+    Done(Finish),
+    /// An error.
+    Failed(ScanError),
+}
+
+/// The segment that is being read.
+#[derive(Debug)]
+pub struct Open {
+    /// Its bytes.
+    pub source: SharedSource,
+    /// What all its records have in common.
+    pub context: Arc<Context>,
+    /// Its place among the segments of the partition.
+    pub index: usize,
+    /// What follows it.
+    pub ends: Ends,
+    pub(crate) reader: Reader,
+    /// `None` where offsets need not rise, and in Kafka 0.7.
+    pub(crate) continuity: Option<Continuity>,
+    pub(crate) unreadable: Option<Arc<SkipUnreadable>>,
+    pub(crate) active: bool,
+    pub(crate) may_be_cut: bool,
+    /// Whether the file has a base offset, which offsets count from.
+    pub(crate) ordered: bool,
+    /// Batches that begin here or later belong to another piece.
+    pub(crate) stop: u64,
+    /// What was found in a log of Kafka 0.7.
+    pub(crate) found: Findings,
+}
+
+impl std::fmt::Debug for SkipUnreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SkipUnreadable")
+    }
+}
+
+impl Open {
+    /// Where the next chunk begins.
+    pub fn position(&self) -> u64 {
+        self.reader.position()
+    }
+
+    /// The offset that is expected at the next chunk's beginning.
+    pub fn expected(&self) -> Option<i64> {
+        match &self.continuity {
+            Some(continuity) => continuity.expected(),
+            None if self.ordered && matches!(self.reader, Reader::MessageSet(_)) => {
+                Some(self.context.base_offset.saturating_add_unsigned(self.reader.position()))
+            }
+            None => None,
+        }
+    }
+
+    /// Takes what was found since the last call.
+    pub fn take_findings(&mut self) -> Findings {
+        self.continuity.as_mut().map_or_else(|| std::mem::take(&mut self.found), Continuity::take_findings)
+    }
+
+    /// Reads a chunk of about `target` bytes: its length, and what follows it.
+    pub fn read(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        options: &ScanOptions,
+        report: &Mutex<ScanReport>,
+    ) -> (usize, Step) {
+        let failed = |open: &Self, error| Step::Failed(ScanError::chunk(&open.context.place.segment, error));
+        let read = match &self.reader {
+            Reader::Records(_) => self.read_batches(buffer, target, options),
+            Reader::MessageSet(_) => self.read_entries(buffer, target),
+        };
+        match read {
+            Ok((length, Framed::Step(step))) => (length, step),
+            // Not with verified checksums.
+            Ok((_, Framed::Unverified)) => (0, Step::More),
+            Ok((length, Framed::End(end))) => match self.after(end, options, report) {
+                Ok(step) => (length, step),
+                Err(error) => (length, failed(self, error)),
+            },
+            Err(error) => (0, failed(self, error)),
+        }
+    }
+
+    fn read_entries(&mut self, buffer: &mut Vec<u8>, target: usize) -> Result<(usize, Framed), ChunkError> {
+        let Reader::MessageSet(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
+        let last = self.context.last_offset.saturating_sub(self.context.base_offset);
+        let bound = u64::try_from(last.saturating_add(1)).unwrap_or_default();
+        let stop = bound.min(self.stop);
+        let mut finish = None;
+        let (length, end) = reader.read(self.source.0.as_ref(), buffer, target, |position| {
+            if position >= stop {
+                finish = Some(if bound < self.stop { Finish::Bound } else { Finish::Piece });
+            }
+            position < stop
+        })?;
+        Ok((length, finish.map_or(Framed::End(end), |finish| Framed::Step(Step::Done(finish)))))
+    }
+
+    fn read_batches(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        options: &ScanOptions,
+    ) -> Result<(usize, Framed), ChunkError> {
+        let before = (self.reader.position(), self.continuity.clone());
+        let checksums = match (options.verify_crc, options.planner_verifies()) {
+            (false, _) => Checksums::Ignored,
+            (true, true) => Checksums::Verified,
+            (true, false) => Checksums::Later,
+        };
+        match self.frame_batches(buffer, target, checksums)? {
+            // An anomaly may be corruption: this time it is looked for.
+            (_, Framed::Unverified) => {
+                self.reader.seek(before.0);
+                self.continuity = before.1;
+                self.frame_batches(buffer, target, Checksums::Verified)
+            }
+            read => Ok(read),
+        }
+    }
+
+    fn frame_batches(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        checksums: Checksums,
+    ) -> Result<(usize, Framed), ChunkError> {
+        let (verify, known) = (checksums == Checksums::Verified, checksums != Checksums::Later);
+        let begin = self.reader.position();
+        let (stop, last_offset) = (self.stop, self.context.last_offset);
+        let mut finish = None;
+        let mut halt = None;
+        let (source, unreadable) = (self.source.0.as_ref(), self.unreadable.as_deref());
+        let mut continuity = self.continuity.as_mut();
+        let Reader::Records(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
+        let check = |batch: &RecordBatch<'_>| -> Result<(), Error> {
+            let position = batch.position();
+            // Not an error: it ends the chunk, and what it says is not looked at.
+            let end = || Err(Error::IncompleteBatch { position, available: 0, needed: 0 });
+            if position >= stop {
+                finish = finish.or(Some(Finish::Piece));
+            }
+            if finish.is_some() {
+                return end();
+            }
+            if let Some(continuity) = &mut continuity {
+                if continuity.pending().is_some() {
+                    let is_valid = || !verify || batch.is_valid();
+                    let next = Following { span: Some(Span::of(batch)), is_valid: Some(&is_valid), end_offset: None };
+                    if let Err(stopped) = continuity.settle(next, known) {
+                        halt = Some(stopped);
+                        finish = Some(Finish::Bound);
+                        return end();
+                    }
+                }
+                if continuity.has_reached(last_offset) {
+                    finish = Some(Finish::Bound);
+                    return end();
+                }
+            }
+            // A corrupt batch is corrupt, also where it would be the last one that is asked for.
+            if verify {
+                batch.ensure_valid()?;
+            }
+            if let Some(unreadable) = unreadable
+                && unreadable.fault(position, position.saturating_add(batch.size_in_bytes() as u64)).is_some()
+            {
+                return end();
+            }
+            if let Some(continuity) = &mut continuity {
+                continuity.observe(batch);
+                if continuity.has_reached(last_offset) {
+                    finish = Some(Finish::Bound);
+                }
+            }
+            Ok(())
+        };
+        let (mut length, end) = reader.read(source, buffer, target, check)?;
+        if halt.is_none()
+            && let Some(continuity) = &mut self.continuity
+            && let Some((position, after)) = continuity.pending()
+        {
+            if position > begin && end == ChunkEnd::More && finish.is_none() && source.worth_reading() > CHEAP_READ {
+                // Less than to read the header of the next batch alone.
+                continuity.forget_pending();
+                self.reader.seek(position);
+                return Ok((position.saturating_sub(begin) as usize, Framed::Step(Step::More)));
+            }
+            let next = Next::read(source, after, self.reader.end(), &end, finish)?;
+            let is_valid = || !verify || next.is_valid(source);
+            let at_end = end == ChunkEnd::End && after >= self.reader.end();
+            let following = Following {
+                span: next.0.as_ref().map(|header| header.span),
+                is_valid: Some(&is_valid),
+                end_offset: self.ends.next_base.filter(|_| at_end),
+            };
+            match continuity.settle(following, known) {
+                Err(stopped) => halt = Some(stopped),
+                Ok(()) if continuity.has_reached(last_offset) => finish = Some(Finish::Bound),
+                Ok(()) => {}
+            }
+        }
+        let framed = match (halt, finish) {
+            (Some(Halt::Unverified), _) => Framed::Unverified,
+            (Some(Halt::Misplaced(position, error)), _) => {
+                length = position.saturating_sub(begin) as usize;
+                Framed::Step(Step::Failed(error))
+            }
+            (None, Some(finish)) => Framed::Step(Step::Done(finish)),
+            (None, None) => Framed::End(end),
+        };
+        Ok((length, framed))
+    }
+
+    /// What follows the chunk that was just read.
+    fn after(&mut self, end: ChunkEnd, options: &ScanOptions, report: &Mutex<ScanReport>) -> Result<Step, ChunkError> {
+        let name = Arc::clone(&self.context.place.segment);
+        let warn = |text: String| report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(text);
+        Ok(match end {
+            ChunkEnd::More => Step::More,
+            ChunkEnd::End => self.at_end(options, &warn),
+            ChunkEnd::Cut(_) if self.active && self.grows() => Step::Done(Finish::Growing),
+            ChunkEnd::Cut(error) if self.may_be_cut => {
+                warn(format!("{name}: {error}: left out"));
+                Step::Done(Finish::File)
+            }
+            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if options.on_error == OnError::Skip => {
+                let position = self.reader.position();
+                let next = self.reader.resync(self.source.0.as_ref())?;
+                let fault = self.unreadable.as_ref().and_then(|source| source.fault(position, next));
+                let error = match fault {
+                    Some(error) => ScanError::io(&name, error),
+                    None => ScanError::record(&name, error),
+                };
+                self.lose(SkippedRange::of(&name, position, next.saturating_sub(position), &error));
+                match next {
+                    next if next >= self.reader.end() => Step::Done(Finish::File),
+                    next if next >= self.stop => Step::Done(Finish::Piece),
+                    _ => Step::More,
+                }
+            }
+            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => Step::Failed(ScanError::record(&name, error)),
+        })
+    }
+
+    /// Zeros at the end are what a broker has preallocated, unless the next segment shows that offsets are missing.
+    fn at_end(&mut self, options: &ScanOptions, warn: &dyn Fn(String)) -> Step {
+        let position = self.reader.position();
+        let length = self.reader.end().saturating_sub(position);
+        let (Some(resumes), Some(continuity)) = (self.ends.next_base, &self.continuity) else {
+            return Step::Done(Finish::File);
+        };
+        let segment = Arc::clone(&self.context.place.segment);
+        match continuity.expected().filter(|_| length > 0) {
+            Some(expected) if expected < resumes => {
+                let error = ScanError::ZeroTail { segment, position, length, expected, resumes };
+                if options.on_error == OnError::Raise {
+                    return Step::Failed(error);
+                }
+                self.lose(SkippedRange::of(&Arc::clone(&self.context.place.segment), position, length, &error));
+            }
+            Some(_) => warn(format!(
+                "{segment}: {length} zero bytes from byte {position} to the end, though another segment follows; no offsets \
+                 are missing for them"
+            )),
+            None => {}
+        }
+        Step::Done(Finish::File)
+    }
+
+    /// Takes note of bytes that were left out.
+    pub fn lose(&mut self, range: SkippedRange) {
+        if let Some(continuity) = &mut self.continuity {
+            continuity.lose(range);
+        } else if self.ordered {
+            // Offsets of Kafka 0.7 are positions.
+            let base = self.context.base_offset;
+            let first = base.saturating_add_unsigned(range.position);
+            let end = first.saturating_add_unsigned(range.length);
+            let segment = &self.context.place.segment;
+            if let Some(missing) = MissingRange::between(first, end, range.reason) {
+                self.context.missing(missing.first_offset, end, range.reason, &mut |missing| {
+                    self.found.missing.push((Arc::clone(segment), missing));
+                });
+            }
+            self.found.skipped.push(range.between(Some(first), Some(end)));
+        } else {
+            self.found.skipped.push(range);
+        }
+    }
+
+    /// The segment is read. What is missing after its last batch is reported if bytes were left out there, or nothing of
+    /// the partition that could show more is read after it; whether it is.
+    pub fn finish(&mut self, finish: Finish, is_last: bool, high_watermark: Option<i64>) -> bool {
+        let resumes = match finish {
+            Finish::Piece => self.ends.next_piece,
+            Finish::File => self.ends.next_base.or(high_watermark),
+            Finish::Bound | Finish::Growing => None,
+        };
+        let Some(continuity) = &mut self.continuity else {
+            return self.finish_entries(finish, is_last);
+        };
+        if continuity.end(resumes) {
+            return true;
+        }
+        match resumes.filter(|_| is_last || finish == Finish::Piece) {
+            Some(resumes) => {
+                continuity.gap_until(resumes);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn finish_entries(&mut self, finish: Finish, is_last: bool) -> bool {
+        let Some(resumes) = self.ends.next_base.filter(|_| self.ordered && is_last && finish == Finish::File) else {
+            return false;
+        };
+        let end = self.context.base_offset.saturating_add_unsigned(self.reader.end());
+        let segment = &self.context.place.segment;
+        self.context.missing(end, resumes, MissingReason::Gap, &mut |missing| {
+            self.found.missing.push((Arc::clone(segment), missing));
+        });
+        true
+    }
+
+    /// Whether the active segment's incomplete last batch is one that a broker is just writing.
+    fn grows(&self) -> bool {
+        let longer = || self.source.0.length().is_ok_and(|length| length > self.reader.end());
+        if longer() {
+            return true;
+        }
+        thread::sleep(PATIENCE);
+        longer()
+    }
+
+    /// How many bytes there are from the position on.
+    pub fn left(&self) -> u64 {
+        self.reader.end().saturating_sub(self.reader.position())
+    }
+}
+
+/// What is known of the checksums of the batches that are framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Checksums {
+    Ignored,
+    /// The worker verifies them.
+    Later,
+    Verified,
+}
+
+/// What framing a chunk came to.
+enum Framed {
+    Step(Step),
+    End(ChunkEnd),
+    /// To be done again, with checksums verified.
+    Unverified,
+}
+
+/// The header of the batch that directly follows a chunk.
+struct Next(Option<kafkacomp_core::log::BatchHeader>);
+
+impl Next {
+    fn read(
+        source: &dyn ReadAt,
+        position: u64,
+        end: u64,
+        ended: &ChunkEnd,
+        finish: Option<Finish>,
+    ) -> Result<Self, ChunkError> {
+        let is_there = finish == Some(Finish::Piece) || *ended == ChunkEnd::More;
+        if !is_there {
+            return Ok(Self(None));
+        }
+        match HeaderWalk::new(source, position, end).next_batch()? {
+            Hop::Batch(header) => Ok(Self(Some(header))),
+            _ => Ok(Self(None)),
+        }
+    }
+
+    fn is_valid(&self, source: &dyn ReadAt) -> bool {
+        let mut buffer = Vec::new();
+        self.0.as_ref().is_some_and(|header| {
+            whole_batch(source, header, MOST_CHECKED, &mut buffer)
+                .is_ok_and(|batch| batch.is_some_and(|batch| batch.is_valid()))
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! Segment files of a partition whose offsets overlap: their order, and whether they agree.
+
+use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
+
+use kafkacomp_core::log::overlap::{OverlapError, OverlapFault, compare_overlap};
+use kafkacomp_core::log::source::read_full;
+use kafkacomp_core::log::{ChunkError, Family, ReadAt};
+
+use crate::family::family_of;
+use crate::lookup::end_offset;
+use crate::options::{ScanOptions, Segment};
+use crate::report::ScanError;
+
+/// How much of two files is compared at once.
+const WINDOW: usize = 1 << 20;
+
+/// Puts files with the same base offset in an order that depends on what is in them alone, not on the ids in their
+/// names: the one that reaches furthest first, then the larger one, then by their bytes.
+pub fn order(segments: &mut [Segment], options: &ScanOptions) {
+    let mut from = 0;
+    while let Some(first) = segments.get(from) {
+        let base = first.base_offset;
+        let rest = segments.get(from..).unwrap_or_default();
+        let count = rest.iter().take_while(|each| each.base_offset == base && each.range.is_none()).count().max(1);
+        if count > 1
+            && base.is_some()
+            && let Some(same) = segments.get_mut(from..from.saturating_add(count))
+        {
+            let mut keyed: Vec<_> = same.iter().map(|each| (reach(each, options), each.clone())).collect();
+            keyed.sort_by(|(one, a), (other, b)| {
+                one.cmp(other).then_with(|| compare_bytes(a, b)).then_with(|| a.name.cmp(&b.name))
+            });
+            for (place, (_, segment)) in same.iter_mut().zip(keyed) {
+                *place = segment;
+            }
+        }
+        from = from.saturating_add(count);
+    }
+}
+
+/// Less for a file that comes first.
+fn reach(segment: &Segment, options: &ScanOptions) -> (Reverse<Option<i64>>, Reverse<u64>) {
+    let end = end_offset(segment, options).ok().flatten();
+    let length = segment.files.open().and_then(|source| source.length()).unwrap_or_default();
+    (Reverse(end), Reverse(length))
+}
+
+fn compare_bytes(one: &Segment, other: &Segment) -> Ordering {
+    let (Ok(one), Ok(other)) = (one.files.open(), other.files.open()) else { return Ordering::Equal };
+    let (mut left, mut right) = (vec![0; WINDOW], vec![0; WINDOW]);
+    let mut position = 0_u64;
+    loop {
+        let read = read_full(one.as_ref(), &mut left, position);
+        let (Ok(a), Ok(b)) = (read, read_full(other.as_ref(), &mut right, position)) else { return Ordering::Equal };
+        let found = left.get(..a).cmp(&right.get(..b));
+        if found != Ordering::Equal || a < WINDOW {
+            return found;
+        }
+        position = position.saturating_add(WINDOW as u64);
+    }
+}
+
+/// The least of the offsets `first` to `last`, inclusive, about which two files disagree.
+///
+/// # Errors
+/// One of them cannot be read, or has a batch that cannot be decoded for another reason than corruption.
+pub fn disagreement(
+    earlier: &Segment,
+    later: &Segment,
+    first: i64,
+    last: i64,
+    options: &ScanOptions,
+) -> Result<Option<i64>, ScanError> {
+    let open = |segment: &Segment| segment.files.open().map_err(|error| ScanError::io(&segment.name, error));
+    let (one, other) = (open(earlier)?, open(later)?);
+    let length = one.length().map_err(|error| ScanError::io(&earlier.name, error))?;
+    if family_of(earlier, one.as_ref(), length, options)? == Family::MessageSet {
+        return different_byte((earlier, &one), (later, &other), first, last);
+    }
+    compare_overlap(one.as_ref(), other.as_ref(), first, last, options.max_output_size).map_err(|error| {
+        let (segment, fault) = match error {
+            OverlapError::Earlier(fault) => (earlier, fault),
+            OverlapError::Later(fault) => (later, fault),
+        };
+        match fault {
+            OverlapFault::Read(error) => ScanError::chunk(&segment.name, error),
+            OverlapFault::Record(error) => ScanError::record(&segment.name, error),
+        }
+    })
+}
+
+/// In Kafka 0.7 an offset is the position of a byte.
+fn different_byte(
+    (earlier, one): (&Segment, &Arc<dyn ReadAt>),
+    (later, other): (&Segment, &Arc<dyn ReadAt>),
+    first: i64,
+    last: i64,
+) -> Result<Option<i64>, ScanError> {
+    let (mut left, mut right) = (vec![0; WINDOW], vec![0; WINDOW]);
+    let mut offset = first;
+    while offset <= last {
+        let wanted = usize::try_from(last.saturating_sub(offset).saturating_add(1)).unwrap_or(WINDOW).min(WINDOW);
+        let read = |segment: &Segment, source: &dyn ReadAt, window: &mut [u8]| {
+            let position = offset.saturating_sub(segment.base_offset.unwrap_or_default());
+            let part = window.get_mut(..wanted).unwrap_or_default();
+            read_full(source, part, u64::try_from(position).unwrap_or_default())
+                .map_err(|error| ScanError::chunk(&segment.name, ChunkError::Io(error)))
+        };
+        let (a, b) = (read(earlier, one.as_ref(), &mut left)?, read(later, other.as_ref(), &mut right)?);
+        let common = a.min(b);
+        let differs = left.iter().zip(&right).take(common).position(|(x, y)| x != y);
+        if let Some(at) = differs {
+            return Ok(Some(offset.saturating_add_unsigned(at as u64)));
+        }
+        if common < wanted {
+            break;
+        }
+        offset = offset.saturating_add_unsigned(wanted as u64);
+    }
+    Ok(None)
+}
