@@ -19,6 +19,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,18 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._names import is_segment, partition_of
-from kafkacomp._published import Pending, State, read_state, sync_folder, write_state
+from kafkacomp._published import (
+    NAME,
+    STAGING,
+    Pending,
+    State,
+    open_file,
+    open_folder,
+    read_state,
+    refuse,
+    sync_folder,
+    write_state,
+)
 from kafkacomp.spark._intruders import check_untouched, lengths
 
 if TYPE_CHECKING:
@@ -37,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["Staged", "check_target", "commit", "discard", "new_staging", "partition_counts", "recover"]
 
 _LOCK = ".kafkacomp-lock"
-_STAGING = re.compile(r"kafkacomp-0\.[0-9a-f]{32}-delete")
 _DEAD = re.compile(r"kafkacomp-1\.[0-9a-f]{32}-delete")
 #: Seconds after which what a job has staged and not touched since is taken for the remains of a dead one.
 ABANDONED = 24 * 3600.0
@@ -136,6 +147,7 @@ def commit(
         if batch is not None and state.batches.get(batch[0], -1) >= batch[1]:
             _remove_all(target, staging)
             return False
+        _check_folder(staging)
         logs = _logs(target)
         out = staging / "out"
         shutil.rmtree(out, ignore_errors=True)
@@ -146,8 +158,10 @@ def commit(
             partitions.setdefault(f"{each.topic}-{each.partition}", []).append(each)
 
         for name in partitions:
-            if os.path.lexists(target / name) and not (target / name).is_dir():
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target / name))
+            if os.path.lexists(target / name):
+                if not (target / name).is_dir():
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target / name))
+                _check_folder(target / name)
 
         def assemble(name: str) -> None:
             known_id = _topic_id(target / name) if name in logs else None
@@ -188,7 +202,7 @@ def _locked(target: Path) -> Iterator[None]:
     """Only one job commits at a time; the lock of one that dies is free."""
     import fcntl  # noqa: PLC0415 - there is none on Windows, where nothing here is supported
 
-    descriptor = os.open(target / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = open_file(target / _LOCK, None, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -201,9 +215,11 @@ def _recover(target: Path, own: Path | None = None) -> State:
     if state.pending is not None:
         state = _finish(target, state, state.pending)
     for folder in target.iterdir():
+        if folder.is_symlink() or not folder.is_dir():
+            continue
         if _DEAD.fullmatch(folder.name):
-            shutil.rmtree(folder, ignore_errors=True)
-        if not _STAGING.fullmatch(folder.name) or (own is not None and _owner(folder) == _owner(own)):
+            _remove(folder)
+        if not STAGING.fullmatch(folder.name) or (own is not None and _owner(folder) == _owner(own)):
             continue
         # Whose commit has begun and does not hold the lock any more is dead.
         if (folder / "out").is_dir() or time.time() - _touched(folder) > ABANDONED:
@@ -212,11 +228,35 @@ def _recover(target: Path, own: Path | None = None) -> State:
 
 
 def _remove(staging: Path) -> None:
-    """Remove a job's folder, under a name that tells what is left of it if this is killed."""
+    """Remove a job's folder, under a name that tells what is left of it if this is killed; nothing else of its name."""
     dead = staging.with_name(staging.name.replace("-0.", "-1.", 1))
-    with contextlib.suppress(FileNotFoundError):
-        staging.rename(dead)
-        shutil.rmtree(dead, ignore_errors=True)
+    with open_folder(staging.parent) as target:
+        if not _is_folder(staging.name, target):
+            return
+        if dead.name != staging.name:
+            os.rename(staging.name, dead.name, src_dir_fd=target, dst_dir_fd=target)
+        shutil.rmtree(dead.name, ignore_errors=True, dir_fd=target)
+
+
+def _is_folder(name: str, within: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _exists(name: str, within: int) -> bool:
+    try:
+        os.stat(name, dir_fd=within, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a symbolic link: what it leads to is not in the target."""
+    if folder.is_symlink():
+        refuse(folder, "a symbolic link in place of a folder")
 
 
 def _owner(staging: Path) -> str:
@@ -226,8 +266,8 @@ def _owner(staging: Path) -> str:
 
 def _remove_all(target: Path, staging: Path, but: str | None = None) -> None:
     """Remove the folders of a job's owner."""
-    for folder in target.glob(f"{_owner(staging)}*-delete"):
-        if folder.name != but:
+    for folder in target.iterdir():
+        if STAGING.fullmatch(folder.name) and _owner(folder) == _owner(staging) and folder.name != but:
             _remove(folder)
 
 
@@ -236,41 +276,63 @@ def _touched(folder: Path) -> float:
     latest = 0.0
     for path in (folder, *folder.rglob("*")):
         with contextlib.suppress(FileNotFoundError):
-            latest = max(latest, path.stat().st_mtime)
+            latest = max(latest, path.lstat().st_mtime)
     return latest
 
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
     """Give all files of a decided write their places; what has been done of it before is not done again."""
-    check_untouched(target, pending)
     staging = target / pending.staging
-    old = staging / "old"
-    if pending.removed:
-        old.mkdir(exist_ok=True)
-    for name in pending.removed:
-        # Once the old folder is there, what has its name in the target is the new one.
-        if not os.path.lexists(old / name) and os.path.lexists(target / name):
-            (target / name).rename(old / name)
-    for name in pending.written:
-        _place(staging / "out" / name, target / name)
-    sync_folder(target)
+    with open_folder(target) as root:
+        if not _exists(staging.name, root):
+            reason = f"the files of a decided write are gone: delete {target / NAME} to give it up"
+            raise FileNotFoundError(errno.ENOENT, reason, str(staging))
+        with open_folder(staging, root) as job:
+            check_untouched(target, pending)
+            _remove_logs(target, pending.removed, root, staging / "old", job)
+            with open_folder(staging / "out", job) as out:
+                for name in pending.written:
+                    _place(staging / "out" / name, out, target / name, root)
+        os.fsync(root)
     finished = replace(state, generation=state.generation + 1, pending=None)
     write_state(target, finished)
     _remove(staging)
     return finished
 
 
-def _place(source: Path, folder: Path) -> None:
+def _remove_logs(target: Path, names: list[str], root: int, old: Path, job: int) -> None:
+    """Move logs out of the target, into a folder of the job."""
+    if not names:
+        return
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(old.name, dir_fd=job)
+    with open_folder(old, job) as removed:
+        for name in names:
+            # Once the old folder is there, what has its name in the target is the new one.
+            if not _exists(name, removed) and _exists(name, root):
+                if not _is_folder(name, root) or not _is_log(target / name):
+                    refuse(target / name, "not the folder of a log")
+                os.rename(name, name, src_dir_fd=root, dst_dir_fd=removed)
+
+
+def _place(source: Path, out: int, folder: Path, root: int) -> None:
     """Move a folder, or its files into the one that is there: the segments last, and in order."""
-    if not source.is_dir():
+    name = source.name
+    if not _exists(name, out):
         return
-    if not os.path.lexists(folder):
-        source.rename(folder)
-        return
-    for path in sorted(source.iterdir(), key=lambda path: (path.suffix == ".log", path.name)):
-        path.replace(folder / path.name)
-    sync_folder(folder)
-    source.rmdir()
+    with open_folder(source, out) as new:
+        files = os.listdir(new)  # noqa: PTH208 - of a descriptor
+        for file in files:
+            if not stat.S_ISREG(os.stat(file, dir_fd=new, follow_symlinks=False).st_mode):
+                refuse(source / file, "not a regular file")
+        if not _exists(name, root):
+            os.rename(name, name, src_dir_fd=out, dst_dir_fd=root)
+            return
+        with open_folder(folder, root) as log:
+            for file in sorted(files, key=lambda file: (file.endswith(".log"), file)):
+                os.replace(file, file, src_dir_fd=new, dst_dir_fd=log)
+            os.fsync(log)
+    os.rmdir(name, dir_fd=out)
 
 
 def _logs(target: Path) -> list[str]:
@@ -278,10 +340,15 @@ def _logs(target: Path) -> list[str]:
     found = []
     for folder in target.iterdir():
         if partition_of(folder.name) is not None and folder.is_dir():
-            names = [path.name for path in folder.iterdir()]
-            if not names or any(is_segment(name) or name in _COMPANIONS for name in names):
+            _check_folder(folder)
+            if _is_log(folder):
                 found.append(folder.name)
     return sorted(found)
+
+
+def _is_log(folder: Path) -> bool:
+    names = [path.name for path in folder.iterdir()]
+    return not names or any(is_segment(name) or name in _COMPANIONS for name in names)
 
 
 def _check_size(staged: Staged) -> None:
@@ -295,7 +362,8 @@ def _topic_id(folder: Path) -> str | None:
     """The id in a folder's ``partition.metadata``."""
     path = folder / "partition.metadata"
     try:
-        content = path.read_bytes()
+        with open(open_file(path, None, os.O_RDONLY), "rb") as file:  # noqa: PTH123 - a descriptor
+            content = file.read()
     except FileNotFoundError:
         return None
     return _kafkacomp.read_partition_metadata(content, str(path))[1]

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kafkacomp._names import is_segment
-from kafkacomp._published import NAME
+from kafkacomp._published import NAME, REPLACED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from kafkacomp._published import Pending
 
 __all__ = ["check_untouched", "lengths"]
-
-#: Behind the name of a segment that a new one of the same name replaces.
-_REPLACED = ".replaced"
 
 
 def lengths(log: Path | None, new: Path) -> dict[str, int]:
@@ -31,7 +28,7 @@ def lengths(log: Path | None, new: Path) -> dict[str, int]:
     if old:
         last = max(old)
         # Without a record a log's segment has the name that the first new one gets, which then replaces it.
-        found[last + _REPLACED if last in found else last] = old[last]
+        found[last + REPLACED if last in found else last] = old[last]
     return found
 
 
@@ -50,7 +47,7 @@ def check_untouched(target: Path, pending: Pending) -> None:
             continue  # all has its place
         for segment, length in sorted(there.items()):
             if segment in left:
-                is_touched = length != known.get(segment + _REPLACED)
+                is_touched = length != known.get(segment + REPLACED)
             else:
                 is_touched = (segment > min(known) and segment not in known) or length != known.get(segment, length)
             if is_touched:
@@ -63,6 +60,6 @@ def check_untouched(target: Path, pending: Pending) -> None:
 
 
 def _segments(folder: Path) -> dict[str, int]:
-    if not folder.is_dir():
+    if folder.is_symlink() or not folder.is_dir():
         return {}
-    return {path.name: path.stat().st_size for path in folder.iterdir() if is_segment(path.name)}
+    return {path.name: path.lstat().st_size for path in folder.iterdir() if is_segment(path.name)}
