@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RECORDS = 12_000
 #: A broker's name for a folder that it is about to delete.
-UNFINISHED = re.compile(r"t-0\.[0-9a-f]{32}-delete")
+UNFINISHED = re.compile(r"kafkacomp-2\.[0-9a-f]{32}-delete")
 PATIENCE = 60.0
 
 PRELUDE = """
@@ -188,7 +188,7 @@ def test_killed_when_it_appears(done: dict[str, Done], source: Source, tmp_path:
 
 @pytest.mark.parametrize("name", [name for name in JOBS if name.endswith("-folder")])
 def test_killed_between_two_partitions(done: dict[str, Done], source: Source, tmp_path: Path, name: str) -> None:
-    """The first partition has its name, in a folder that has not; the next run does it all."""
+    """The first partition has its name, in a folder that has not; the next run does it all and removes that."""
     job, target = done[name], tmp_path / "t-0"
 
     def first_is_there() -> bool:
@@ -197,8 +197,11 @@ def test_killed_between_two_partitions(done: dict[str, Done], source: Source, tm
     kill(start(job.code, source, target), first_is_there)
     assert not look(job, source, target)
     assert first_is_there()
+    with pytest.raises(FileNotFoundError):
+        kc.scan(tmp_path)
     assert start(job.code, source, target).wait(PATIENCE) == 0
     assert look(job, source, target)
+    assert [path.name for path in tmp_path.iterdir()] == ["t-0"]
 
 
 @pytest.mark.parametrize("name", [name for name in JOBS if name.endswith("-folder")])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp import _kafkacomp
 from kafkacomp._filesystem import local_folder
+from kafkacomp._names import check_topic
+from kafkacomp._ranges import INT32, OFFSETS, integer
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import MessageSetError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
 
     from typing_extensions import Buffer
@@ -149,10 +151,10 @@ def write_log(
 
     from kafkacomp.message_set import read_messages, valid_bytes  # noqa: PLC0415 - it imports this module
 
-    if not topic or topic in {".", ".."} or "/" in topic or os.sep in topic:
-        raise ValueError(f"{topic!r} is no topic name")
-    if min(partition, initial_offset) < 0 or log_file_size < 1:
-        raise ValueError("partition and initial_offset must not be negative, log_file_size not less than 1")
+    check_topic(topic)
+    partition = integer("partition", partition, (0, INT32[1]))
+    initial_offset = integer("initial_offset", initial_offset, OFFSETS)
+    integer("log_file_size", log_file_size, (1, OFFSETS[1]))
     parent = Path(local_folder(directory))
     parent.mkdir(parents=True, exist_ok=True)
     staged = _kafkacomp.StagedFolder(str(parent / f"{topic}-{partition}"))

@@ -26,6 +26,7 @@ __all__ = [
     "SIDE_FILES",
     "SWAP",
     "basename",
+    "check_topic",
     "is_like_a_segment",
     "is_marked",
     "is_segment",
@@ -42,6 +43,7 @@ __all__ = [
 _MAX_OFFSET: Final = 2**63 - 1
 _MAX_PARTITION: Final = 2**31 - 1
 
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _PLAIN_SEGMENT = re.compile(r"([0-9]{20})\.(?:log|kafka)")
 _TIERED_SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
 _LIKE_A_SEGMENT = re.compile(r"[0-9]+\.(?:log|kafka)|[0-9]{20}-[A-Za-z0-9_-]{22}\.log")
@@ -57,6 +59,12 @@ SIDE_FILES: Final = (*INDEXES, "snapshot")
 SWAP: Final = ".swap"
 #: After the name of a tiered segment without its suffix.
 MANIFEST: Final = ".rsm-manifest"
+
+
+def check_topic(topic: str) -> None:
+    """Refuse what a broker refuses as the name of a new topic; ValueError."""
+    if not _TOPIC.fullmatch(topic) or topic in {".", ".."}:
+        raise ValueError(f"{topic!r} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")
 
 
 def segment_offset(name: str) -> int | None:

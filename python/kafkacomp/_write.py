@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._filesystem import local_folder
+from kafkacomp._names import check_topic
 from kafkacomp._types import CompressionType
 from kafkacomp.record import arrow_rows, batch_settings
 
@@ -21,7 +21,6 @@ __all__ = ["WriteReport", "write"]
 _DEFAULT_BATCH_BYTES = 16384  # a producer's batch.size
 _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 _INT32_MAX = 2**31 - 1
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,7 @@ def write(
         TypeError: a column of another type; not Arrow at all.
         RecordTooLargeError: a record over 2^31 - 1 bytes.
     """
-    if not _TOPIC.fullmatch(topic) or topic in {".", ".."}:
-        raise ValueError(f"{topic!r} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")
+    check_topic(topic)
     partition = operator.index(partition)  # 1.5 would name a folder that is no partition's
     if not 0 <= partition <= _INT32_MAX:
         raise ValueError(f"partition must be 0 to {_INT32_MAX}, not {partition}")

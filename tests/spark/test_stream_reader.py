@@ -520,7 +520,9 @@ def test_damage_is_an_error_or_left_out(tmp_path: Path, at: int) -> None:
 def test_damage_at_the_end_is_waited_for(tmp_path: Path) -> None:
     """Nothing tells a torn batch in a reserved file from a damaged one, until another batch follows."""
     log, bad = damaged(tmp_path, 70)
-    ends = [batch.position + batch.size_in_bytes for batch in kc.record.read_batches(log.segments[0][1], verify_crc=False)]
+    ends = [
+        batch.position + batch.size_in_bytes for batch in kc.record.read_batches(log.segments[0][1], verify_crc=False)
+    ]
     log.show(ends[1])
     stream = Stream(tmp_path / "t-0", {"mode": "DROPMALFORMED"})
     stream.run()

@@ -9,7 +9,7 @@ use kafkacomp_core::log::{MissingRange, MissingReason};
 const MAX_RANGES: usize = 10_000;
 
 /// The partition that offsets are missing from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PartitionId {
     /// Its place among the partitions of the scan.
     pub index: usize,

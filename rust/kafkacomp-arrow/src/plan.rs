@@ -3,6 +3,7 @@
 //! One planner serves all workers under a lock. It alone reads the segments, so that the order is its
 //! order; the workers check, decompress and build columns side by side.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::{
@@ -110,6 +111,8 @@ pub struct Planner {
     report: Arc<Mutex<ScanReport>>,
     chunk_bytes: usize,
     failed: bool,
+    /// The segment that was opened last.
+    segment: Arc<str>,
 }
 
 /// An error, and the segment that it is about.
@@ -124,7 +127,21 @@ impl Planner {
         chunk_bytes: usize,
     ) -> Self {
         let partitions = partitions.into_iter().enumerate();
-        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false }
+        let segment = Arc::from("");
+        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false, segment }
+    }
+
+    /// The name of the segment that is being read.
+    pub fn segment(&self) -> Arc<str> {
+        Arc::clone(&self.segment)
+    }
+
+    /// What is handed out where [`next`](Self::next) panicked: an error that names the segment, and nothing after it.
+    pub fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
+        self.failed = true;
+        let error = ScanError::panicked(&self.segment, panic);
+        let context = Context::of(&Partition::default(), PartitionId::default(), None, &self.options);
+        Chunk::failed(Arc::new(context), error)
     }
 
     /// Reads the next chunk into `buffer`; `None` at the end. After an error there is no more.
@@ -236,11 +253,14 @@ impl Planner {
         loop {
             let Some(mut current) = self.current.take() else {
                 let Some((index, partition)) = self.partitions.next() else { return Ok(None) };
+                self.segment =
+                    partition.segments.first().map_or_else(|| Arc::from(""), |first| Arc::clone(&first.name));
                 self.current = Some(self.begin(index, partition)?);
                 continue;
             };
             let index = current.next;
             let Some(segment) = current.partition.segments.get(index).cloned() else { continue };
+            self.segment = Arc::clone(&segment.name);
             current.next = index.saturating_add(1);
             let mut context = Context::of(&current.partition, current.id.clone(), Some(&segment), &self.options);
             context.restrict(current.transactions.clone());

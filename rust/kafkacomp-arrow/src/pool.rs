@@ -1,7 +1,7 @@
 //! Buffers that come back when the consumer frees its Arrow arrays: filling a fresh page costs more than
 //! decoding LZ4 into a warm one.
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
 
 use arrow_buffer::Buffer;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
@@ -26,6 +26,16 @@ impl BufferPool {
         Arc::clone(&SHARED)
     }
 
+    /// The free buffers, unless another thread has them at this moment: then the allocator serves. After a fork that thread
+    /// may not exist, and the lock stays held.
+    fn lock(&self) -> Option<MutexGuard<'_, Vec<Vec<u8>>>> {
+        match self.free.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// An empty buffer for about `bytes`: one that came back and has room for them, or none at all for the
     /// few that the allocator keeps warm by itself.
     pub fn take(&self, bytes: usize) -> Vec<u8> {
@@ -39,7 +49,7 @@ impl BufferPool {
         if bytes < MIN_POOLED_BUFFER {
             return Vec::new();
         }
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut free) = self.lock() else { return Vec::with_capacity(bytes) };
         let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
         let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
         // A little more than last time, so that the next batch does not outgrow it.
@@ -48,7 +58,7 @@ impl BufferPool {
 
     /// The largest buffer that came back, for a column of unknown size.
     pub fn take_largest(&self) -> Vec<u8> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut free) = self.lock() else { return Vec::new() };
         let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
         let mut buffer = largest.map_or_else(Vec::new, |index| free.swap_remove(index));
         buffer.clear();
@@ -61,7 +71,7 @@ impl BufferPool {
         if !(MIN_POOLED_BUFFER..=MAX_POOLED_BUFFER).contains(&buffer.capacity()) {
             return;
         }
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut free) = self.lock() else { return };
         if free.len() < MOST_FREE {
             free.push(buffer);
         } else if let Some(smallest) = free.iter_mut().min_by_key(|kept| kept.capacity())

@@ -1,5 +1,6 @@
 //! What a scan has done: counts, what it left out and why, and what it noticed.
 
+use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
@@ -175,8 +176,17 @@ pub enum ScanError {
         /// The first offset about which they disagree.
         offset: i64,
     },
-    /// A worker thread could not be started or died.
+    /// A worker thread could not be started.
     Thread(String),
+    /// A worker thread panicked: an error in this library.
+    Panicked {
+        /// The segment.
+        segment: Arc<str>,
+        /// What the panic said.
+        message: String,
+    },
+    /// A [`Closer`](crate::scan::Closer) closed the scan.
+    Closed,
 }
 
 impl ScanError {
@@ -210,6 +220,25 @@ impl ScanError {
                 Some(MissingReason::Corrupt)
             }
             _ => None,
+        }
+    }
+
+    /// The error for a panic that was caught while `segment` was being read.
+    pub fn panicked(segment: &Arc<str>, panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Panicked { segment: Arc::clone(segment), message: text.unwrap_or_else(|| "panic".to_owned()) }
+    }
+
+    /// What the error means for whoever reads a log.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Record { error, .. } => error.category(),
+            Self::Io { error, .. } if error.kind() == io::ErrorKind::OutOfMemory => Category::Resource,
+            Self::Io { .. } | Self::Shrunk { .. } | Self::Replaced { .. } => Category::Io,
+            Self::Undecided { .. } | Self::Closed => Category::Argument,
+            Self::Misplaced { .. } | Self::ZeroTail { .. } | Self::Conflict { .. } => Category::Corrupt,
+            Self::Thread(_) | Self::Panicked { .. } => Category::Resource,
         }
     }
 
@@ -253,6 +282,8 @@ impl ScanError {
                  read with on_error=\"skip\", which takes the records of the first"
             ),
             Self::Thread(what) => format!("scan thread: {what}"),
+            Self::Panicked { segment, message } => format!("{segment}: internal error: {message}"),
+            Self::Closed => "the scan was closed".to_owned(),
         }
     }
 }

@@ -6,14 +6,17 @@
 //! rows at the end of a chunk run on into the next.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::SchemaRef;
 
+use crate::cancel::cancellable;
 use crate::options::{Partition, ScanOptions};
 use crate::plan::{Chunk, MIN_CHUNK_BYTES, Planner};
 use crate::pool::BufferPool;
@@ -28,10 +31,26 @@ const CHUNK_BYTES: usize = 256 << 10;
 const LARGE_CHUNK_BYTES: usize = 4 << 20;
 /// How finely a small source is cut: at its end, workers wait for the one that has the last chunk.
 const CHUNKS_PER_THREAD: usize = 8;
+/// How long the end of a scan waits for its workers. One that is inside a read cannot be interrupted; it ends by itself
+/// when the read returns.
+const LEAVING: Duration = Duration::from_millis(250);
 /// Pooled buffers above this size are given back after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
 
 type Item = Result<ArrowRecordBatch, ScanError>;
+
+/// What [`Scan::poll`] found.
+#[derive(Debug)]
+pub enum Step {
+    /// The next batch.
+    Batch(ArrowRecordBatch),
+    /// The scan failed; there are no more batches.
+    Failed(ScanError),
+    /// The scan is complete.
+    End,
+    /// Nothing yet.
+    Waiting,
+}
 
 /// Reads partitions into Arrow batches; an iterator.
 #[derive(Debug)]
@@ -45,6 +64,26 @@ pub struct Scan {
     done: bool,
 }
 
+/// Stops a scan that another thread may be reading.
+#[derive(Debug, Clone)]
+pub struct Closer(Arc<Shared>);
+
+impl Closer {
+    /// Stops the workers; whoever waits for a batch gets [`ScanError::Closed`].
+    pub fn close(&self) {
+        self.0.cancelled.store(true, Ordering::Release);
+        self.0.closed.store(true, Ordering::Release);
+        // With the lock, so that nobody is between a look at the flags and the wait.
+        let _queue = lock(&self.0.queue);
+        self.0.changed.notify_all();
+    }
+
+    /// Whether [`close`](Self::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.0.cancelled.load(Ordering::Acquire)
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
     options: Arc<ScanOptions>,
@@ -52,7 +91,10 @@ struct Shared {
     planner: Mutex<Option<Planner>>,
     queue: Mutex<Queue>,
     changed: Condvar,
-    closed: AtomicBool,
+    /// Nothing more is read: the scan failed, ended or was closed.
+    closed: Arc<AtomicBool>,
+    /// A [`Closer`] closed it.
+    cancelled: AtomicBool,
     pool: Arc<BufferPool>,
 }
 
@@ -60,6 +102,13 @@ struct Shared {
 struct Queue {
     chunks: VecDeque<Receiver<Item>>,
     running: usize,
+}
+
+/// What the queue has for the consumer.
+enum Place {
+    Next(Receiver<Item>),
+    End,
+    Waiting,
 }
 
 impl Scan {
@@ -74,7 +123,8 @@ impl Scan {
             planner: Mutex::new(None),
             queue: Mutex::default(),
             changed: Condvar::new(),
-            closed: AtomicBool::new(false),
+            closed: Arc::default(),
+            cancelled: AtomicBool::new(false),
         });
         Self { shared, schema, current: None, workers: Vec::new(), plan: Some(partitions), total_bytes, done: false }
     }
@@ -89,10 +139,54 @@ impl Scan {
         Arc::clone(&self.shared.report)
     }
 
-    /// Stops the workers and lets go of the segments; there are no more batches then.
+    /// Stops the workers and frees the segments; there are no more batches then. A worker that is inside a read ends when
+    /// the read returns, which is waited for only a moment.
     pub fn close(&mut self) {
         self.plan = None;
         self.finish();
+    }
+
+    /// What stops this scan while it is being read.
+    pub fn closer(&self) -> Closer {
+        Closer(Arc::clone(&self.shared))
+    }
+
+    /// The next batch, if it comes within about `patience`.
+    pub fn poll(&mut self, patience: Duration) -> Step {
+        if self.done {
+            return Step::End;
+        }
+        if let Some(partitions) = self.plan.take()
+            && let Err(error) = self.start(partitions)
+        {
+            return self.failed(error);
+        }
+        loop {
+            if self.shared.cancelled.load(Ordering::Acquire) {
+                return self.failed(ScanError::Closed);
+            }
+            if let Some(receiver) = &self.current {
+                match receiver.recv_timeout(patience) {
+                    Ok(Ok(batch)) => return Step::Batch(batch),
+                    Ok(Err(error)) => return self.failed(error),
+                    Err(RecvTimeoutError::Timeout) => return Step::Waiting,
+                    Err(RecvTimeoutError::Disconnected) => self.current = None,
+                }
+            }
+            match self.next_receiver(patience) {
+                Place::Next(receiver) => self.current = Some(receiver),
+                Place::Waiting => return Step::Waiting,
+                Place::End => {
+                    self.finish();
+                    return Step::End;
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, error: ScanError) -> Step {
+        self.finish();
+        Step::Failed(error)
     }
 
     fn start(&mut self, partitions: Vec<Partition>) -> Result<(), ScanError> {
@@ -105,33 +199,43 @@ impl Scan {
                 usize::try_from(self.total_bytes).unwrap_or(usize::MAX) / threads.saturating_mul(CHUNKS_PER_THREAD);
             share.clamp(MIN_CHUNK_BYTES, LARGE_CHUNK_BYTES)
         };
+        let partitions = partitions.into_iter().map(|each| cancellable(each, &self.shared.closed)).collect();
         let planner = Planner::new(partitions, Arc::clone(options), self.report(), chunk_bytes);
         *lock(&self.shared.planner) = Some(planner);
         lock(&self.shared.queue).running = threads;
         for index in 0..threads {
             let shared = Arc::clone(&self.shared);
-            let spawned = thread::Builder::new().name(format!("kafkacomp-scan-{index}")).spawn(move || run(&shared));
+            let spawned = thread::Builder::new().name(format!("kafkacomp-scan-{index}")).spawn(move || work(&shared));
             match spawned {
                 Ok(handle) => self.workers.push(handle),
                 // One worker is enough to finish.
-                Err(error) if index == 0 => return Err(ScanError::Thread(error.to_string())),
+                Err(error) if index == 0 => {
+                    lock(&self.shared.queue).running = 0;
+                    *lock(&self.shared.planner) = None;
+                    return Err(ScanError::Thread(error.to_string()));
+                }
                 Err(_) => lock(&self.shared.queue).running -= 1,
             }
         }
         Ok(())
     }
 
-    fn next_receiver(&self) -> Option<Receiver<Item>> {
+    fn next_receiver(&self, patience: Duration) -> Place {
+        let deadline = Instant::now().checked_add(patience);
         let mut queue = lock(&self.shared.queue);
         loop {
             if let Some(receiver) = queue.chunks.pop_front() {
                 self.shared.changed.notify_all();
-                return Some(receiver);
+                return Place::Next(receiver);
             }
             if queue.running == 0 {
-                return None;
+                return Place::End;
             }
-            queue = self.shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            let left = deadline.map_or(patience, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_zero() || self.shared.cancelled.load(Ordering::Acquire) {
+                return Place::Waiting;
+            }
+            queue = self.shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -139,13 +243,23 @@ impl Scan {
         self.done = true;
         self.shared.closed.store(true, Ordering::Release);
         self.current = None;
-        lock(&self.shared.queue).chunks.clear();
+        let deadline = Instant::now().checked_add(LEAVING);
+        let mut queue = lock(&self.shared.queue);
+        queue.chunks.clear();
         self.shared.changed.notify_all();
-        for worker in self.workers.drain(..) {
-            // A worker that panicked has already ended its channel; there is nothing to add.
+        while queue.running > 0 {
+            let left = deadline.map_or(LEAVING, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                break;
+            }
+            queue = self.shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let all_left = queue.running == 0;
+        drop(queue);
+        for worker in self.workers.drain(..).filter(|_| all_left) {
+            // A panic was caught and sent as an error before.
             drop(worker.join());
         }
-        *lock(&self.shared.planner) = None;
         lock(&self.shared.report).complete();
     }
 }
@@ -154,31 +268,13 @@ impl Iterator for Scan {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        if self.done {
-            return None;
-        }
-        if let Some(partitions) = self.plan.take()
-            && let Err(error) = self.start(partitions)
-        {
-            self.finish();
-            return Some(Err(error));
-        }
         loop {
-            if let Some(receiver) = &self.current {
-                match receiver.recv() {
-                    Ok(Ok(batch)) => return Some(Ok(batch)),
-                    Ok(Err(error)) => {
-                        self.finish();
-                        return Some(Err(error));
-                    }
-                    Err(_) => self.current = None,
-                }
+            match self.poll(Duration::from_secs(1)) {
+                Step::Batch(batch) => return Some(Ok(batch)),
+                Step::Failed(error) => return Some(Err(error)),
+                Step::End => return None,
+                Step::Waiting => {}
             }
-            let Some(receiver) = self.next_receiver() else {
-                self.finish();
-                return None;
-            };
-            self.current = Some(receiver);
         }
     }
 }
@@ -200,23 +296,53 @@ impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         let mut queue = lock(&self.0.queue);
         queue.running = queue.running.saturating_sub(1);
+        let is_last = queue.running == 0;
+        drop(queue);
+        if is_last {
+            // The segments are closed here, because the consumer does not wait for a slow read.
+            let planner = lock(&self.0.planner).take();
+            drop(planner);
+        }
+        let _queue = lock(&self.0.queue);
         self.0.changed.notify_all();
     }
 }
 
-fn run(shared: &Shared) {
+/// A worker thread. However it ends, the consumer gets an error unless the worker's share was complete.
+fn work(shared: &Shared) {
     let _leaving = Leaving(shared);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(shared))) {
+        let segment = lock(&shared.planner).as_ref().map_or_else(|| Arc::from(""), Planner::segment);
+        let (sender, receiver) = sync_channel(1);
+        drop(sender.send(Err(ScanError::panicked(&segment, panic.as_ref()))));
+        lock(&shared.queue).chunks.push_back(receiver);
+        shared.closed.store(true, Ordering::Release);
+    }
+}
+
+/// Runs `step` on a chunk of `segment`; a panic becomes an error that names the segment.
+fn guarded(segment: &Arc<str>, step: impl FnOnce() -> Result<(), Stop>) -> Result<(), Stop> {
+    catch_unwind(AssertUnwindSafe(step))
+        .unwrap_or_else(|panic| Err(Stop::Failed(ScanError::panicked(segment, panic.as_ref()))))
+}
+
+fn run(shared: &Shared) {
     let alone = shared.options.threads <= 1;
     let mut worker = Worker::new(Arc::clone(&shared.options), Arc::clone(&shared.report), &shared.pool);
     let mut buffer = Vec::new();
     let mut sender = None;
+    let mut segment = Arc::from("");
     while let Some(chunk) = claim(shared, &mut buffer, &mut sender) {
         let Some(channel) = &sender else { return };
-        let outcome = process(&mut worker, &chunk, chunk.bytes(&buffer), channel, alone);
+        segment = Arc::clone(&chunk.context.place.segment);
+        let outcome = guarded(&segment, || process(&mut worker, &chunk, chunk.bytes(&buffer), channel, alone));
         if let Err(stop) = outcome.and_then(|()| chunk.error.map_or(Ok(()), |error| Err(Stop::Failed(error)))) {
-            // The rows before the damage first, then what is wrong.
-            let flushed = worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok());
-            if let (Stop::Failed(error), Ok(())) = (stop, flushed) {
+            // The rows before the failure first. After a panic the columns are in an unknown state.
+            let flushed = match &stop {
+                Stop::Failed(ScanError::Panicked { .. }) => Ok(()),
+                _ => guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok())),
+            };
+            if let (Stop::Failed(error), Ok(()) | Err(Stop::Failed(_))) = (stop, flushed) {
                 drop(channel.send(Err(error)));
             }
             shared.closed.store(true, Ordering::Release);
@@ -231,7 +357,8 @@ fn run(shared: &Shared) {
         }
     }
     if let Some(channel) = sender
-        && let Err(Stop::Failed(error)) = worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok())
+        && let Err(Stop::Failed(error)) =
+            guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok()))
     {
         drop(channel.send(Err(error)));
     }
@@ -256,7 +383,11 @@ fn claim(shared: &Shared, buffer: &mut Vec<u8>, channel: &mut Option<SyncSender<
     if shared.closed.load(Ordering::Acquire) {
         return None;
     }
-    let chunk = planner.as_mut()?.next(buffer)?;
+    let next = planner.as_mut()?;
+    let chunk = match catch_unwind(AssertUnwindSafe(|| next.next(buffer))) {
+        Ok(chunk) => chunk?,
+        Err(panic) => next.panicked(panic.as_ref()),
+    };
     if channel.is_some() {
         return Some(chunk);
     }

@@ -11,9 +11,13 @@ use kafkacomp_core::log::write::WriteError;
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::record::{BuildFault, MessageSetFault};
 use kafkacomp_core::{Error, ErrorKind};
-use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileExistsError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::import_exception;
 use pyo3::prelude::*;
+
+use crate::file_object::{Carried, Exiting};
 
 import_exception!(kafkacomp.exceptions, KafkaCompError);
 import_exception!(kafkacomp.exceptions, CompressionError);
@@ -110,7 +114,7 @@ pub fn chunk_to_py(py: Python<'_>, segment: &str, error: ChunkError) -> PyErr {
 pub fn write_to_py(py: Python<'_>, error: WriteError, segment: Option<&str>) -> PyErr {
     let message = segment.map_or_else(|| error.to_string(), |segment| format!("{segment}: {error}"));
     match error {
-        WriteError::Io { path, source } => io_to_py(source, &path.to_string_lossy()),
+        WriteError::Io { path, source } => io_to_py(py, source, &path.to_string_lossy()),
         WriteError::Exists { path } => {
             PyFileExistsError::new_err((EEXIST, "File exists", path.to_string_lossy().into_owned()))
         }
@@ -121,31 +125,33 @@ pub fn write_to_py(py: Python<'_>, error: WriteError, segment: Option<&str>) -> 
     }
 }
 
-/// The `OSError` that names a file, `MemoryError` where memory ran out. An exception of the caller's own file object comes back as it was.
-fn io_to_py(error: std::io::Error, path: &str) -> PyErr {
+/// The `OSError` that names a file, `MemoryError` where memory ran out. An exception of the caller's own file object comes
+/// back as it was.
+fn io_to_py(py: Python<'_>, error: std::io::Error, path: &str) -> PyErr {
     match error.raw_os_error() {
         _ if error.kind() == std::io::ErrorKind::OutOfMemory => PyMemoryError::new_err(format!("{path}: {error}")),
         Some(code) => {
             let name = std::io::Error::from_raw_os_error(code).to_string();
             PyOSError::new_err((code, name, path.to_owned()))
         }
-        None if error.kind() == std::io::ErrorKind::InvalidInput && !is_python(&error) => {
-            PyOSError::new_err((EINVAL, error.to_string(), path.to_owned()))
-        }
-        None => PyErr::from(error),
+        None => match error.downcast::<Carried>() {
+            Ok(carried) => carried.error(py).unwrap_or_else(|| PyOSError::new_err(carried.to_string())),
+            Err(error) if error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Exiting>) => {
+                PyRuntimeError::new_err(format!("{path}: {error}"))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                PyOSError::new_err((EINVAL, error.to_string(), path.to_owned()))
+            }
+            Err(error) => PyErr::from(error),
+        },
     }
-}
-
-/// Whether an exception of the caller's own file object is inside.
-fn is_python(error: &std::io::Error) -> bool {
-    matches!(error.get_ref(), Some(inner) if inner.is::<PyErr>())
 }
 
 /// The exception for a failed scan. An exception of the caller's own file object comes back as it was.
 pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
     match error {
         ScanError::Record { segment, error } => to_py(py, &error, Some(&segment)),
-        ScanError::Io { segment, error } => io_to_py(error, &segment),
+        ScanError::Io { segment, error } => io_to_py(py, error, &segment),
         ScanError::Shrunk { ref segment, length, .. } => {
             let exception = CorruptRecordError::new_err(error.message());
             drop(exception.value(py).setattr("position", length));
@@ -163,9 +169,9 @@ pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
             drop(exception.value(py).setattr("segment", later.to_string()));
             exception
         }
-        ScanError::Undecided { .. } => PyValueError::new_err(error.message()),
+        ScanError::Undecided { .. } | ScanError::Closed => PyValueError::new_err(error.message()),
         ScanError::Replaced { .. } => KafkaCompError::new_err(error.message()),
-        ScanError::Thread(what) => pyo3::exceptions::PyRuntimeError::new_err(what),
+        ScanError::Thread(_) | ScanError::Panicked { .. } => PyRuntimeError::new_err(error.message()),
     }
 }
 
@@ -193,7 +199,7 @@ pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
         }
         CellError::Cell { .. } | CellError::Length { .. } => PyValueError::new_err(message),
         CellError::TooLarge { .. } => PyOverflowError::new_err(message),
-        CellError::Arrow(_) => pyo3::exceptions::PyRuntimeError::new_err(message),
+        CellError::Arrow(_) => PyRuntimeError::new_err(message),
     }
 }
 

@@ -6,15 +6,26 @@ use kafkacomp_core::log::{Follower, Stop};
 use pyo3::prelude::*;
 
 use crate::error::{chunk_to_py, to_py};
+use crate::file_object::Raised;
+use crate::process::Owner;
 use crate::segment::{SegmentTuple, segment};
 
 /// What has come to a partition's log since the last look, by headers.
 #[pyclass(module = "kafkacomp", frozen)]
-pub struct LogFollower(Mutex<Follower>);
+pub struct LogFollower {
+    follower: Mutex<Follower>,
+    owner: Owner,
+}
 
 impl LogFollower {
     fn lock(&self) -> MutexGuard<'_, Follower> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.follower.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `f` on the follower with the GIL free.
+    fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut Follower) -> T + Send) -> PyResult<T> {
+        self.owner.check("follower")?;
+        Ok(py.detach(|| f(&mut self.lock())))
     }
 }
 
@@ -22,12 +33,14 @@ impl LogFollower {
 impl LogFollower {
     #[new]
     fn new(transactions: bool) -> Self {
-        Self(Mutex::new(Follower::new(transactions)))
+        Self { follower: Mutex::new(Follower::new(transactions)), owner: Owner::current() }
     }
 
     /// Looks at a segment: the one of the last look, or if `is_new` another one from its start.
     fn follow(&self, py: Python<'_>, source: SegmentTuple<'_>, is_new: bool, skip: bool) -> PyResult<&'static str> {
-        let segment = segment(source)?;
+        self.owner.check("follower")?;
+        let raised = Raised::default();
+        let segment = segment(source, &raised)?;
         let found = py.detach(|| {
             let source = segment.files.open()?;
             let mut follower = self.lock();
@@ -36,7 +49,7 @@ impl LogFollower {
             }
             follower.follow(source.as_ref(), skip)
         });
-        match found.map_err(|error| chunk_to_py(py, &segment.name, error))? {
+        match raised.or(py, found.map_err(|error| chunk_to_py(py, &segment.name, error)))? {
             Stop::End => Ok("end"),
             Stop::Torn => Ok("torn"),
             Stop::Shrunk => Ok("shrunk"),
@@ -46,32 +59,32 @@ impl LogFollower {
     }
 
     /// Aborted transactions that reach into these offsets.
-    fn aborted(&self, py: Python<'_>, start: i64, end: i64) -> Vec<(i64, i64, i64)> {
-        let mut found = py.detach(|| self.lock().aborted(start, end));
+    fn aborted(&self, py: Python<'_>, start: i64, end: i64) -> PyResult<Vec<(i64, i64, i64)>> {
+        let mut found = self.with(py, |follower| follower.aborted(start, end))?;
         found.sort_unstable();
-        found.into_iter().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect()
+        Ok(found.into_iter().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect())
     }
 
     /// Forgets aborted transactions that end before this offset.
-    fn forget(&self, py: Python<'_>, offset: i64) {
-        py.detach(|| self.lock().forget(offset));
+    fn forget(&self, py: Python<'_>, offset: i64) -> PyResult<()> {
+        self.with(py, |follower| follower.forget(offset))
     }
 
     /// Where in the segment the next batch begins.
     #[getter]
-    fn position(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.lock().position())
+    fn position(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |follower| follower.position())
     }
 
     /// The offset behind the last batch.
     #[getter]
-    fn end_offset(&self, py: Python<'_>) -> Option<i64> {
-        py.detach(|| self.lock().end_offset())
+    fn end_offset(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        self.with(py, |follower| follower.end_offset())
     }
 
     /// The first offset of the earliest open transaction.
     #[getter]
-    fn first_open(&self, py: Python<'_>) -> Option<i64> {
-        py.detach(|| self.lock().first_open())
+    fn first_open(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        self.with(py, |follower| follower.first_open())
     }
 }

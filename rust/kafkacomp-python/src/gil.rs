@@ -1,29 +1,112 @@
-//! The GIL where `PyO3`'s own count cannot be relied on.
+//! Entering the interpreter where `PyO3`'s own means are not enough: from threads of ours, from callbacks of Arrow streams,
+//! and around code of the caller's that may not return before the interpreter ends.
+//!
+//! A thread that takes the GIL after finalization has begun does not get it: `CPython` up to 3.13 ends the thread by
+//! `pthread_exit`, which unwinds the stack and aborts at the first Rust frame that catches panics; from 3.14 on it lets the
+//! thread hang. So nothing of ours enters Python once the `atexit` hook has run ([`crate::process`]), and whoever is inside
+//! then, and returns too late, hangs.
 
-use pyo3::ffi::{PyGILState_Ensure, PyGILState_Release, PyGILState_STATE};
+use std::mem::forget;
+use std::thread::park;
+
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::process::Inside;
 
 /// Gives the GIL state back, also when the closure panics.
-struct Ensured(PyGILState_STATE);
+struct Ensured(ffi::PyGILState_STATE);
 
 impl Drop for Ensured {
     #[expect(unsafe_code, reason = "see with_gil")]
     fn drop(&mut self) {
         // SAFETY: pairs with the PyGILState_Ensure of the same thread in `with_gil`.
-        unsafe { PyGILState_Release(self.0) }
+        unsafe { ffi::PyGILState_Release(self.0) }
     }
 }
 
-/// Runs `f` with the GIL held, from a callback of an Arrow stream.
+/// Runs `f` with the GIL held, from a callback of an Arrow stream; `None` if the interpreter is about to end.
 ///
 /// `PyO3` counts per thread how often it is attached and believes the count. pyarrow calls a stream's callbacks
 /// (next, release) with the GIL released, and it may do so below a frame of ours: the garbage collector runs in
 /// any allocation, and a progress callback may read another scan. `Python::attach` would then take the GIL
 /// for held. `PyGILState_Ensure` looks for itself.
 #[expect(unsafe_code, reason = "PyO3 has no safe call that looks at the interpreter instead of its own count")]
-pub fn with_gil<T>(f: impl FnOnce(Python<'_>) -> T) -> T {
-    // SAFETY: may be called from any thread, attached or not, while the interpreter lives, which it does
-    // as long as somebody holds the stream; released by the guard on the same thread.
-    let _ensured = Ensured(unsafe { PyGILState_Ensure() });
-    Python::attach(f)
+pub fn with_gil<T>(f: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let _inside = Inside::enter()?;
+    // SAFETY: PyGILState_Ensure may be called from any thread, attached or not, between initialization and finalization.
+    // The interpreter was initialized, or this module would not be loaded. Finalization has not begun: it begins after the
+    // atexit hook, which waits for `_inside`. If the hook has given up waiting, the call is PyO3's wrapper, which hangs
+    // the thread where CPython ends it. A holder of the stream does not keep the interpreter alive, so that alone would
+    // not do. Released by the guard on the same thread.
+    let _ensured = Ensured(unsafe { ffi::PyGILState_Ensure() });
+    Some(Python::attach(f))
+}
+
+/// Runs `f` attached, from a thread that Python need not know; `None` if the interpreter is about to end.
+pub fn attach<T>(f: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let _inside = Inside::enter()?;
+    Some(Python::attach(f))
+}
+
+/// Hangs the thread when it is dropped.
+struct Hang;
+
+impl Drop for Hang {
+    fn drop(&mut self) {
+        loop {
+            park();
+        }
+    }
+}
+
+/// Calls `callable`, which is code of the caller's and may take as long as it likes. Where `CPython` unwinds the stack
+/// because the interpreter ended meanwhile, the thread hangs instead.
+///
+/// # Errors
+/// What it raises.
+#[expect(unsafe_code, reason = "PyO3's calls are declared as if nothing could unwind through them")]
+pub fn call<'py>(callable: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    type Call =
+        unsafe extern "C-unwind" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
+    type Declared =
+        unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
+    // SAFETY: the same function by an ABI that differs only in that unwinding is allowed.
+    let call = unsafe { std::mem::transmute::<Declared, Call>(ffi::PyObject_Call) };
+    // The innermost frame's last local is dropped first when the stack is unwound, so nothing else is. A forced unwind
+    // through a destructor is unspecified in Rust; that the destructor runs is what PyO3's own wrappers of
+    // PyGILState_Ensure and PyEval_RestoreThread rely on as well. Without it, the process aborts.
+    let hang = Hang;
+    // SAFETY: both are live objects of this interpreter, to which the thread is attached; no keyword arguments.
+    let result = unsafe { call(callable.as_ptr(), arguments.as_ptr(), std::ptr::null_mut()) };
+    forget(hang);
+    // SAFETY: a new reference, or null with the exception set.
+    unsafe { Bound::from_owned_ptr_or_err(callable.py(), result) }
+}
+
+/// Something of Python's that threads of ours own: attached when it is dropped, and leaked once the interpreter is about
+/// to end. `PyO3` would put it on a list behind a lock, which a fork may catch held.
+#[derive(Debug)]
+pub struct Held<T>(Option<T>);
+
+impl<T> Held<T> {
+    /// Takes it.
+    pub fn new(object: T) -> Self {
+        Self(Some(object))
+    }
+
+    /// It; `None` never, but for a moment in `drop`.
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+}
+
+impl<T> Drop for Held<T> {
+    fn drop(&mut self) {
+        let mut object = self.0.take();
+        if object.is_some() && attach(|_| drop(object.take())).is_none() {
+            forget(object);
+        }
+    }
 }

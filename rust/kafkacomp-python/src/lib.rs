@@ -9,6 +9,7 @@ mod codec;
 mod encode;
 mod enums;
 mod error;
+mod file_object;
 mod follow;
 mod gil;
 mod input;
@@ -16,6 +17,7 @@ mod message_set;
 mod message_set_write;
 mod migrate;
 mod plan;
+mod process;
 mod record;
 mod rewrite;
 mod scan;
@@ -32,6 +34,7 @@ use pyo3::prelude::*;
 /// The Rust core of kafkacomp; private, see the package's modules.
 #[pymodule(gil_used = false)]
 fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    process::register_hooks(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("DEFAULT_MAX_OUTPUT_SIZE", kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE)?;
     m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::scan_to_py;
+use crate::file_object::Raised;
 use crate::scan::family as family_of;
 use crate::segment::{PartitionTuple, SeamTuple, SegmentTuple, Transactions, partitions, segment};
 
@@ -19,8 +20,10 @@ pub fn cut_segment(
     piece_bytes: u64,
     log_format: &str,
 ) -> PyResult<Vec<(u64, u64, Option<SeamTuple>)>> {
-    let (segment, options) = (segment(source)?, options(log_format, false, None));
-    let pieces = py.detach(|| pieces::cut(&segment, piece_bytes, &options)).map_err(|error| scan_to_py(py, error))?;
+    let raised = Raised::default();
+    let (segment, options) = (segment(source, &raised)?, options(log_format, false, None));
+    let pieces = py.detach(|| pieces::cut(&segment, piece_bytes, &options));
+    let pieces = raised.or(py, pieces.map_err(|error| scan_to_py(py, error)))?;
     let known = |seam: Seam| (seam.offset, seam.size, seam.first_offset);
     Ok(pieces.into_iter().map(|(start, stop, seam)| (start, stop, seam.map(known))).collect())
 }
@@ -28,17 +31,19 @@ pub fn cut_segment(
 /// Whether a segment is of Kafka 0.7.
 #[pyfunction]
 pub fn is_message_set(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<bool> {
-    let (segment, options) = (segment(source)?, ScanOptions::default());
-    py.detach(|| family::of_segment(&segment, &options))
-        .map(|family| family == Family::MessageSet)
-        .map_err(|error| scan_to_py(py, error))
+    let raised = Raised::default();
+    let (segment, options) = (segment(source, &raised)?, ScanOptions::default());
+    let found = py.detach(|| family::of_segment(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    raised.or(py, found).map(|family| family == Family::MessageSet)
 }
 
 /// Where a log ends whose last segment is `source`; `None` where damage hides it.
 #[pyfunction]
 pub fn end_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) -> PyResult<Option<i64>> {
-    let (segment, options) = (segment(source)?, options(log_format, false, None));
-    py.detach(|| lookup::end_offset(&segment, &options)).map_err(|error| scan_to_py(py, error))
+    let raised = Raised::default();
+    let (segment, options) = (segment(source, &raised)?, options(log_format, false, None));
+    let found = py.detach(|| lookup::end_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    raised.or(py, found)
 }
 
 /// The offset of the first record with `timestamp` ms or later.
@@ -51,8 +56,10 @@ pub fn offset_for_time(
     skip: bool,
     max_output_size: usize,
 ) -> PyResult<Option<i64>> {
-    let (partition, options) = (partition(source)?, options(log_format, skip, Some(max_output_size)));
-    py.detach(|| lookup::offset_for_time(&partition, timestamp, &options)).map_err(|error| scan_to_py(py, error))
+    let raised = Raised::default();
+    let (partition, options) = (partition(source, &raised)?, options(log_format, skip, Some(max_output_size)));
+    let found = py.detach(|| lookup::offset_for_time(&partition, timestamp, &options));
+    raised.or(py, found.map_err(|error| scan_to_py(py, error)))
 }
 
 /// What a committed reader sees of a partition, and what was odd.
@@ -63,17 +70,18 @@ pub fn find_transactions(
     log_format: &str,
     skip: bool,
 ) -> PyResult<(Transactions, Vec<String>)> {
-    let (partition, options) = (partition(source)?, options(log_format, skip, None));
+    let raised = Raised::default();
+    let (partition, options) = (partition(source, &raised)?, options(log_format, skip, None));
     let found = py.detach(|| transaction_filter(&partition, &options));
-    let (filter, warnings) = found.map_err(|error| scan_to_py(py, error))?;
+    let (filter, warnings) = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
     let mut aborted: Vec<_> =
         filter.aborted().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect();
     aborted.sort_unstable();
     Ok(((filter.last_stable_offset(), aborted), warnings))
 }
 
-fn partition(source: PartitionTuple<'_>) -> PyResult<Partition> {
-    partitions(vec![source])?.pop().ok_or_else(|| PyValueError::new_err("no partition"))
+fn partition(source: PartitionTuple<'_>, raised: &Raised) -> PyResult<Partition> {
+    partitions(vec![source], raised)?.pop().ok_or_else(|| PyValueError::new_err("no partition"))
 }
 
 fn options(format: &str, skip: bool, max_output_size: Option<usize>) -> ScanOptions {

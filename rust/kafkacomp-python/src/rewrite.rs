@@ -1,5 +1,7 @@
 //! Partitions written anew: recompressed, converted, repaired.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +20,8 @@ use pyo3::types::PyDict;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
 use crate::error::{scan_to_py, to_py, write_to_py};
+use crate::file_object::Raised;
+use crate::gil::call;
 use crate::segment::{PartitionTuple, partitions};
 
 /// A folder that appears whole or not at all.
@@ -77,6 +81,7 @@ pub(crate) enum Stop {
     Record(kafkacomp_core::Error),
     Write(WriteError),
     Python(PyErr),
+    Panicked(Box<dyn Any + Send>),
 }
 
 impl From<ChunkError> for Stop {
@@ -121,7 +126,7 @@ impl Job {
     pub(crate) fn new(
         (partition, history, target, segment_bytes, max_output_size, progress): JobTuple<'_>,
     ) -> PyResult<Self> {
-        let found = partitions(vec![partition])?.into_iter().next();
+        let found = partitions(vec![partition], &Raised::default())?.into_iter().next();
         let Partition { segments, .. } = found.ok_or_else(|| PyValueError::new_err("no partition"))?;
         let mut options = WriteOptions::default();
         options.segment_bytes = segment_bytes.unwrap_or(options.segment_bytes);
@@ -181,7 +186,9 @@ impl Job {
     pub(crate) fn tell(&self, done: u64) -> Result<(), Stop> {
         Python::attach(|py| {
             py.check_signals()?;
-            self.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
+            self.progress
+                .as_ref()
+                .map_or(Ok(()), |progress| call(progress.bind(py), &(done,).into_pyobject(py)?).map(drop))
         })
         .map_err(Stop::Python)
     }
@@ -214,6 +221,7 @@ impl Job {
             Stop::Record(error) => to_py(py, &error, Some(&segment)),
             Stop::Write(error) => write_to_py(py, error, Some(&segment)),
             Stop::Python(error) => error,
+            Stop::Panicked(panic) => scan_to_py(py, ScanError::panicked(&segment, panic.as_ref())),
         }
     }
 
@@ -222,7 +230,9 @@ impl Job {
         py: Python<'_>,
         work: impl FnOnce(&Self) -> Result<R, Stop> + Send,
     ) -> PyResult<R> {
-        py.detach(|| work(self)).map_err(|stop| self.to_py(py, stop))
+        // A panic, on whichever thread, is an error that names the segment; the folder under way is removed.
+        let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(self))));
+        done.unwrap_or_else(|panic| Err(Stop::Panicked(panic))).map_err(|stop| self.to_py(py, stop))
     }
 }
 

@@ -1,13 +1,17 @@
 //! `kafkacomp.scan`'s reader: an Arrow stream by the PyCapsule interface.
 
+use std::mem::forget;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
-use kafkacomp_arrow::{Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange};
+use kafkacomp_arrow::{
+    Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
+};
 use kafkacomp_core::log::Family;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use pyo3_arrow::PyRecordBatch;
@@ -16,7 +20,9 @@ use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::cells::{column, time_unit};
 use crate::error::scan_to_py;
-use crate::gil::with_gil;
+use crate::file_object::{Exiting, Raised, not_the_end};
+use crate::gil::{call, with_gil};
+use crate::process::Owner;
 use crate::segment::partitions;
 
 /// The names of all columns, in the order of the documentation.
@@ -25,15 +31,30 @@ pub fn columns() -> Vec<&'static str> {
     Column::ALL.iter().map(|column| column.name()).collect()
 }
 
+/// How long a wait for the next batch lasts before somebody looks for Ctrl-C.
+const TICK: Duration = Duration::from_millis(50);
+
 /// A scan that is read once.
 #[pyclass(module = "kafkacomp", frozen)]
 pub struct ScanReader {
     schema: SchemaRef,
     report: Arc<Mutex<ScanReport>>,
-    stream: Mutex<Option<Stream>>,
+    state: Mutex<State>,
+    closer: Closer,
     /// Whether it was read to its end by iteration.
     exhausted: AtomicBool,
     failure: Failure,
+    owner: Owner,
+}
+
+/// Where the stream is.
+enum State {
+    /// Here, to be read or handed over.
+    Ready(Stream),
+    /// In a call of `__next__`, perhaps of another thread.
+    Running,
+    /// Handed over, read to its end or closed.
+    Gone,
 }
 
 /// The exception that ended the scan; a C stream carries no more than its text.
@@ -41,25 +62,45 @@ type Failure = Arc<Mutex<Option<Py<PyAny>>>>;
 
 /// The scan with everything that happens around each of its batches. Runs with the GIL free, whoever pulls.
 struct Stream {
-    scan: Scan,
+    /// `None` only while it is dropped.
+    scan: Option<Scan>,
     report: Arc<Mutex<ScanReport>>,
     failure: Failure,
+    raised: Raised,
     progress: Option<Py<PyAny>>,
     total_bytes: u64,
     warned: usize,
+    owner: Owner,
 }
 
 impl Stream {
+    /// The next batch with the GIL free, but for a look at signals now and then: a consumer in C does not look for Ctrl-C
+    /// between batches, nor does a slow read.
+    fn poll(&mut self, py: Python<'_>) -> PyResult<Step> {
+        let Some(scan) = &mut self.scan else { return Ok(Step::End) };
+        loop {
+            let step = py.detach(|| scan.poll(TICK));
+            py.check_signals()?;
+            if !matches!(step, Step::Waiting) {
+                return Ok(step);
+            }
+        }
+    }
+
     fn pull(&mut self, py: Python<'_>) -> PyResult<Option<ArrowRecordBatch>> {
-        let pulled = py.detach(|| self.scan.next());
-        // A consumer in C does not look for Ctrl-C between batches.
-        py.check_signals()?;
-        self.log(py, matches!(pulled, None | Some(Err(_))))?;
+        let step = self.poll(py)?;
+        self.log(py, matches!(step, Step::End | Step::Failed(_)))?;
+        let pulled = match step {
+            Step::Batch(batch) => Some(batch),
+            Step::End | Step::Waiting => self.raised.or(py, Ok(None))?,
+            Step::Failed(error) => return self.raised.or(py, Err(scan_to_py(py, error))),
+        };
         if let Some(progress) = &self.progress {
             let done = lock(&self.report).bytes_in;
-            progress.call1(py, (done.min(self.total_bytes), self.total_bytes))?;
+            let arguments = (done.min(self.total_bytes), self.total_bytes).into_pyobject(py)?;
+            call(progress.bind(py), &arguments).map_err(|error| not_the_end(py, error, "progress"))?;
         }
-        pulled.transpose().map_err(|error| scan_to_py(py, error))
+        Ok(pulled)
     }
 
     /// Logs warnings as they come and, at the `end`, when they are in file order, the ranges that were left out.
@@ -78,16 +119,44 @@ impl Stream {
         }
         Ok(())
     }
+
+    /// Keeps the exception and gives the text of it that a C stream carries.
+    fn fail(&self, py: Python<'_>, error: PyErr) -> String {
+        let value = error.value(py);
+        let text = value.str().map_or_else(|_| String::new(), |text| text.to_string());
+        let class = value.get_type();
+        let module = class.module().map_or_else(|_| String::new(), |module| module.to_string());
+        let is_plain = error.is_instance_of::<PyOSError>(py) || module.starts_with("kafkacomp");
+        let message = match class.qualname() {
+            Ok(name) if text.is_empty() => name.to_string(),
+            Ok(name) if !is_plain => format!("{name}: {text}"),
+            _ => text,
+        };
+        *lock(&self.failure) = Some(error.into_value(py).into_any());
+        // The C stream ends its message at a zero byte.
+        message.replace('\0', "\\0")
+    }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // The workers may be waiting for the GIL; what they held of Python's is let go with it.
-        with_gil(|py| {
-            py.detach(|| self.scan.close());
-            self.progress = None;
-            self.failure = Failure::default();
-        });
+        if self.owner.is_current() {
+            // The workers may be waiting for the GIL; what they held of Python's is let go with it.
+            with_gil(|py| {
+                let scan = self.scan.take();
+                py.detach(|| drop(scan));
+                self.progress = None;
+                self.failure = Failure::default();
+                self.raised = Raised::default();
+            });
+        }
+        // In a process that was forked, and once the interpreter is about to end, what is left is leaked.
+        forget((
+            self.scan.take(),
+            self.progress.take(),
+            std::mem::take(&mut self.failure),
+            std::mem::take(&mut self.raised),
+        ));
     }
 }
 
@@ -95,15 +164,16 @@ impl Iterator for Stream {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        with_gil(|py| match self.pull(py) {
-            Ok(batch) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
-            Err(error) => {
-                // The C stream ends its message at a zero byte.
-                let message = error.value(py).to_string().replace('\0', "\\0");
-                *lock(&self.failure) = Some(error.into_value(py).into_any());
-                Some(Err(ArrowError::ExternalError(message.into())))
-            }
-        })
+        let failed = |message: String| Some(Err(ArrowError::ExternalError(message.into())));
+        if !self.owner.is_current() {
+            return failed(self.owner.message("scan"));
+        }
+        let pulled = with_gil(|py| self.pull(py).map_err(|error| self.fail(py, error)));
+        match pulled {
+            Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
+            Some(Err(message)) => failed(message),
+            None => failed(Exiting.to_string()),
+        }
     }
 }
 
@@ -113,6 +183,10 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn used_up() -> PyErr {
     PyValueError::new_err("this scan was already read or closed: call kafkacomp.scan again")
+}
+
+fn in_use() -> PyErr {
+    PyValueError::new_err("this scan is being read: by another thread, or by a call that has not returned")
 }
 
 /// The family that `format` names; `None`: the segments tell.
@@ -156,6 +230,25 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
     })
 }
 
+impl ScanReader {
+    /// Takes the stream out and leaves `rest`.
+    fn take(&self, rest: State) -> PyResult<Stream> {
+        self.owner.check("scan")?;
+        let mut state = lock(&self.state);
+        match std::mem::replace(&mut *state, rest) {
+            State::Ready(stream) => Ok(stream),
+            State::Running => {
+                *state = State::Running;
+                Err(in_use())
+            }
+            State::Gone => {
+                *state = State::Gone;
+                Err(used_up())
+            }
+        }
+    }
+}
+
 #[pymethods]
 impl ScanReader {
     #[new]
@@ -167,17 +260,22 @@ impl ScanReader {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let tuples = sources.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<_>>>()?;
-        let scan = Scan::new(partitions(tuples)?, options(settings)?, total_bytes);
+        let (raised, owner) = (Raised::default(), Owner::current());
+        let scan = Scan::new(partitions(tuples, &raised)?, options(settings)?, total_bytes);
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
+        let closer = scan.closer();
         let stream = Stream {
-            scan,
+            scan: Some(scan),
             report: Arc::clone(&report),
             failure: Arc::clone(&failure),
+            raised,
             progress,
             total_bytes,
             warned: 0,
+            owner,
         };
-        Ok(Self { schema, report, stream: Mutex::new(Some(stream)), exhausted: AtomicBool::new(false), failure })
+        let state = Mutex::new(State::Ready(stream));
+        Ok(Self { schema, report, state, closer, exhausted: AtomicBool::new(false), failure, owner })
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
@@ -190,32 +288,39 @@ impl ScanReader {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        let stream = lock(&self.stream).take().ok_or_else(used_up)?;
+        let stream = self.take(State::Gone)?;
         let field = Field::new_struct("", self.schema.fields().clone(), false);
         debug_assert!(matches!(field.data_type(), DataType::Struct(_)));
         to_stream_pycapsule(py, Box::new(ArrayIterator::new(stream, Arc::new(field))), requested_schema)
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        if slf.get().closed() { Err(used_up()) } else { Ok(slf) }
+        if slf.get().closed()? { Err(used_up()) } else { Ok(slf) }
     }
 
     /// The next batch as a `pyarrow.RecordBatch`; failures are raised as they are.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.owner.check("scan")?;
         if self.exhausted.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        // The stream is taken out while it runs: a second thread is told so rather than made to wait.
-        let mut stream = lock(&self.stream).take().ok_or_else(used_up)?;
-        match stream.pull(py) {
-            Ok(Some(batch)) => {
-                *lock(&self.stream) = Some(stream);
-                PyRecordBatch::new(batch).into_pyarrow(py).map(Some)
-            }
+        let mut stream = self.take(State::Running)?;
+        let pulled = stream.pull(py);
+        let goes_on = matches!(pulled, Ok(Some(_))) && !self.closer.is_closed();
+        let mut stream = Some(stream);
+        {
+            let mut state = lock(&self.state);
+            *state = stream.take_if(|_| goes_on).map_or(State::Gone, State::Ready);
+        }
+        // Without the lock: it waits for the workers.
+        drop(stream);
+        match pulled {
+            Ok(Some(batch)) => PyRecordBatch::new(batch).into_pyarrow(py).map(Some),
             Ok(None) => {
                 self.exhausted.store(true, Ordering::Relaxed);
                 Ok(None)
             }
+            Err(_) if self.closer.is_closed() => Err(used_up()),
             Err(error) => {
                 self.exhausted.store(true, Ordering::Relaxed);
                 *lock(&self.failure) = Some(error.value(py).clone().into_any().unbind());
@@ -224,11 +329,23 @@ impl ScanReader {
         }
     }
 
-    /// Stops the scan and frees what it holds.
-    fn close(&self) {
-        let stream = lock(&self.stream).take();
-        // Dropping it waits for the workers with the GIL free.
-        drop(stream);
+    /// Stops the scan and frees what it holds, also while another thread or the progress callback is in `__next__`.
+    /// A stream that was handed over belongs to its consumer.
+    fn close(&self) -> PyResult<()> {
+        self.owner.check("scan")?;
+        let state = {
+            let mut state = lock(&self.state);
+            match *state {
+                State::Running => {
+                    self.closer.close();
+                    return Ok(());
+                }
+                _ => std::mem::replace(&mut *state, State::Gone),
+            }
+        };
+        // Dropping the stream waits for the workers with the GIL free.
+        drop(state);
+        Ok(())
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -236,25 +353,28 @@ impl ScanReader {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, PyAny>) {
-        self.close();
+    fn __exit__(&self, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.close()
     }
 
     /// Whether the scan was handed over, read to its end or closed.
     #[getter]
-    fn closed(&self) -> bool {
-        lock(&self.stream).is_none()
+    fn closed(&self) -> PyResult<bool> {
+        self.owner.check("scan")?;
+        Ok(self.closer.is_closed() || matches!(*lock(&self.state), State::Gone))
     }
 
     /// The exception that ended the scan, or `None`.
     #[getter]
-    fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        lock(&self.failure).as_ref().map(|error| error.clone_ref(py))
+    fn error(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.owner.check("scan")?;
+        Ok(lock(&self.failure).as_ref().map(|error| error.clone_ref(py)))
     }
 
     /// A `kafkacomp.ScanReport` of what was done so far.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.owner.check("scan")?;
         let report = lock(&self.report).clone();
         let counts = PyDict::new(py);
         counts.set_item("batches", report.batches)?;

@@ -12,6 +12,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString};
 
 use crate::error::{chunk_to_py, to_py};
+use crate::gil::call;
 use crate::input::bytes_like;
 
 /// Runs `read` with the GIL free; `name` is the file that errors name.
@@ -288,7 +289,7 @@ fn side_files(indexes: &Indexes) -> SideFiles<'_> {
 fn tell(progress: Option<&Py<PyAny>>, done: u64) -> PyResult<()> {
     Python::attach(|py| {
         py.check_signals()?;
-        progress.map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
+        progress.map_or(Ok(()), |progress| call(progress.bind(py), &(done,).into_pyobject(py)?).map(drop))
     })
 }
 

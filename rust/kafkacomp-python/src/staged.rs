@@ -17,6 +17,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::builder::Settings;
 use crate::error::{arrow_build_to_py, write_to_py};
+use crate::process::Owner;
 use crate::write::{parse_topic_id, slices};
 
 /// Bytes of one target, and of all, that are gathered before they are written.
@@ -28,7 +29,10 @@ type StagedFile = (String, i32, PathBuf, u64, u64, u64);
 
 /// Rows as batches in files `<prefix>.<number>.batches`, one for each topic and partition.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen)]
-pub struct StagedBatches(Mutex<Staging>);
+pub struct StagedBatches {
+    staging: Mutex<Staging>,
+    owner: Owner,
+}
 
 struct Staging {
     batcher: PartitionedBatcher,
@@ -52,17 +56,19 @@ impl StagedBatches {
         let settings = settings.settings()?;
         let routing = Routing { topic, partitions, known, start, sticky_bytes: settings.write_limit as u64 };
         let batcher = PartitionedBatcher::new(settings, routing).map_err(arrow_build_to_py)?;
-        Ok(Self(Mutex::new(Staging { batcher, prefix, sizes: Vec::new() })))
+        let staging = Mutex::new(Staging { batcher, prefix, sizes: Vec::new() });
+        Ok(Self { staging, owner: Owner::current() })
     }
 
     /// Takes rows.
     fn push(&self, py: Python<'_>, rows: AnyRecordBatch) -> PyResult<()> {
+        self.owner.check("writer")?;
         let reader = rows.into_reader()?;
-        let mut guard = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let staging = &mut *guard;
         py.detach(|| {
             for rows in reader {
-                staging.push(&rows.map_err(|error| PyValueError::new_err(error.to_string()))?)?;
+                // The reader may be code of the caller's, so it runs without the lock.
+                let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
+                self.staging.lock().unwrap_or_else(PoisonError::into_inner).push(&rows)?;
             }
             Ok(())
         })
@@ -70,7 +76,8 @@ impl StagedBatches {
 
     /// Writes what is left; what was written.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<StagedFile>> {
-        let mut guard = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        self.owner.check("writer")?;
+        let mut guard = self.staging.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let staging = &mut *guard;
         py.detach(|| {
             staging.batcher.finish().map_err(arrow_build_to_py)?;

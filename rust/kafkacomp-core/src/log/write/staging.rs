@@ -1,32 +1,45 @@
-//! A folder that appears whole or not at all: its files are written under another name beside it, brought to
-//! the disk, and then the folder is renamed. What is killed before that leaves a folder of that other name.
+//! A folder that appears whole or not at all: its files are written in another folder of the same parent, brought to the
+//! disk, and then that folder is renamed.
 //!
 //! ```text
-//! topic-0.0123456789abcdef0123456789abcdef-delete
+//! kafkacomp-2.0123456789abcdef0123456789abcdef-delete
 //! ```
 //! is how a broker names a partition's folder that it is about to delete: no reader takes it for a log, and a
-//! broker that finds one in its log folder removes it.
+//! broker that finds one in its log directory removes it. The name is short whatever the target's is.
+//!
+//! A process that is killed leaves such a folder. Its writer holds a lock on it, which ends with the process, so the next
+//! folder that is made in the same parent removes those whose lock is free. Where the file system has no locks on
+//! folders, and on Windows, they stay.
 
 use std::fs::{self, File};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::WriteError;
 
 /// Bytes that are gathered before the operating system is called.
 const BUFFER_SIZE: usize = 256 << 10;
+/// What the names of folders that are written to begin and end with, with an id in between.
+const PREFIX: &str = "kafkacomp-2.";
+const SUFFIX: &str = "-delete";
+/// How many names are tried for a folder.
+const ATTEMPTS: usize = 16;
 
-/// A folder under way.
+/// A folder that is being written.
 #[derive(Debug)]
 pub struct Staging {
     target: PathBuf,
     folder: PathBuf,
+    /// Held until the folder has its name or is gone.
+    _lock: Option<File>,
+    /// The process that writes it: one that is forked does not remove it.
+    process: u32,
     kept: bool,
 }
 
 impl Staging {
-    /// A new folder that is to become `target`, whose parent is made if it is not there.
+    /// A new folder that is to become `target`, whose parent is made if it is missing. What processes that were killed
+    /// have left in the parent is removed.
     ///
     /// # Errors
     /// `target` exists, or the operating system refuses.
@@ -34,11 +47,11 @@ impl Staging {
         refuse_existing(target)?;
         let parent = parent_of(target);
         fs::create_dir_all(parent).map_err(|error| WriteError::io(parent, error))?;
-        let mut name = target.file_name().map(ToOwned::to_owned).unwrap_or_default();
-        name.push(format!(".{:016x}{:016x}-delete", random(), random()));
-        let folder = parent.join(name);
-        fs::create_dir(&folder).map_err(|error| WriteError::io(&folder, error))?;
-        Ok(Self { target: target.to_owned(), folder, kept: false })
+        if !is_staged(parent) {
+            remove_abandoned(parent);
+        }
+        let (folder, lock) = create(parent)?;
+        Ok(Self { target: target.to_owned(), folder, _lock: lock, process: std::process::id(), kept: false })
     }
 
     /// Where the files lie until then.
@@ -49,10 +62,10 @@ impl Staging {
     /// A new file in the folder.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// The operating system refuses; the path is the one that the file was to have.
     pub fn create(&self, name: &str) -> Result<StagedFile, WriteError> {
-        let path = self.folder.join(name);
-        let file = File::create_new(&path).map_err(|error| WriteError::io(&path, error))?;
+        let path = self.target.join(name);
+        let file = File::create_new(self.folder.join(name)).map_err(|error| WriteError::io(&path, error))?;
         Ok(StagedFile { file: io::BufWriter::with_capacity(BUFFER_SIZE, file), path })
     }
 
@@ -71,19 +84,20 @@ impl Staging {
     /// # Errors
     /// The target exists by now, or the operating system refuses; the folder is gone then.
     pub fn publish(mut self) -> Result<(), WriteError> {
-        sync_folder(&self.folder)?;
+        sync(&self.folder).map_err(|error| WriteError::io(&self.target, error))?;
         // A folder that is there and empty would be replaced.
         refuse_existing(&self.target)?;
         fs::rename(&self.folder, &self.target).map_err(|error| WriteError::io(&self.target, error))?;
         self.kept = true;
-        sync_folder(parent_of(&self.target))
+        let parent = parent_of(&self.target);
+        sync(parent).map_err(|error| WriteError::io(parent, error))
     }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        if !self.kept {
-            // There is nobody to tell; what is left is not taken for a log.
+        if !self.kept && self.process == std::process::id() {
+            // An error has no place to go to; what is left is not taken for a log.
             drop(fs::remove_dir_all(&self.folder));
         }
     }
@@ -93,6 +107,7 @@ impl Drop for Staging {
 #[derive(Debug)]
 pub struct StagedFile {
     file: io::BufWriter<File>,
+    /// Where it is going to be.
     path: PathBuf,
 }
 
@@ -130,14 +145,181 @@ fn parent_of(path: &Path) -> &Path {
 }
 
 /// Brings a folder's names to the disk. Windows cannot open a folder, and needs none of it.
-fn sync_folder(folder: &Path) -> Result<(), WriteError> {
-    if cfg!(unix) {
-        File::open(folder).and_then(|file| file.sync_all()).map_err(|error| WriteError::io(folder, error))?;
-    }
-    Ok(())
+fn sync(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// A number that no other process and no other call gives: the seed of the standard library's hash maps.
-fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
+/// A new folder in `parent`, and the lock on it where there are locks.
+fn create(parent: &Path) -> Result<(PathBuf, Option<File>), WriteError> {
+    for _ in 0..ATTEMPTS {
+        let id = random_id().map_err(|error| WriteError::io(parent, error))?;
+        let folder = parent.join(format!("{PREFIX}{id:032x}{SUFFIX}"));
+        match fs::create_dir(&folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(WriteError::io(&folder, error)),
+        }
+        match lock(&folder) {
+            Lock::Held(lock) => return Ok((folder, Some(lock))),
+            Lock::Unsupported => return Ok((folder, None)),
+            // Between its creation and its lock another process took it for abandoned.
+            Lock::Taken => {}
+        }
+    }
+    let reason = "no name for a new folder: others exist or were removed at once";
+    Err(WriteError::io(parent, io::Error::new(io::ErrorKind::AlreadyExists, reason)))
+}
+
+/// Removes what processes that do not exist any more have left in a folder. Whatever cannot be removed stays.
+fn remove_abandoned(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_str().is_some_and(is_staging_name);
+        // The entry's own type: a symbolic link is not followed.
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let folder = entry.path();
+            if let Lock::Held(_lock) = lock(&folder) {
+                drop(fs::remove_dir_all(&folder));
+            }
+        }
+    }
+}
+
+fn is_staging_name(name: &str) -> bool {
+    let id = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+    id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+/// Whether a folder is in one that is written to and removed as a whole: nothing in it is older than its writer.
+fn is_staged(folder: &Path) -> bool {
+    folder.components().any(|component| {
+        let Component::Normal(name) = component else { return false };
+        name.to_str().is_some_and(|name| name.starts_with("kafkacomp-") && name.ends_with(SUFFIX))
+    })
+}
+
+/// What became of a lock on a folder.
+enum Lock {
+    /// It is held as long as the file is open.
+    Held(File),
+    /// Somebody else holds it, or had it and has removed the folder.
+    Taken,
+    /// There are none.
+    Unsupported,
+}
+
+#[cfg(unix)]
+fn lock(folder: &Path) -> Lock {
+    use std::os::unix::fs::MetadataExt;
+
+    let file = match File::open(folder) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Lock::Taken,
+        Err(_) => return Lock::Unsupported,
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(fs::TryLockError::WouldBlock) => return Lock::Taken,
+        Err(fs::TryLockError::Error(_)) => return Lock::Unsupported,
+    }
+    // What the name leads to now, without following a link, must be what is locked.
+    match (folder.symlink_metadata(), file.metadata()) {
+        (Ok(named), Ok(locked)) if (named.dev(), named.ino()) == (locked.dev(), locked.ino()) => Lock::Held(file),
+        _ => Lock::Taken,
+    }
+}
+
+/// Windows does not open a folder as a file.
+#[cfg(not(unix))]
+fn lock(_folder: &Path) -> Lock {
+    Lock::Unsupported
+}
+
+/// A number of the system's generator: one that a process seeds for itself would be the same after a fork.
+fn random_id() -> io::Result<u128> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(u128::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PREFIX, SUFFIX, Staging, is_staging_name};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// A folder of a test's own, removed at its end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("kafkacomp-staging-{name}-{}", std::process::id()));
+            drop(fs::remove_dir_all(&path));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    fn abandoned(parent: &Path, id: char) -> PathBuf {
+        let folder = parent.join(format!("{PREFIX}{}{SUFFIX}", id.to_string().repeat(32)));
+        fs::create_dir_all(folder.join("t-0")).unwrap();
+        fs::write(folder.join("t-0/00000000000000000000.log"), b"x").unwrap();
+        folder
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
+        let folder = Folder::new("abandoned");
+        let live = Staging::new(&folder.0.join("a")).unwrap();
+        live.write("file", b"x").unwrap();
+        abandoned(&folder.0, '0');
+        let outside = Folder::new("outside");
+        let kept = abandoned(&outside.0, '1');
+        std::os::unix::fs::symlink(&kept, folder.0.join(kept.file_name().unwrap())).unwrap();
+        fs::create_dir(folder.0.join("kafkacomp-2.0123-delete")).unwrap();
+        let second = Staging::new(&folder.0.join("b")).unwrap();
+        let mut expected = vec![
+            kept.file_name().unwrap().to_str().unwrap().to_owned(),
+            "kafkacomp-2.0123-delete".to_owned(),
+            live.folder().file_name().unwrap().to_str().unwrap().to_owned(),
+            second.folder().file_name().unwrap().to_str().unwrap().to_owned(),
+        ];
+        expected.sort();
+        assert_eq!(folder.names(), expected);
+        assert!(kept.join("t-0").exists());
+        live.publish().unwrap();
+        second.publish().unwrap();
+        assert_eq!(fs::read(folder.0.join("a/file")).unwrap(), b"x");
+        // A folder that is being written is not searched: what is in it is its writer's.
+        let outer = Staging::new(&folder.0.join("c")).unwrap();
+        let inside = abandoned(outer.folder(), '2');
+        drop(Staging::new(&outer.folder().join("t-1")).unwrap());
+        assert!(inside.exists());
+    }
+
+    #[test]
+    fn names_are_short_and_differ() {
+        let folder = Folder::new("names");
+        let long = "x".repeat(255);
+        let first = Staging::new(&folder.0.join(&long)).unwrap();
+        let names = folder.names();
+        assert!(names.iter().all(|name| is_staging_name(name) && name.len() == 51), "{names:?}");
+        assert_ne!(first.folder(), Staging::new(&folder.0.join("y")).unwrap().folder());
+        first.publish().unwrap();
+        assert_eq!(folder.names(), [long]);
+    }
 }

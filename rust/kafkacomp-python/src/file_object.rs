@@ -1,0 +1,224 @@
+//! Segments that code of the caller's opens and reads: a file system of pyarrow, of fsspec, or any other.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kafkacomp_arrow::{OpenSegment, SideFile};
+use kafkacomp_core::log::ReadAt;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyTuple;
+
+use crate::gil::{Held, attach, call};
+use crate::input::bytes_like;
+
+/// What the operating system calls bytes that the storage does not return.
+const EIO: i32 = 5;
+
+/// The exception that ends a scan whatever becomes of the error that it caused: what a file object raises is an answer
+/// about the storage only if it is `FileNotFoundError` or an `OSError` with `EIO`. Everything else (`KeyboardInterrupt`,
+/// `MemoryError`, an error in the caller's code) is not stepped over.
+#[derive(Debug, Clone, Default)]
+pub struct Raised(Arc<Mutex<Option<Held<PyErr>>>>);
+
+impl Raised {
+    fn lock(&self) -> MutexGuard<'_, Option<Held<PyErr>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_set(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    fn keep(&self, py: Python<'_>, error: &PyErr) {
+        self.lock().get_or_insert_with(|| Held::new(error.clone_ref(py)));
+    }
+
+    /// The exception if there was one, otherwise `result`.
+    ///
+    /// # Errors
+    /// The exception, or that of `result`.
+    pub fn or<T>(&self, py: Python<'_>, result: PyResult<T>) -> PyResult<T> {
+        let raised = self.lock().as_ref().and_then(Held::get).map(|error| error.clone_ref(py));
+        raised.map_or(result, Err)
+    }
+}
+
+/// An exception of a file object as the source of an [`io::Error`].
+#[derive(Debug)]
+pub struct Carried {
+    error: Held<PyErr>,
+    text: String,
+}
+
+impl Carried {
+    /// The exception.
+    pub fn error(&self, py: Python<'_>) -> Option<PyErr> {
+        self.error.get().map(|error| error.clone_ref(py))
+    }
+}
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Carried {}
+
+/// Why Python is not asked.
+#[derive(Debug)]
+pub struct Exiting;
+
+impl fmt::Display for Exiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the interpreter is exiting: files that Python reads are closed")
+    }
+}
+
+impl std::error::Error for Exiting {}
+
+/// `StopIteration` would end the loop of whoever iterates over a reader as if it were complete: a `RuntimeError` that it
+/// caused, as in generators (PEP 479).
+pub fn not_the_end(py: Python<'_>, error: PyErr, what: &str) -> PyErr {
+    if !error.is_instance_of::<PyStopIteration>(py) {
+        return error;
+    }
+    let outer = PyRuntimeError::new_err(format!("{what} raised StopIteration"));
+    outer.set_cause(py, Some(error));
+    outer
+}
+
+/// Runs `f` attached, unless an earlier call failed or the interpreter is about to end.
+fn attached<T>(raised: &Raised, f: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
+    if raised.is_set() {
+        return Err(io::Error::other("an earlier read failed"));
+    }
+    let done = attach(|py| f(py).map_err(|error| failure(py, not_the_end(py, error, "a file object"), raised)));
+    done.unwrap_or_else(|| Err(io::Error::other(Exiting)))
+}
+
+fn failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
+    let value = error.value(py);
+    let errno = || value.getattr("errno").and_then(|errno| errno.extract::<i32>()).ok();
+    let kind = if error.is_instance_of::<PyFileNotFoundError>(py) {
+        io::ErrorKind::NotFound
+    } else if error.is_instance_of::<PyOSError>(py) && errno() == Some(EIO) {
+        io::ErrorKind::UnexpectedEof
+    } else {
+        raised.keep(py, &error);
+        io::ErrorKind::Other
+    };
+    let text = value.str().map_or_else(|_| error.to_string(), |text| text.to_string());
+    io::Error::new(kind, Carried { error: Held::new(error), text })
+}
+
+fn method<'py, A>(object: Option<&Py<PyAny>>, name: &str, arguments: A, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>
+where
+    A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
+    PyErr: From<A::Error>,
+{
+    let object = object.ok_or_else(|| PyRuntimeError::new_err("the file object is gone"))?.bind(py);
+    call(&object.getattr(name)?, &arguments.into_pyobject(py)?)
+}
+
+fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+fn bytes_of(object: &Bound<'_, PyAny>, what: &str) -> PyResult<PyBackedBytes> {
+    let wrong = |_| PyTypeError::new_err(format!("{what} must return bytes, not {}", type_name(object)));
+    bytes_like(object).map_err(wrong)
+}
+
+/// An object with `open_segment() -> file` and `side_file(suffix) -> bytes | None`.
+#[derive(Debug)]
+pub struct PySegment {
+    opener: Held<Py<PyAny>>,
+    raised: Raised,
+}
+
+impl PySegment {
+    /// A segment that `opener` opens.
+    pub fn new(opener: Py<PyAny>, raised: &Raised) -> Self {
+        Self { opener: Held::new(opener), raised: raised.clone() }
+    }
+}
+
+impl OpenSegment for PySegment {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        attached(&self.raised, |py| {
+            let file = Held::new(method(self.opener.get(), "open_segment", (), py)?.unbind());
+            let file = PyFile { file, length: AtomicU64::new(0), raised: self.raised.clone() };
+            file.length.store(file.size(py)?, Ordering::Relaxed);
+            Ok(Arc::new(file) as Arc<dyn ReadAt>)
+        })
+    }
+
+    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
+        attached(&self.raised, |py| {
+            let data = method(self.opener.get(), "side_file", (kind.suffix(),), py)?;
+            if data.is_none() { Ok(None) } else { Ok(Some(bytes_of(&data, "side_file")?.to_vec())) }
+        })
+    }
+}
+
+/// An object with `read_at(nbytes, offset) -> bytes` and `size() -> int`, as pyarrow's files have them.
+struct PyFile {
+    file: Held<Py<PyAny>>,
+    length: AtomicU64,
+    raised: Raised,
+}
+
+impl PyFile {
+    fn size(&self, py: Python<'_>) -> PyResult<u64> {
+        let size = method(self.file.get(), "size", (), py)?;
+        let wrong = |_| match size.extract::<i128>() {
+            Ok(size) => PyValueError::new_err(format!("size() must return 0 to 2**64 - 1, not {size}")),
+            Err(_) => PyTypeError::new_err(format!("size() must return int, not {}", type_name(&size))),
+        };
+        size.extract().map_err(wrong)
+    }
+
+    fn read(&self, py: Python<'_>, buffer: &mut [u8], position: u64, wanted: u64) -> PyResult<usize> {
+        let data = method(self.file.get(), "read_at", (wanted, position), py)?;
+        let data = bytes_of(&data, "read_at")?;
+        let Some(to) = buffer.get_mut(..data.len()).filter(|to| to.len() as u64 <= wanted) else {
+            let message = format!("read_at({wanted}, {position}) returned {} bytes", data.len());
+            return Err(PyValueError::new_err(message));
+        };
+        to.copy_from_slice(&data);
+        if data.is_empty() {
+            let size = self.size(py)?;
+            if size > position {
+                let message = format!("read_at({wanted}, {position}) returned no bytes of a file of {size} bytes");
+                return Err(PyOSError::new_err((EIO, message)));
+            }
+            // It became shorter, which the reader finds out by the length.
+            self.length.store(size, Ordering::Relaxed);
+        }
+        Ok(data.len())
+    }
+}
+
+impl ReadAt for PyFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let wanted = (self.length.load(Ordering::Relaxed).saturating_sub(position)).min(buffer.len() as u64);
+        if wanted == 0 {
+            return Ok(0);
+        }
+        attached(&self.raised, |py| self.read(py, buffer, position, wanted))
+    }
+
+    /// It may be far away.
+    fn worth_reading(&self) -> usize {
+        4 << 20
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.length.load(Ordering::Relaxed))
+    }
+}

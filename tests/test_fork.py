@@ -1,0 +1,113 @@
+"""Readers in a process that was forked: a clear error, no hang; a new scan works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+PROGRAM = """
+import gc, os, signal, sys, threading, time, warnings
+import pyarrow as pa
+import kafkacomp as kc
+from kafkacomp._kafkacomp import LogFollower
+from faulty_files import Faulty, slow
+
+warnings.simplefilter("ignore", DeprecationWarning)
+data = kc.record.build_batches(
+    pa.table({{"offset": pa.array(range(20000)), "value": [b"v" * 100] * 20000}}), compression_type="lz4"
+)
+url = Faulty.fill({{f"{{0:020}}": data}})
+Faulty.fault = slow(0.002)
+
+
+def fails(call, *arguments):
+    try:
+        call(*arguments)
+    except (RuntimeError, pa.ArrowInvalid) as error:
+        assert f"belongs to process {{parent}}" in str(error), error
+    else:
+        raise AssertionError(call)
+
+
+def in_child():
+    fails(next, reader)
+    fails(iter, reader)
+    fails(reader.close)
+    fails(lambda: reader.report)
+    fails(lambda: reader.closed)
+    fails(lambda: reader.error)
+    fails(unread.__arrow_c_stream__)
+    fails(stream.read_next_batch)
+    fails(lambda: follower.position)
+    fails(follower.aborted, 0, 1)
+    for source in (url, data):
+        for threads in (1, 4):
+            assert pa.table(kc.scan(source, threads=threads)).num_rows == 20000
+    Faulty.fault = slow(1, after=Faulty.reads + 2)
+    global left
+    left = kc.scan(url, threads=2)
+    next(left)
+
+
+def busy():
+    while not stop:
+        list(kc.scan(data, threads=2, batch_size=5000))
+        list(kc.scan(url, threads=2, batch_size=5000))
+
+
+parent, stop = os.getpid(), False
+threads = [threading.Thread(target=busy, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for turn in range({turns}):
+    reader, unread = (kc.scan(url, threads=2, batch_size=100) for _ in range(2))
+    stream = pa.RecordBatchReader.from_stream(kc.scan(url, threads=2, batch_size=100))
+    follower = LogFollower(False)
+    next(reader)
+    stream.read_next_batch()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # a hang ends it
+        try:
+            in_child()
+            del reader, stream, unread
+            gc.collect()
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+        if turn % 2:
+            sys.exit(0)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+    assert pa.table(stream).num_rows > 0
+    assert sum(batch.num_rows for batch in reader) > 0
+stop = True
+for thread in threads:
+    thread.join()
+print("alive")
+"""
+
+
+@pytest.mark.parametrize("turns", [6, pytest.param(300, marks=pytest.mark.slow)])
+def test_forks_in_the_middle_of_scans(turns: int) -> None:
+    """With other threads that scan at the moment of the fork, and with ways to leave the child."""
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", PROGRAM.format(turns=turns)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60 + 20 * turns,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "alive"

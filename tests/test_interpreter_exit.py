@@ -1,0 +1,145 @@
+"""The interpreter ends while scans are unfinished whose files Python reads: no hang, no abort, the right status.
+
+Each case is a program in an interpreter of its own, because what is looked for would take this one down.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PREAMBLE = """
+import os, sys, threading, time
+import pyarrow as pa
+import kafkacomp as kc
+import faulty_files
+from faulty_files import Faulty, slow
+
+data = b"".join(kc.record.build_batches(
+    pa.table({{"offset": pa.array(range(n, n + 1000)), "value": [b"v" * 100] * 1000}}), base_offset=n
+) for n in range(0, 60_000, 1000))
+url = Faulty.fill({{"00000000000000000000": data}})
+Faulty.fault = {fault}
+threads = {threads}
+
+
+def scan():
+    return kc.scan(url, threads=threads, batch_size=500)
+
+
+def generator():
+    with scan() as reader:
+        yield from reader
+"""
+
+#: How a scan is left unfinished.
+USES = {
+    "reader": "reader = scan(); next(reader)",
+    "unread": "reader = scan()",
+    "two readers": "first, second = scan(), scan(); next(first); next(second)",
+    "loop": "for batch in scan(): break",
+    "generator": "batches = generator(); next(batches)",
+    "stream": "reader = pa.RecordBatchReader.from_stream(scan()); reader.read_next_batch()",
+    "unread stream": "reader = pa.RecordBatchReader.from_stream(scan())",
+    "with": "with scan() as reader: next(reader)",
+    "cycle": "cycle = [scan()]; cycle.append(cycle); next(cycle[0]); del cycle",
+    "daemon": """
+reader = scan()
+def consume():
+    for batch in reader: pass
+threading.Thread(target=consume, daemon=True).start()
+time.sleep(0.02)
+""",
+    "daemon with a stream": """
+threading.Thread(target=lambda: pa.table(scan()), daemon=True).start()
+time.sleep(0.02)
+""",
+    "daemon in a callback": """
+def progress(done, total): time.sleep(0.5)
+def consume():
+    for batch in kc.scan(url, threads=threads, progress=progress): pass
+threading.Thread(target=consume, daemon=True).start()
+time.sleep(0.05)
+""",
+    "finalization that takes time": """
+class Late:
+    def __del__(self, sleep=time.sleep): sleep(4)
+late = Late()
+reader = scan()
+threading.Thread(target=lambda: next(reader), daemon=True).start()
+time.sleep(0.1)
+""",
+    "thread": """
+reader = scan()
+threading.Thread(target=lambda: next(reader)).start()
+""",
+    "at exit": """
+import atexit
+reader = scan()
+atexit.register(lambda: next(reader))
+""",
+}
+
+#: How the program ends, and its status.
+ENDS = {
+    "end": ("", 0),
+    "exception": ("raise KeyError('ended')", 1),
+    "exit": ("sys.exit(7)", 7),
+    "os._exit": ("os._exit(9)", 9),
+}
+#: Without a run of several minutes.
+QUICK = ("reader", "generator", "stream", "cycle", "daemon", "daemon with a stream", "daemon in a callback", "at exit")
+FAULTS = {"quick": "None", "slow": "slow(0.1, after=2)"}
+
+
+def check(use: str, end: str, threads: int, fault: str) -> None:
+    ending, status = ENDS[end]
+    program = PREAMBLE.format(fault=FAULTS.get(fault, fault), threads=threads)
+    program += f"{USES[use]}\nprint('reached', flush=True)\n{ending}\n"
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert done.returncode == status, f"{use}, {end}: {done.returncode}\n{done.stderr}"
+    assert done.stdout == "reached\n"
+    # A daemon thread may still report that its scan was ended.
+    if end != "exception" and "daemon" not in use:
+        assert not done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(("use", "threads"), list(zip(QUICK, itertools.cycle([1, 4, 2]), strict=False)))
+def test_a_program_that_leaves_a_scan_unfinished(use: str, threads: int) -> None:
+    """The ways to leave a scan, in a program that just ends, with slow reads."""
+    check(use, "end", threads, "slow")
+
+
+@pytest.mark.parametrize("end", ["exception", "exit", "os._exit"])
+def test_a_program_that_ends_otherwise(end: str) -> None:
+    """Every way to end it."""
+    check("reader", end, 2, "slow")
+
+
+@pytest.mark.parametrize("threads", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_read_that_outlasts_the_exit(threads: int) -> None:
+    """The exit waits only so long; a thread that wants the GIL during finalization must not abort the process."""
+    check("finalization that takes time", "exit", threads, "slow(7, after=1)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_five_hundred_programs(threads: int, fault: str) -> None:
+    """Every combination, again and again: 504 programs over the parameters of this test."""
+    cases = list(itertools.product(USES, ENDS))
+    for use, end in itertools.islice(itertools.cycle(cases), 84):
+        check(use, end, threads, fault)
