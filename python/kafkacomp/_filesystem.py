@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from kafkacomp._names import side_file
 
-__all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem", "path_of_file_url"]
+__all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem", "open_local", "path_of_file_url"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
@@ -105,10 +106,32 @@ def _open_fsspec(url: str) -> tuple[FileSystem, str]:
     return _Fsspec(filesystem), path
 
 
+def open_local(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a local file for reading.
+
+    Raises:
+        OSError: also for a FIFO, socket or device, which is not waited for.
+    """
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - paths are strings; the caller's
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    try:
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        if error.errno in {errno.ENXIO, errno.ENODEV}:
+            raise OSError(errno.EINVAL, "not a regular file", path) from None
+        raise
+
+
 class _Local:
     def info(self, path: str) -> Entry:
-        stat = os.stat(path)  # noqa: PTH116 - paths stay strings on every file system
-        return Entry(path, os.path.isdir(path), stat.st_size)  # noqa: PTH112
+        status = os.stat(path)  # noqa: PTH116 - paths stay strings on every file system
+        return Entry(path, stat.S_ISDIR(status.st_mode), status.st_size)
 
     def list(self, path: str) -> list[Entry]:
         entries = []
@@ -122,7 +145,7 @@ class _Local:
 
     def read(self, path: str) -> bytes | None:
         try:
-            with open(path, "rb") as file:  # noqa: PTH123
+            with open_local(path) as file:
                 return file.read()
         except FileNotFoundError:
             return None

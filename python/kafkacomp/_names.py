@@ -34,7 +34,6 @@ __all__ = [
     "leading_offset",
     "parent_of",
     "partition_of",
-    "printable",
     "segment_offset",
     "side_file",
     "tiered_partition_of",
@@ -133,16 +132,6 @@ def basename(path: str) -> str:
 def parent_of(path: str) -> str:
     """A path without its last name and the separator before it."""
     return path.rstrip("/")[: -len(basename(path))].rstrip("/")
-
-
-def printable(text: str) -> str:
-    """The text with escapes in place of what a terminal could take for a command, or show in another order.
-
-    These are control characters, also those of bidirectional text, and what file names have that is not Unicode.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _at_most(greatest: int, digits: str) -> int | None:

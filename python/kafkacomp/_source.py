@@ -378,7 +378,7 @@ def check_manifest(filesystem: FileSystem, path: str) -> None:
         return
     try:
         content = json.loads(manifest)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         message = f"{path}: its manifest is no JSON: {error}"
         raise ValueError(message) from None
     if not isinstance(content, dict):

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._family import check_format, undecided
+from kafkacomp._filesystem import open_local
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._names import SWAP, leading_offset, segment_offset, side_file
 from kafkacomp._profile import BrokerProfile
@@ -413,14 +414,16 @@ def detect_format(source: PathOrBytes, format: str = "auto") -> str:  # noqa: A0
 
 def _beside(segment: Path, suffix: str) -> bytes | None:
     try:
-        return Path(side_file(str(segment), suffix)).read_bytes()
+        with open_local(side_file(str(segment), suffix)) as file:
+            return file.read()
     except FileNotFoundError:
         return None
 
 
 def _read(source: PathOrBytes) -> tuple[Buffer, str | None]:
     if isinstance(source, str | os.PathLike):
-        return Path(source).read_bytes(), os.fspath(source).encode("utf-8", "backslashreplace").decode()
+        with open_local(source) as file:
+            return file.read(), os.fspath(source).encode("utf-8", "backslashreplace").decode()
     return source, None
 
 

@@ -1,4 +1,4 @@
-"""Files and links in a log folder that somebody else made: nothing outside of it is touched, and an error names them."""
+"""Files and links in a log folder that somebody else made: nothing outside is touched, and an error names them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STAGING = f"kafkacomp-0.{'0123456789abcdef' * 2}-delete"
-PENDING = {"staging": STAGING, "removed": [], "written": [], "lengths": {}}
-STATE = {"version": 1, "generation": 3, "pending": None, "batches": {}}
+PENDING: dict[str, Any] = {"staging": STAGING, "removed": [], "written": [], "lengths": {}}
+STATE: dict[str, Any] = {"version": 1, "generation": 3, "pending": None, "batches": {}}
 
 
 @pytest.fixture

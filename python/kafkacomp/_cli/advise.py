@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from dataclasses import replace
@@ -13,7 +12,7 @@ import click
 from rich.console import Console
 
 from kafkacomp import log
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, parsed, progress_bar
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, parsed, progress_bar, say_json
 from kafkacomp.advise import prices as price_files
 from kafkacomp.advise.settings import DEFAULT_BATCH_SIZES, DEFAULT_CODECS, DEFAULT_SAMPLE_BYTES, Settings
 from kafkacomp.bench import environment
@@ -137,7 +136,7 @@ def _give(report: Report, *, as_json: bool) -> None:
     for topic in report.empty:
         complain(f"{topic}: no batches")
     if as_json:
-        click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
+        say_json(report.as_dict())
         return
     if not report.topics:
         return

@@ -6,6 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import log
+from kafkacomp._filesystem import open_local
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.record import TimestampType
@@ -40,7 +41,7 @@ def batches(
     path: Path, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, *, may_be_cut: bool = False
 ) -> Iterator[RecordBatch | Damage]:
     """Iterate over a file's batches, some megabytes at a time; damage to the framing comes last and ends it."""
-    with path.open("rb") as file:
+    with open_local(path) as file:
         origin, wanted, in_zeros = 0, CHUNK, False
         while True:
             file.seek(origin)

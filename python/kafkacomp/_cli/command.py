@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import logging
 import os
 import sys
@@ -28,10 +27,13 @@ from kafkacomp._cli.common import (
     complain,
     log_format,
     progress_bar,
+    say,
+    say_json,
 )
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.files import BATCHES, find
 from kafkacomp._cli.render import FORMATS, renderer
+from kafkacomp._cli.text import printable
 from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
 
@@ -56,6 +58,7 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
         status = cli.main(arguments, prog_name="kafkacomp", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
+        error.__dict__["message"] = printable(error.message)
         error.show()
         return WRONG_USE
     except BrokenPipeError:
@@ -139,7 +142,7 @@ def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: st
             form=form,
         )
     if as_json:
-        click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
+        say_json(report.as_dict())
     else:
         _show(report)
     return FINE if report.sound else CORRUPT
@@ -148,9 +151,9 @@ def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: st
 def _show(report: Report) -> None:
     for label, findings in (("error", report.errors), ("warning", report.warnings)):
         for file, _, message in findings:
-            click.echo(f"{label}: {file}: {message}")
+            say(f"{label}: {file}: {message}")
     if report.more:
-        click.echo(f"{report.more} more findings are not shown")
+        say(f"{report.more} more findings are not shown")
     table = Table(box=None, pad_edge=False)
     table.add_column("topic", overflow="fold")
     table.add_column("codec")
@@ -158,11 +161,11 @@ def _show(report: Report) -> None:
         table.add_column(name, justify="right")
     for (topic, codec), (batches, records, stored, plain) in sorted(report.counts.items()):
         ratio = f"{plain / stored:.2f}" if stored else ""
-        table.add_row(topic, codec, *(f"{number:,}" for number in (batches, records, stored, plain)), ratio)
+        table.add_row(printable(topic), codec, *(f"{number:,}" for number in (batches, records, stored, plain)), ratio)
     if report.counts:
         Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else 160).print(table)
     bad = f", {report.bad_batches} bad batches, {report.unreadable_bytes:,} bytes unreadable" if report.errors else ""
-    click.echo(
+    say(
         f"{report.segments} segments, {report.side_files} other files: "
         f"{len(report.errors)} errors, {len(report.warnings)} warnings{bad}"
     )
@@ -246,9 +249,9 @@ def export(  # noqa: PLR0917 - click hands everything over by name
         report = exporting.export(reader, target, kind, compression=compression, encoding=encoding, force=force)
     exporting.show_losses(report)
     if as_json:
-        click.echo(json.dumps(exporting.as_dict(report), ensure_ascii=False))
+        say_json(exporting.as_dict(report))
     else:
-        click.echo(f"{target}: {report.records:,} records")
+        say(f"{target}: {report.records:,} records")
     return CORRUPT if report.skipped else FINE
 
 

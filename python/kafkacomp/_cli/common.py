@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 import kafkacomp
+from kafkacomp._cli.text import json_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ __all__ = [
     "log_format",
     "parsed",
     "progress_bar",
+    "say",
+    "say_json",
 ]
 
 FINE, CORRUPT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -64,7 +67,17 @@ def parsed(parse: Callable[[str], Value]) -> Callable[[click.Context, click.Para
 
 def complain(message: str) -> None:
     """Say something on standard error."""
-    click.echo(f"kafkacomp: {message}", err=True)
+    click.echo(f"kafkacomp: {printable(message)}", err=True)
+
+
+def say(line: str) -> None:
+    """Write a line for people to standard output."""
+    click.echo(printable(line))
+
+
+def say_json(value: object) -> None:
+    """Write a value to standard output as one line of JSON."""
+    click.echo(json_text(value))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import message_set
 from kafkacomp._cli.batches import CHUNK, Damage, bytes_fields
+from kafkacomp._filesystem import open_local
 from kafkacomp._names import is_segment
 from kafkacomp.exceptions import KafkaCompError, MessageSetError
 
@@ -43,7 +44,7 @@ class Entry(NamedTuple):
 def entries(path: Path, initial_offset: int, *, may_be_cut: bool) -> Iterator[Entry | Damage]:
     """Iterate over the top-level messages of a file, some megabytes at a time; damage comes last and ends them."""
     length = path.stat().st_size
-    with path.open("rb") as file:
+    with open_local(path) as file:
         origin = 0
         while length - origin >= _SIZE_LENGTH:
             file.seek(origin)

@@ -6,6 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kafkacomp._cli.text import json_text, printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TextIO
@@ -45,7 +47,7 @@ class JsonLines:
         self._file = name
 
     def row(self, kind: str, row: dict[str, Any]) -> None:
-        self._out.write(json.dumps({"type": kind, "file": self._file} | row, ensure_ascii=False) + "\n")
+        self._out.write(json_text({"type": kind, "file": self._file} | row) + "\n")
 
 
 class Csv:
@@ -65,7 +67,8 @@ class Csv:
         if columns != self._columns:
             self._out.write(("" if self._columns is None else "\r\n") + ",".join(columns) + "\r\n")
             self._columns = columns
-        self._out.write(",".join(csv_cell(value) for value in flat.values()) + "\r\n")
+        cells = ",".join(csv_cell(value) for value in flat.values())
+        self._out.write(cells.encode("utf-8", "backslashreplace").decode() + "\r\n")
 
 
 class Table:
@@ -86,7 +89,7 @@ class Table:
         self._columns: tuple[str, ...] | None = None
 
     def file(self, name: str, kind: str) -> None:
-        self._out.write(f"{name} ({kind})\n")
+        self._out.write(f"{printable(name)} ({kind})\n")
         self._columns = None
 
     def row(self, kind: str, row: dict[str, Any]) -> None:
@@ -123,10 +126,11 @@ class KafkaLines:
         self._out = out
 
     def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the name tells
-        self._out.write(f"Dumping {name}\n")
+        self._out.write(f"Dumping {printable(name)}\n")
 
     def row(self, kind: str, row: dict[str, Any]) -> None:
-        self._out.write({"batch": _batch_line, "record": _record_line}.get(kind, _entry_line)(row) + "\n")
+        line = {"batch": _batch_line, "record": _record_line}.get(kind, _entry_line)(row)
+        self._out.write(printable(line) + "\n")
 
 
 FORMATS: dict[str, Callable[[TextIO], Renderer]] = {"table": Table, "jsonl": JsonLines, "csv": Csv, "kafka": KafkaLines}
@@ -157,9 +161,7 @@ def _cell(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = text[: CELL + 1]
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    text = printable(text[: CELL + 1])
     return text if len(text) <= CELL else text[: CELL - 1] + "…"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafkacomp import log
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, log_format, progress_bar
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, log_format, progress_bar, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,11 +98,11 @@ def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any
         complain(f"warning: {warning}")
     if not as_json:
         for each in report.repairs:
-            click.echo(f"{each.action}: {each.file}: {each.length} bytes at byte {each.position}: {each.reason}")
+            say(f"{each.action}: {each.file}: {each.length} bytes at byte {each.position}: {each.reason}")
         if report.more_repairs:
-            click.echo(f"{report.more_repairs} more repairs are not shown")
+            say(f"{report.more_repairs} more repairs are not shown")
         lost = f"{report.left_out} ranges of {report.left_out_bytes:,} bytes left out"
-        click.echo(f"{report.mended_batches} batches mended, {lost}")
+        say(f"{report.mended_batches} batches mended, {lost}")
     _show(target, report, as_json)
     return FINE if report.is_sound else CORRUPT
 
@@ -122,9 +121,9 @@ def _run(what: str, function: Callable[..., Any], source: str, target: str, **op
 
 def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(report), ensure_ascii=False))
+        say_json(dataclasses.asdict(report))
     else:
-        click.echo(
+        say(
             f"{target}: {report.partitions:,} partitions, {report.segments:,} segments, {report.batches:,} batches, "
             f"{report.bytes_in:,} -> {report.bytes_out:,} bytes"
         )

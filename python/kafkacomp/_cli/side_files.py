@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import log
+from kafkacomp._filesystem import open_local
 from kafkacomp.exceptions import CorruptRecordError
 
 if TYPE_CHECKING:
@@ -78,17 +79,22 @@ def _producer(entry: log.ProducerEntry) -> dict[str, Any]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
+        content = json.loads(_read(path))
+    except (ValueError, RecursionError) as error:
         raise CorruptRecordError(f"{path}: no JSON: {error}") from None
     if not isinstance(content, dict):
         raise CorruptRecordError(f"{path}: no JSON object at byte 0")
     return content
 
 
+def _read(path: Path) -> bytes:
+    with open_local(path) as file:
+        return file.read()
+
+
 def _properties(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorruptRecordError(f"{path}: not UTF-8 text at byte {error.start}") from None
     row = {}

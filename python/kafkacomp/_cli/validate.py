@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from kafkacomp import log, record
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, say, say_json
 from kafkacomp._types import TimestampType
 from kafkacomp.exceptions import KafkaCompError, RecordError
 
@@ -159,7 +158,8 @@ def validate(
         verdict = verdict_on(file, broker, settings)
         accepted &= verdict.stored is not None
         if as_json:
-            click.echo(json.dumps({"profile": broker.name, **verdict.as_dict()}, ensure_ascii=False))
+            say_json({"profile": broker.name, **verdict.as_dict()})
         else:
-            click.echo("\n".join(verdict.lines()))
+            for line in verdict.lines():
+                say(line)
     return FINE if accepted else CORRUPT

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kafkacomp import log, message_set
+from kafkacomp._filesystem import open_local
 from kafkacomp._kafkacomp import BatchReader, format_of_content
+from kafkacomp._names import side_file
 from kafkacomp.advise.formats import FORMATS, OLDEST
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 
@@ -71,11 +73,8 @@ class _Bytes:
 @contextmanager
 def _opened(source: Source) -> Iterator[Opened]:
     if isinstance(source.source, str):
-        descriptor = os.open(source.source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        try:
-            yield _File(descriptor)
-        finally:
-            os.close(descriptor)
+        with open_local(source.source) as file:
+            yield _File(file.fileno())
     elif hasattr(source.source, "open_segment"):
         yield source.source.open_segment()
     else:
@@ -182,7 +181,7 @@ def _index(source: Source) -> bytes | None:
     if not isinstance(source.source, str):
         return source.source.side_file("index") if hasattr(source.source, "side_file") else None
     try:
-        with open(f"{source.source.removesuffix('.log')}.index", "rb") as file:  # noqa: PTH123 - paths are strings here
+        with open_local(side_file(source.source, "index")) as file:
             return file.read()
     except FileNotFoundError:
         return None

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from kafkacomp._cli.text import printable
 from kafkacomp._types import CompressionType
 from kafkacomp.advise.recommend import money_of
 from kafkacomp.advise.settings import size_name
@@ -70,7 +71,7 @@ def _topic(topic: TopicReport) -> Table:
     share = f"{figures.windows} of {figures.all_windows} windows"
     sizes = figures.sizes()
     title = (
-        f"{figures.name}: {size_of(figures.size)} in {figures.partitions} partition(s), message format "
+        f"{printable(figures.name)}: {size_of(figures.size)} in {figures.partitions} partition(s), message format "
         f"{figures.format.name}; today {today_of(topic)}, {sizes['recordsMean']:.1f} records and "
         f"{size_of(sizes['storedBytesMean'])} a batch; sample {total.records:,} records, {share}"
     )
@@ -160,7 +161,7 @@ def _overview(report: Report) -> Table:
 def _advice(topic: TopicReport) -> Iterator[Text]:
     advice = topic.advice
     yield Text("")
-    yield Text.assemble((f"{topic.figures.name}: ", "bold"), advice.headline)
+    yield Text.assemble((f"{printable(topic.figures.name)}: ", "bold"), advice.headline)
     for reason in advice.reasons:
         if reason not in advice.headline:
             yield Text(f"  - {reason}")
