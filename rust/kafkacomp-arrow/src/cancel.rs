@@ -60,6 +60,11 @@ impl ReadAt for Source {
         self.inner.worth_reading()
     }
 
+    fn check_interrupt(&self) -> io::Result<()> {
+        check(&self.closed)?;
+        self.inner.check_interrupt()
+    }
+
     fn length(&self) -> io::Result<u64> {
         check(&self.closed)?;
         self.inner.length()

@@ -101,7 +101,8 @@ fn attached<T>(raised: &Raised, f: impl FnOnce(Python<'_>) -> PyResult<T>) -> io
     done.unwrap_or_else(|| Err(io::Error::other(Exiting)))
 }
 
-fn failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
+/// What `error` means for a reader; one that must end the scan goes to `raised` as well.
+pub fn failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
     let value = error.value(py);
     let errno = || value.getattr("errno").and_then(|errno| errno.extract::<i32>()).ok();
     let kind = if error.is_instance_of::<PyFileNotFoundError>(py) {

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::error::{chunk_to_py, to_py};
 use crate::file_object::Raised;
+use crate::interrupt::interruptible;
 use crate::process::Owner;
 use crate::segment::{SegmentTuple, segment};
 
@@ -40,7 +41,7 @@ impl LogFollower {
     fn follow(&self, py: Python<'_>, source: SegmentTuple<'_>, is_new: bool, skip: bool) -> PyResult<&'static str> {
         self.owner.check("follower")?;
         let raised = Raised::default();
-        let segment = segment(source, &raised)?;
+        let segment = interruptible(segment(source, &raised)?, &raised);
         let found = py.detach(|| {
             let source = segment.files.open()?;
             let mut follower = self.lock();

@@ -13,6 +13,7 @@ mod file_object;
 mod follow;
 mod gil;
 mod input;
+mod interrupt;
 mod message_set;
 mod message_set_write;
 mod migrate;

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::error::scan_to_py;
 use crate::file_object::Raised;
+use crate::interrupt::interruptible;
 use crate::scan::family as family_of;
 use crate::segment::{PartitionTuple, SeamTuple, SegmentTuple, Transactions, partitions, segment};
 
@@ -21,7 +22,7 @@ pub fn cut_segment(
     log_format: &str,
 ) -> PyResult<Vec<(u64, u64, Option<SeamTuple>)>> {
     let raised = Raised::default();
-    let (segment, options) = (segment(source, &raised)?, options(log_format, false, None));
+    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
     let pieces = py.detach(|| pieces::cut(&segment, piece_bytes, &options));
     let pieces = raised.or(py, pieces.map_err(|error| scan_to_py(py, error)))?;
     let known = |seam: Seam| (seam.offset, seam.size, seam.first_offset);
@@ -32,7 +33,7 @@ pub fn cut_segment(
 #[pyfunction]
 pub fn is_message_set(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<bool> {
     let raised = Raised::default();
-    let (segment, options) = (segment(source, &raised)?, ScanOptions::default());
+    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
     let found = py.detach(|| family::of_segment(&segment, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found).map(|family| family == Family::MessageSet)
 }
@@ -41,7 +42,7 @@ pub fn is_message_set(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<bool
 #[pyfunction]
 pub fn end_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
-    let (segment, options) = (segment(source, &raised)?, options(log_format, false, None));
+    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
     let found = py.detach(|| lookup::end_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
 }
@@ -81,7 +82,12 @@ pub fn find_transactions(
 }
 
 fn partition(source: PartitionTuple<'_>, raised: &Raised) -> PyResult<Partition> {
-    partitions(vec![source], raised)?.pop().ok_or_else(|| PyValueError::new_err("no partition"))
+    let found = partitions(vec![source], raised)?.pop();
+    let mut partition = found.ok_or_else(|| PyValueError::new_err("no partition"))?;
+    for segments in [&mut partition.segments, &mut partition.context] {
+        *segments = segments.drain(..).map(|segment| interruptible(segment, raised)).collect();
+    }
+    Ok(partition)
 }
 
 fn options(format: &str, skip: bool, max_output_size: Option<usize>) -> ScanOptions {

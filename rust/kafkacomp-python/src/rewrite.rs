@@ -22,6 +22,7 @@ use crate::encode::{Level, compression};
 use crate::error::{scan_to_py, to_py, write_to_py};
 use crate::file_object::Raised;
 use crate::gil::call;
+use crate::interrupt::interruptible;
 use crate::segment::{PartitionTuple, partitions};
 
 /// A folder that appears whole or not at all.
@@ -126,8 +127,10 @@ impl Job {
     pub(crate) fn new(
         (partition, history, target, segment_bytes, max_output_size, progress): JobTuple<'_>,
     ) -> PyResult<Self> {
-        let found = partitions(vec![partition], &Raised::default())?.into_iter().next();
+        let raised = Raised::default();
+        let found = partitions(vec![partition], &raised)?.into_iter().next();
         let Partition { segments, .. } = found.ok_or_else(|| PyValueError::new_err("no partition"))?;
+        let segments = segments.into_iter().map(|segment| interruptible(segment, &raised)).collect();
         let mut options = WriteOptions::default();
         options.segment_bytes = segment_bytes.unwrap_or(options.segment_bytes);
         let current = AtomicUsize::new(0);

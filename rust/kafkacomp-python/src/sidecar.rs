@@ -1,6 +1,7 @@
 //! `kafkacomp.log`: side files and control records as plain tuples, and the check of a segment.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kafkacomp_core::log::{self, ChunkError, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt};
 use kafkacomp_core::log::{SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
@@ -12,8 +13,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString};
 
 use crate::error::{chunk_to_py, to_py};
+use crate::file_object::Raised;
 use crate::gil::call;
 use crate::input::bytes_like;
+use crate::interrupt::Interruptible;
 
 /// Runs `read` with the GIL free; `name` is the file that errors name.
 fn parsed<T: Send>(
@@ -233,16 +236,17 @@ pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<
     }))
 }
 
-/// A path, or bytes; and their name.
+/// A path, or bytes; and their name. Ctrl-C interrupts reading it.
 fn open(source: &Bound<'_, PyAny>) -> PyResult<(String, Box<dyn ReadAt>)> {
     if !source.is_instance_of::<PyString>() {
-        return Ok(("<bytes>".to_owned(), Box::new(InMemory(bytes_like(source)?))));
+        let content = Arc::new(InMemory(bytes_like(source)?));
+        return Ok(("<bytes>".to_owned(), Box::new(Interruptible::new(content, &Raised::default()))));
     }
     let path = source.extract::<PathBuf>()?;
     let name = path.to_string_lossy().into_owned();
     let file = log::open_file(&path);
     let file = file.map_err(|error| chunk_to_py(source.py(), &name, ChunkError::Io(error)))?;
-    Ok((name, Box::new(file)))
+    Ok((name, Box::new(Interruptible::new(Arc::new(file), &Raised::default()))))
 }
 
 /// Checks a segment: a path, or bytes; beside it the contents of its indexes; whether its end may be

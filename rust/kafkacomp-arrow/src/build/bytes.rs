@@ -2,11 +2,11 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    GenericBinaryType, GenericStringType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    ByteViewType, GenericBinaryType, GenericStringType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, BinaryViewArray, FixedSizeBinaryArray, GenericByteArray, OffsetSizeTrait, StringViewArray};
-use arrow_buffer::NullBuffer;
+use arrow_array::{Array, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray, OffsetSizeTrait};
+use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 
 /// A column of byte strings. A string column is one too: its bytes are its UTF-8. A dictionary is looked up row by row,
@@ -24,8 +24,7 @@ enum Values<'a> {
     Null,
     Small(Offsets<'a, i32>),
     Large(Offsets<'a, i64>),
-    View(&'a BinaryViewArray),
-    StringView(&'a StringViewArray),
+    View(Views<'a>),
     Fixed(&'a FixedSizeBinaryArray),
 }
 
@@ -68,7 +67,7 @@ impl<'a> Indices<'a> {
 
     /// The row's number; what 63 bits do not hold becomes the largest that they do.
     pub(crate) fn number(&self, row: usize) -> Option<i64> {
-        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+        if is_null(self.nulls, row) {
             return None;
         }
         match self.indices {
@@ -109,10 +108,46 @@ impl<'a, O: OffsetSizeTrait> Offsets<'a, O> {
     #[inline]
     fn get(&self, row: usize) -> Option<&'a [u8]> {
         let [start, end] = self.starts.get(row..)?.first_chunk().copied()?;
-        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+        if is_null(self.nulls, row) {
             return None;
         }
         self.values.get(start.as_usize()..end.as_usize())
+    }
+}
+
+/// Views of bytes that lie inline or in one of several buffers. Arrow's own accessors rely on views that were validated
+/// once; here each is checked as it is read, because a producer may have given invalid ones, or write to them.
+#[derive(Clone, Copy)]
+struct Views<'a> {
+    words: &'a [u128],
+    /// The same as bytes.
+    inline: &'a [u8],
+    buffers: &'a [Buffer],
+    nulls: Option<&'a NullBuffer>,
+}
+
+/// The bytes that a view has room for itself.
+const MAX_INLINE: usize = 12;
+
+impl<'a> Views<'a> {
+    fn of<T: ByteViewType>(array: &'a GenericByteViewArray<T>) -> Self {
+        let words = array.views();
+        Self { words, inline: words.inner().as_slice(), buffers: array.data_buffers(), nulls: array.nulls() }
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> Option<&'a [u8]> {
+        let view = *self.words.get(row)?;
+        if is_null(self.nulls, row) {
+            return None;
+        }
+        let length = view as u32 as usize;
+        if length <= MAX_INLINE {
+            let start = row.checked_mul(size_of::<u128>())?.checked_add(size_of::<u32>())?;
+            return self.inline.get(start..)?.get(..length);
+        }
+        let (buffer, start) = ((view >> 64) as u32 as usize, (view >> 96) as u32 as usize);
+        self.buffers.get(buffer)?.as_slice().get(start..)?.get(..length)
     }
 }
 
@@ -155,7 +190,7 @@ impl<'a> Values<'a> {
         Some(match array.data_type() {
             DataType::Binary => Self::Small(Offsets::binary(array.as_binary())),
             DataType::LargeBinary => Self::Large(Offsets::binary(array.as_binary())),
-            DataType::BinaryView => Self::View(array.as_binary_view()),
+            DataType::BinaryView => Self::View(Views::of(array.as_binary_view())),
             DataType::FixedSizeBinary(_) => Self::Fixed(array.as_fixed_size_binary()),
             DataType::Null => Self::Null,
             _ => return Self::of_strings(array),
@@ -166,7 +201,7 @@ impl<'a> Values<'a> {
         match array.data_type() {
             DataType::Utf8 => Some(Self::Small(Offsets::string(array.as_string()))),
             DataType::LargeUtf8 => Some(Self::Large(Offsets::string(array.as_string()))),
-            DataType::Utf8View => Some(Self::StringView(array.as_string_view())),
+            DataType::Utf8View => Some(Self::View(Views::of(array.as_string_view()))),
             _ => None,
         }
     }
@@ -177,11 +212,16 @@ impl<'a> Values<'a> {
             Self::Null => None,
             Self::Small(column) => column.get(row),
             Self::Large(column) => column.get(row),
-            Self::View(column) => holds(*column, row).then(|| column.value(row)),
-            Self::StringView(column) => holds(*column, row).then(|| column.value(row).as_bytes()),
+            Self::View(column) => column.get(row),
             Self::Fixed(column) => holds(*column, row).then(|| column.value(row)),
         }
     }
+}
+
+/// Whether the row is null. A row that the bitmap does not have is none.
+#[inline]
+fn is_null(nulls: Option<&NullBuffer>, row: usize) -> bool {
+    nulls.is_some_and(|nulls| row < nulls.len() && nulls.is_null(row))
 }
 
 /// Whether there is a value at this place.

@@ -100,6 +100,10 @@ impl<'a, O: OffsetSizeTrait> Lists<'a, O> {
         }
         let bounds = self.starts.get(row..).and_then(<[O]>::first_chunk::<2>);
         let Some([start, end]) = bounds else { return Ok(()) };
+        // Lists that reach past their entries, which Arrow does not allow.
+        if end.as_usize() > self.entries.len() {
+            return Err(BadHeader::Key);
+        }
         for entry in start.as_usize()..end.as_usize() {
             // A null entry has no key either.
             let key = if self.entries.is_null(entry) { None } else { self.keys.get(entry) };
