@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corruption.checks import check
 from corruption.inject import inject
 from corruption.model import expected
-from corruption.tools import TOOLS
+from corruption.tools import SPARK, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,5 +26,5 @@ def faults_of(kind: str, log: Log, seed: object, folder: Path, tools: Iterable[s
     where = injected.write(folder)
     found = []
     for tool in tools:
-        found += [f"{tool}: {fault}" for fault in check(tool, TOOLS[tool](where), injected, wanted)]
+        found += [f"{tool}: {fault}" for fault in check(tool, (TOOLS | SPARK)[tool](where), injected, wanted)]
     return [f"{log.name}, {kind} ({seed}): {injected.what}: {each}" for each in found]

@@ -21,6 +21,8 @@ def check(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> li
     """Find what is wrong with an answer; nothing if it is the truth."""
     if tool == "verify":
         return _verify(answer, injected, wanted)
+    if tool.startswith("Spark"):
+        return _spark(tool, answer, injected, wanted)
     if answer.error is not None:
         return _stopped(tool, answer, wanted, injected)
     assert answer.rows is not None
@@ -30,12 +32,19 @@ def check(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> li
     unnamed = _unnamed(answer, wanted)
     if unnamed:
         faults.append(f"offsets {_some(unnamed)} are missing and not named")
-    if wanted.lost and not answer.warnings and not answer.faults:
+    if wanted.lost and not answer.warnings and not answer.faults and not injected.log.is_compacted:
         faults.append("no warning")
+    faults += _absurd(answer, wanted)
     both = answer.named & {offset for offset, _ in answer.rows}
     if both and wanted.undecidable is None:
         faults.append(f"offsets {_some(both)} are delivered and named as missing")
     return faults
+
+
+def _absurd(answer: Answer, wanted: Expected) -> list[str]:
+    if not answer.absurd or wanted.undecidable is not None:
+        return []
+    return [f"missing ranges that the log never had: {answer.absurd}"]
 
 
 def _rows(rows: list[Row], wanted: Expected) -> list[str]:
@@ -81,7 +90,8 @@ def _stopped(tool: str, answer: Answer, wanted: Expected, injected: Injected) ->
     strict = tool in STRICT or (tool == "repair" and injected.disagrees)
     if not strict:
         return [f"it stopped: {answer.error!r}"]
-    if tool != "repair" and not (wanted.is_corrupt or injected.disagrees or injected.moved):
+    is_misplaced = injected.moved or injected.kind == "batch overwritten by another"
+    if tool != "repair" and not (wanted.is_corrupt or injected.disagrees or is_misplaced):
         return [f"nothing is corrupt, and it stopped: {answer.error!r}"]
     known = wanted.required | wanted.optional
     wrong = [each for each in answer.rows or [] if each[0] not in known or each[1] not in known[each[0]]]
@@ -95,6 +105,28 @@ def _unnamed(answer: Answer, wanted: Expected) -> set[int]:
     end = max(delivered, default=-1)
     optional = {offset for offset in wanted.optional if offset < end and wanted.undecidable is None}
     return (set(wanted.lost) | optional) - delivered - answer.named
+
+
+def _spark(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
+    """``mode`` governs corruption, ``failOnDataLoss`` what is missing."""
+    assert answer.rows is not None
+    strict = tool == "Spark FAILFAST"
+    stops_at_loss = strict or tool.endswith("failOnDataLoss")
+    if injected.log.is_compacted and not wanted.is_corrupt and not injected.disagrees:
+        stops_at_loss = strict = False  # a gap may be compaction's
+    left_out = (wanted.required.keys() | wanted.optional.keys() | wanted.lost) - {o for o, _ in answer.rows}
+    if answer.error is None:
+        faults = _rows(answer.rows, wanted)
+        if strict and (_must_stop(injected, wanted) or left_out & set(wanted.lost)):
+            faults.append("something is corrupt or missing, and it did not stop")
+        if stops_at_loss and injected.kind in {"middle segment deleted", "batch removed"} and wanted.lost:
+            faults.append("offsets are missing, and it did not stop")
+        return faults
+    if tool == "Spark FAILFAST" and (wanted.is_corrupt or wanted.lost or injected.disagrees or injected.moved):
+        return []
+    if stops_at_loss and left_out:
+        return []
+    return [f"it stopped: {answer.error!r}"]
 
 
 #: Kinds that lose nothing, and that verify may call an error.
@@ -113,7 +145,7 @@ _HARMLESS = frozenset(
 def _verify(answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
     if answer.error is not None:
         return [f"it stopped: {answer.error!r}"]
-    faults = []
+    faults = _absurd(answer, wanted)
     unnamed = set(wanted.lost) - answer.named
     if unnamed:
         faults.append(f"offsets {_some(unnamed)} are missing and not named")

@@ -92,6 +92,6 @@ def _undecidable(injected: Injected) -> str | None:
     altered = {p.batch.number for s in injected.segments for p in s.pieces if p.batch and p.state == "offset"}
     if last in altered:
         return "base offset of the last batch"
-    if altered and injected.log.is_compacted:
+    if injected.log.is_compacted and (altered or injected.kind == "batch overwritten by another"):
         return "base offset in a compacted log"
     return None

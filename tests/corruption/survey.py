@@ -13,13 +13,13 @@ from pathlib import Path
 from corruption.asking import faults_of
 from corruption.inject import KINDS, applies
 from corruption.logs import all_logs
-from corruption.tools import TOOLS
+from corruption.tools import SPARK, TOOLS
 
 
 def main() -> None:
     """Print a line for each kind and tool with faults."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", action="append", choices=TOOLS, help="one or more; default: all")
+    parser.add_argument("--tool", action="append", choices=TOOLS | SPARK, help="one or more; default: all")
     parser.add_argument("--kind", default="", help="only kinds that contain this")
     parser.add_argument("--log", default="", help="only logs whose name contains this")
     parser.add_argument("--times", type=int, default=1, help="injections of each kind into each log")

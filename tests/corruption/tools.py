@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import logging
+import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = ["TOOLS", "Answer", "covered"]
+__all__ = ["SPARK", "TOOLS", "Answer", "Row"]
+
+#: No log here has so many offsets.
+ABSURD = 100_000
 
 Row = tuple[int, "bytes | None"]
 
@@ -43,18 +47,13 @@ class Answer:
 
     @property
     def named(self) -> set[int]:
-        """Every offset that is named as missing."""
-        return covered((first, last) for first, last, _ in self.missing)
+        """Every offset that is named as missing, but for those of absurd ranges."""
+        return {each for first, last, _ in self.missing if last - first < ABSURD for each in range(first, last + 1)}
 
-
-def covered(ranges: Iterable[tuple[int, int]]) -> set[int]:
-    """The offsets in some ranges, of which none may be absurdly long."""
-    found: set[int] = set()
-    for first, last in ranges:
-        assert first <= last, (first, last)
-        assert last - first < 1_000_000, f"a range of missing offsets that the log never had: {first} to {last}"
-        found.update(range(first, last + 1))
-    return found
+    @property
+    def absurd(self) -> list[tuple[int, int, str]]:
+        """Ranges that are empty, or of offsets that the log never had."""
+        return [each for each in self.missing if not 0 <= each[1] - each[0] < ABSURD]
 
 
 def _ranges(missing: Iterable[Any]) -> list[tuple[int, int, str]]:
@@ -177,4 +176,56 @@ TOOLS: dict[str, Callable[[Path], Answer]] = {
     "verify": verify,
     "repair": repair,
     "recompress": recompress,
+}
+
+
+def _spark(folder: Path, **options: str) -> Answer:
+    """What the tasks of a batch read give, in the order in which they were planned."""
+    from kafkacomp.spark import KafkaCompDataSource  # noqa: PLC0415 - takes a second
+
+    source = KafkaCompDataSource({"path": str(folder), "columns": "offset,value", **options})
+    rows: list[Row] = []
+    missing: list[tuple[int, int, str]] = []
+    try:
+        reader = pickle.loads(pickle.dumps(source.reader(source.schema())))  # noqa: S301 - our own
+        for task in pickle.loads(pickle.dumps(reader.partitions())):  # noqa: S301 - our own
+            for batch in reader.read(task):
+                for row in batch.to_pylist():
+                    corrupt = json.loads(row.get("_corrupt_record") or "null")
+                    if corrupt is None:
+                        rows.append((row["offset"], row["value"]))
+                    elif corrupt["firstOffset"] is not None and corrupt["lastOffset"] is not None:
+                        missing.append((corrupt["firstOffset"], corrupt["lastOffset"], corrupt["reason"]))
+    except (kc.KafkaCompError, OSError, ValueError) as error:
+        return Answer(rows, error)
+    return Answer(rows, None, missing)
+
+
+def spark_failfast(folder: Path) -> Answer:
+    """``spark.read`` with its defaults: it stops at corruption and at missing offsets."""
+    return _spark(folder)
+
+
+def spark_drop(folder: Path) -> Answer:
+    """``mode=DROPMALFORMED``; the segments are split."""
+    return _spark(folder, mode="DROPMALFORMED", failOnDataLoss="false", splitSize="300")
+
+
+def spark_drop_loss(folder: Path) -> Answer:
+    """``mode=DROPMALFORMED``, which still stops at missing offsets."""
+    return _spark(folder, mode="DROPMALFORMED")
+
+
+def spark_permissive(folder: Path) -> Answer:
+    """``mode=PERMISSIVE``."""
+    columns = "offset,value,_corrupt_record"
+    return _spark(folder, mode="PERMISSIVE", failOnDataLoss="false", columns=columns)
+
+
+#: The same for Spark's data source, asked as Spark asks it but without a JVM.
+SPARK: dict[str, Callable[[Path], Answer]] = {
+    "Spark FAILFAST": spark_failfast,
+    "Spark DROPMALFORMED": spark_drop,
+    "Spark DROPMALFORMED, failOnDataLoss": spark_drop_loss,
+    "Spark PERMISSIVE": spark_permissive,
 }

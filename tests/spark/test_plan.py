@@ -183,7 +183,15 @@ def test_damage_is_left_out_once(tmp_path: Path, seed: int, indexed: bool, mode:
     assert [row["offset"] for row in found if row["_corrupt_record"] is None] == wanted
     damage = [row for row in found if row["_corrupt_record"] is not None]
     skipped = [
-        {"segment": str(log), "position": each.position, "length": each.length, "reason": each.message}
+        {
+            "segment": str(log),
+            "position": each.position,
+            "length": each.length,
+            "firstOffset": each.first_offset,
+            "lastOffset": each.last_offset,
+            "reason": "corrupt",
+            "message": each.message,
+        }
         for each in reader.report.skipped
     ]
     if mode == "DROPMALFORMED":

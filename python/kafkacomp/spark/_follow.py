@@ -13,13 +13,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._source import Seams
 from kafkacomp.exceptions import CorruptRecordError
+from kafkacomp.spark._overlap import runs
 from kafkacomp.spark._plan import cut
 from kafkacomp.spark._select import name_of
 
 if TYPE_CHECKING:
     from kafkacomp._source import Partition, Segment
     from kafkacomp.spark._options import ReadOptions
+    from kafkacomp.spark._overlap import Ends, Pieces, Run
 
 __all__ = ["PartitionLog"]
 
@@ -43,6 +46,7 @@ class PartitionLog:
         self._follower = _kafkacomp.LogFollower(self._options.is_committed)
         self._segment: tuple[int, str] | None = None
         self._marks: dict[int, tuple[str, int]] = {}
+        self._ends: Ends = {}
         #: The offset behind the last whole batch.
         self.end = 0
         #: The first one that a reader of the stream's isolation level does not see yet.
@@ -121,8 +125,17 @@ class PartitionLog:
         """Forget what nobody asks for who reads from this offset on."""
         self._follower.forget(offset)
 
-    def pieces(self, segment: Segment, start: int, end: int) -> list[Segment]:
-        """Cut what a segment holds of these offsets into pieces of about ``splitSize``."""
+    def runs(self, pieces: Pieces) -> list[Run]:
+        """Group the segments of a batch of the stream that have offsets in common."""
+        kept = {(segment.name, segment.size) for segment, _ in pieces}
+        self._ends = {key: end for key, end in self._ends.items() if key in kept}
+        return runs(pieces, self._options.log_format, self._ends)
+
+    def pieces(self, segment: Segment, start: int, end: int, next_base: int | None) -> list[Segment]:
+        """Cut what a segment holds of these offsets into pieces of about ``splitSize``.
+
+        The last one is told where the next segment begins, so that it notices offsets that are missing in between.
+        """
         first, last = self._place(segment, start) or 0, self._place(segment, end)
         stop = segment.size if last is None else last
         if stop - first <= self._options.split_size * 3 // 2:
@@ -131,6 +144,9 @@ class PartitionLog:
             found = [_within(each, first, stop) for each in cut(segment, self._options) if _overlaps(each, first, stop)]
         if last is None:  # the segment may have grown since it was listed
             found[-1] = replace(found[-1], range=((found[-1].range or (0, 0))[0], _OPEN_END))
+        if next_base is not None:
+            seams = found[-1].seams or Seams(None, None, segment.size, None)
+            found[-1] = replace(found[-1], seams=seams._replace(next_base=next_base))
         return found
 
     def _place(self, segment: Segment, offset: int) -> int | None:

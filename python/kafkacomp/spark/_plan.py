@@ -6,7 +6,9 @@ segments, times by the time index. What is left is opened where that cannot be t
 - a segment over ``splitSize``, for the places to cut it at;
 - all segments of a partition for ``read_committed``: a transaction's end may lie in any. Headers and markers alone are
   read, once, and each task is told of the aborted transactions that concern it;
-- the last segment, if an offset asked for lies in it: whether the log goes so far.
+- the last segment, if an offset asked for lies in it: whether the log goes so far;
+- each segment that another one follows, at its end: whether it has offsets in common with the next one. Such segments
+  are one task (:mod:`kafkacomp.spark._overlap`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from kafkacomp._source import Partition, Seams, Segment
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._moved import LOOKS, PAUSE
+from kafkacomp.spark._overlap import runs
 from kafkacomp.spark._select import name_of, select
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ __all__ = [
     "EVERYTHING",
     "Pruning",
     "SegmentPartition",
+    "before_next",
     "check_names",
     "check_offset",
     "cut",
@@ -65,7 +69,7 @@ EVERYTHING = Pruning()
 
 
 class SegmentPartition(InputPartition):
-    """A task: a segment or a piece of one, and what it must know of its partition."""
+    """A task: a segment, a piece of one, or segments that overlap, and what it must know of its partition."""
 
     def __init__(
         self,
@@ -145,18 +149,31 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
     if not pieces:
         return
     known = transactions(partition, options) if options.is_committed else None
-    for segment, following in pieces:
+    for run in runs(pieces, options.log_format):
+        segment, following = run.pieces[0][0], run.next_base
         if known is not None and known[0] is not None and (segment.base_offset or 0) >= known[0]:
             return  # nothing is stable from here on
         own = known and (known[0], _concerning(segment, following, known[1]))
-        for piece in cut(segment, options, following):
+        start = max((each for each in (offsets.start, run.start) if each is not None), default=None)
+        is_one = len(run.pieces) == 1
+        for segments in [[each] for each in cut(segment, options, following)] if is_one else [run.together()]:
             yield SegmentPartition(
-                Partition(partition.topic, partition.partition, [piece], [], own),
-                offsets.start,
-                offsets.end,
+                replace(partition, segments=segments, context=[], transactions=own),
+                start,
+                before_next(segments[-1], offsets.end),
                 pruning.start_timestamp,
                 pruning.end_timestamp,
             )
+
+
+def before_next(piece: Segment, end: int | None) -> int | None:
+    """The end offset of a task, which must not reach into the next piece.
+
+    Batches that are there twice or in a wrong order would otherwise be delivered by both.
+    """
+    behind = piece.seams.end if piece.seams else None
+    first = behind[2] if behind else None
+    return min((each for each in (end, first) if each is not None), default=None)
 
 
 def cut(segment: Segment, options: ReadOptions, next_base: int | None = None) -> list[Segment]:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafkacomp.arrow import ScanReader, SkippedRange, scan
+from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
+from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._errors import EXPECTED, briefly, plain
 from kafkacomp.spark._moved import LOOKS, PAUSE, is_gone, moved, own_offsets
 from kafkacomp.spark._options import ReadOptions, parse
@@ -40,6 +41,8 @@ _LOGGER = logging.getLogger("kafkacomp")
 BATCH_BYTES = 512 << 10
 #: Rows of damage in a batch.
 _DAMAGE_ROWS = 10_000
+#: Reasons of missing offsets that are a matter of ``failOnDataLoss``.
+_LOSSES = frozenset({"gap", "vanished"})
 
 
 def schema(options: Mapping[str, str]) -> StructType:
@@ -98,13 +101,12 @@ class KafkaCompReader(Shipped, DataSourceReader):
         try:
             yield from read_wherever(self.options, partition)
         except FileNotFoundError as error:
-            if self.options.on_error == "skip":
-                yield from read_task(self.options, partition)  # which says so as of any other damage
-            elif self.options.fail_on_data_loss:
+            if self.options.fail_on_data_loss:
                 reason = "deleted or replaced by the broker since the query was planned"
                 raise plain(FileNotFoundError(errno.ENOENT, reason, error.filename)) from None
-            else:
-                _LOGGER.warning("%s: deleted since the query was planned; the query goes on", error.filename)
+            _LOGGER.warning("%s: deleted since the query was planned; the query continues", error.filename)
+            if self.options.mode == "PERMISSIVE":
+                yield from read_task(self.options, partition)  # lists it as it lists corrupt ranges
 
 
 class FilteringReader(KafkaCompReader):
@@ -125,16 +127,17 @@ def read_wherever(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.R
         FileNotFoundError: it was deleted.
         KafkaCompError, OSError: with the file and the byte.
     """
-    (segment,) = task.partition.segments
+    segment, *others = task.partition.segments
     try:
-        if is_gone(segment):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), segment.source)  # noqa: TRY301 - caught once
+        for each in (segment, *others):
+            if is_gone(each):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), each.source)  # noqa: TRY301 - caught once
         yield from read_task(options, task)
     except FileNotFoundError as error:
         gone = error
     else:
         return
-    own = own_offsets(segment)
+    own = None if others else own_offsets(segment)
     if own is None:
         raise gone
     first, behind = own
@@ -151,10 +154,10 @@ def read_wherever(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.R
 
 
 def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.RecordBatch]:
-    """Read a piece of a segment, and with PERMISSIVE, behind its records, a row for each of its damaged ranges.
+    """Read a task, and with PERMISSIVE, after its records, a row for each of its corrupt ranges.
 
     Raises:
-        KafkaCompError, OSError: with the file and the byte.
+        KafkaCompError, OSError: with the file and the byte; with ``failOnDataLoss`` also for missing offsets.
     """
     damage = options.columns.index(options.corrupt_column) if options.corrupt_column in options.columns else None
     columns = [name for name in options.columns if name != options.corrupt_column]
@@ -175,15 +178,35 @@ def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.Recor
     )
     with reader:
         try:
-            if damage is None:
-                yield from reader
-                return
             for batch in reader:
-                yield _with_damage(batch, damage, options)
+                yield batch if damage is None else _with_damage(batch, damage, options)
+            check_losses(reader.report, options)
         except EXPECTED as error:
             raise plain(error) from None
+        if damage is None:
+            return
         if options.mode == "PERMISSIVE":
             yield from _damaged(reader, task, options)
+
+
+def check_losses(report: ScanReport, options: ReadOptions) -> None:
+    """Refuse to miss offsets silently; the scan itself has logged them.
+
+    Corrupt bytes are a matter of ``mode``, and what compaction removed is no loss.
+
+    Raises:
+        KafkaCompError: offsets are missing, with ``failOnDataLoss``.
+    """
+    losses = [each for each in report.missing if each.reason in _LOSSES]
+    if not losses or not options.fail_on_data_loss:
+        return
+    first = losses[0]
+    more = len(losses) - 1 + report.more_missing
+    raise KafkaCompError(
+        f"{first.topic}-{first.partition}: offsets {first.first_offset} to {first.last_offset} are missing"
+        f" ({first.reason} at {first.segment}){f' and {more} more ranges' if more else ''}."
+        " The query stops, because records may have been lost; with failOnDataLoss=false it continues."
+    )
 
 
 def _with_damage(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.RecordBatch:
@@ -222,6 +245,14 @@ def _damaged(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -
 
 def _text(damage: SkippedRange) -> str:
     return json.dumps(
-        {"segment": damage.file, "position": damage.position, "length": damage.length, "reason": damage.message},
+        {
+            "segment": damage.file,
+            "position": damage.position,
+            "length": damage.length,
+            "firstOffset": damage.first_offset,
+            "lastOffset": damage.last_offset,
+            "reason": damage.reason,
+            "message": damage.message,
+        },
         ensure_ascii=False,
     )

@@ -7,17 +7,17 @@ whenever it is read: offsets are all that a checkpoint needs. What makes looking
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from kafkacomp._source import Partition
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets
 from kafkacomp.spark._options import ReadOptions, parse
-from kafkacomp.spark._plan import SegmentPartition, check_names, check_offset, offset_for
+from kafkacomp.spark._plan import SegmentPartition, before_next, check_names, check_offset, offset_for
 from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
 from kafkacomp.spark._ship import Shipped
@@ -132,14 +132,21 @@ class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
             return
         partition, log = seen.partition, seen.log
         following = [segment.base_offset for segment in partition.segments[1:]]
-        for segment, next_base in zip(partition.segments, [*following, None], strict=True):
-            first = max(start, segment.base_offset or 0)
-            last = end if next_base is None else min(end, next_base)
-            if first >= last:
-                continue
+        wanted = [
+            (segment, next_base)
+            for segment, next_base in zip(partition.segments, [*following, None], strict=True)
+            if max(start, segment.base_offset or 0) < (end if next_base is None else min(end, next_base))
+        ]
+        for run in log.runs(wanted):
+            segment, next_base = run.pieces[0]
+            first = max(start, (segment.base_offset or 0) if run.start is None else run.start)
+            last = end if run.next_base is None else min(end, run.next_base)
             known = (None, log.aborted(first, last)) if self.options.is_committed else None
-            for piece in log.pieces(segment, first, last):
-                yield SegmentPartition(Partition(partition.topic, partition.partition, [piece], [], known), first, last)
+            is_one = len(run.pieces) == 1
+            pieces = log.pieces(segment, first, last, next_base) if is_one else []
+            for segments in [[each] for each in pieces] or [run.together()]:
+                own = replace(partition, segments=segments, context=[], transactions=known)
+                yield SegmentPartition(own, first, before_next(segments[-1], last))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task."""

@@ -6,7 +6,8 @@
 use std::iter::Peekable;
 
 use kafkacomp_core::log::offset_index::OffsetIndex;
-use kafkacomp_core::log::{ChunkError, Family, HeaderWalk, Hop, OffsetPosition, ReadAt, next_entry_from};
+use kafkacomp_core::log::{BatchHeader, ChunkError, Family, HeaderWalk, Hop, OffsetPosition, ReadAt, next_entry_from};
+use kafkacomp_core::record::RecordBatch;
 
 use crate::committed::whole_batch;
 use crate::family::family_of;
@@ -16,6 +17,9 @@ use crate::seams::Seam;
 
 /// A batch of more bytes is not one to cut at: it would be read whole to be checked.
 const MOST_CHECKED: usize = 64 << 20;
+
+/// So many valid batches are looked at for one that the next batch continues.
+const MOST_CANDIDATES: usize = 8;
 
 /// A range of bytes, and the batch that it begins with; `None` at the segment's beginning and in logs of 0.7.
 pub type Piece = (u64, u64, Option<Seam>);
@@ -76,19 +80,39 @@ struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
 }
 
 impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
-    /// The first batch with the right checksum that begins at `target` or behind.
+    /// The first batch with the right checksum that begins at `target` or after it, and that the next batch continues:
+    /// no checksum covers its base offset, by which a piece is known. Where none of the next batches is continued (in a
+    /// compacted log, say), the first one.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<Seam>)>, ChunkError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
         let mut buffer = Vec::new();
+        let mut first = None;
+        let mut candidate: Option<(BatchHeader, Seam)> = None;
+        let mut left = MOST_CANDIDATES;
         while let Hop::Batch(header) = walk.next_batch()? {
-            self.known = header.position;
-            if header.position >= target
-                && let Some(batch) = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
-                && batch.is_valid()
-            {
-                return Ok(Some((header.position, Some(Seam::of(&header, &batch)))));
+            if let Some((before, seam)) = candidate.take_if(|(before, _)| continues(before, &header)) {
+                self.known = before.position;
+                return Ok(Some((before.position, Some(seam))));
             }
+            if first.is_none() {
+                self.known = header.position;
+            }
+            if header.position < target {
+                continue;
+            }
+            if left == 0 {
+                break;
+            }
+            candidate = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
+                .filter(RecordBatch::is_valid)
+                .map(|batch| (header, Seam::of(&header, &batch)));
+            first = first.or(candidate);
+            left = left.saturating_sub(usize::from(first.is_some()));
+        }
+        if let Some((header, seam)) = first {
+            self.known = header.position;
+            return Ok(Some((header.position, Some(seam))));
         }
         self.known = walk.position();
         Ok(None)
@@ -117,4 +141,10 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
         self.known = found.unwrap_or(self.length);
         Ok(found)
     }
+}
+
+/// Whether a batch begins with the offset after another one, as far as its header tells.
+fn continues(before: &BatchHeader, next: &BatchHeader) -> bool {
+    let expected = before.last_offset.saturating_add(1);
+    next.span.first.map_or(next.last_offset >= expected, |first| first == expected)
 }
