@@ -89,8 +89,7 @@ def scan(
             intact batch after corrupt ones, limits that are exceeded, bytes that the storage does not return (EIO) and
             segments that have vanished, and the report lists what was left out.
         visible_only: Leave out what consumers do not see: records below the log start offset and from the high
-            watermark on, as the checkpoint files of the log directory have them. The report counts these records either
-            way.
+            watermark on, as the checkpoint files of the log directory have them. The report counts them either way.
         include_control: Whether control records are among the rows.
         batch_size: The most rows of an Arrow batch.
         batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.

@@ -143,6 +143,7 @@ def test_scan_schema_topic_and_partition(case: ModernCase) -> None:
         assert set(table.column("partition").to_pylist()) <= {int(number)}
         assert reader.report.records == table.num_rows
         assert not reader.report.skipped
+        assert {each.reason for each in reader.report.missing} <= {"compacted"}
 
 
 @by_name(WHOLE)

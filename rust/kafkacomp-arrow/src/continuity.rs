@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use kafkacomp_core::log::{MissingRange, MissingReason, Placement, Span, place};
-use kafkacomp_core::record::RecordBatch;
+use kafkacomp_core::record::{RecordBatch, RecordReader, Records};
 
 use crate::context::Context;
-use crate::options::OnError;
+use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, SkippedRange};
 
 /// The greatest difference between an offset of a segment and its base offset: the indexes have relative offsets of 32
@@ -24,6 +24,8 @@ pub enum Note {
     LeaveOut,
     /// Leave out its records before this offset.
     From(i64),
+    /// What is expected there is not known.
+    Unexpected,
     /// These bytes directly before it were left out; which offsets are missing for them, its records show.
     After(Vec<SkippedRange>),
 }
@@ -85,6 +87,7 @@ pub struct Following<'f> {
 pub struct Continuity {
     context: Arc<Context>,
     on_error: OnError,
+    max_output_size: usize,
     /// The offset after the last accepted batch, or the base offset; `None` where reading begins amid the segment.
     expected: Option<i64>,
     /// Whether a batch of the segment was accepted.
@@ -105,13 +108,14 @@ impl Continuity {
     /// offset after its last one.
     pub fn new(
         context: Arc<Context>,
-        on_error: OnError,
+        options: &ScanOptions,
         expected: Option<i64>,
         before: Option<(Arc<str>, i64)>,
     ) -> Self {
         Self {
             context,
-            on_error,
+            on_error: options.on_error,
+            max_output_size: options.max_output_size,
             expected,
             started: false,
             calm: false,
@@ -126,6 +130,11 @@ impl Continuity {
     /// The offset after the last accepted batch.
     pub fn expected(&self) -> Option<i64> {
         self.expected
+    }
+
+    /// Whether a batch of the segment was accepted.
+    pub fn has_started(&self) -> bool {
+        self.started
     }
 
     /// Whether an accepted batch ends with `last_offset` or after it.
@@ -162,7 +171,14 @@ impl Continuity {
     }
 
     #[cold]
-    fn wait(&mut self, batch: &RecordBatch<'_>, span: Span, thinned: bool) {
+    fn wait(&mut self, batch: &RecordBatch<'_>, mut span: Span, thinned: bool) {
+        if span.first.is_none()
+            && !self.started
+            && self.before.as_ref().is_some_and(|(_, from)| *from < self.context.base_offset)
+        {
+            // Whether offsets are missing before the segment, or its name is wrong, only its first record shows.
+            span.first = implied_first(batch, &mut RecordReader::new(self.max_output_size));
+        }
         let pending = Pending { span, position: batch.position(), length: batch.size_in_bytes() as u64, thinned };
         match (self.expected, span.first) {
             // Its place is certain without the next batch.
@@ -224,7 +240,10 @@ impl Continuity {
         match placement {
             // No batch of this segment was accepted: what the name says is wrong, not the batches, which continue one
             // another. What the segment before has of them is left out by the bound.
-            Placement::Repeated | Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
+            Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
+            Placement::Repeated if !self.started && least >= 0 && self.continues_below_base(span, next) => {
+                Placement::InOrder
+            }
             Placement::InOrder
                 if next.is_none()
                     && least > expected
@@ -236,6 +255,29 @@ impl Continuity {
         }
     }
 
+    /// Whether a first batch before the base offset is followed by another one there, so that the file's name is wrong.
+    fn continues_below_base(&self, span: Span, next: Option<Span>) -> bool {
+        match next.and_then(|next| next.first) {
+            Some(next) => span.last.checked_add(1) == Some(next) || next < self.context.base_offset,
+            None => self.before.as_ref().is_none_or(|(_, from)| span.last >= *from),
+        }
+    }
+
+    /// The header of the batch that waits does not give its first offset, though it is needed: it ends at `end_offset` or
+    /// after it.
+    pub fn needs_first(&self, end_offset: Option<i64>) -> bool {
+        self.pending.is_some_and(|pending| {
+            pending.span.first.is_none() && end_offset.is_some_and(|end| pending.span.last >= end)
+        })
+    }
+
+    /// The first offset of the batch that waits.
+    pub fn set_first(&mut self, first: i64) {
+        if let Some(pending) = &mut self.pending {
+            pending.span.first = Some(first);
+        }
+    }
+
     fn accept(&mut self, pending: Pending) {
         let Pending { span, position, thinned, .. } = pending;
         self.end_repeats();
@@ -243,14 +285,15 @@ impl Continuity {
             self.found.is_compacted = true;
         }
         let base = self.context.base_offset;
-        if !self.started
-            && self.expected == Some(base)
-            && let Some(first) = span.first.filter(|&first| first < base)
-        {
-            let segment = &self.context.place.segment;
+        if !self.started && self.expected == Some(base) && span.first.unwrap_or(span.last) < base {
+            let (segment, last) = (&self.context.place.segment, span.last);
             self.found.warnings.push(format!(
-                "{segment}: its first batch begins with offset {first}, before the {base} of the file's name"
+                "{segment}: the file's name says that it begins with offset {base}, and its first batch ends with {last}"
             ));
+            if span.first.is_none() {
+                self.found.notes.push((position, Note::Unexpected));
+                self.before = None;
+            }
         }
         self.gap_before(span.first.unwrap_or(base));
         match (span.first, self.expected) {
@@ -341,4 +384,12 @@ impl Continuity {
 #[inline]
 fn is_thinned(batch: &RecordBatch<'_>) -> bool {
     batch.records_count().is_some_and(|count| count <= batch.last_offset_delta())
+}
+
+/// The first offset that a compressed message of magic 0 or 1 has if its own offset is right, by the records it holds;
+/// `None` if it cannot be decoded.
+pub fn implied_first(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<i64> {
+    let Ok(Records::Legacy(records)) = reader.records(batch) else { return None };
+    let first = records.first_offset()?.ok()?;
+    Some(batch.last_offset().saturating_sub(records.last_offset().saturating_sub(first)))
 }

@@ -19,11 +19,15 @@ pub struct Course<'c> {
     report: Arc<Mutex<ScanReport>>,
     /// The offset after the batch before, if it is known.
     expected: Option<i64>,
+    /// Whether a batch of the segment came before: what is below `expected` was then delivered with it.
+    started: bool,
     notes: std::slice::Iter<'c, (u64, Note)>,
     /// Where the batch of the next note begins.
     next: u64,
     /// The note for the current batch: the first offset of it that is wanted, and what was left out before it.
     start: Option<i64>,
+    /// The last offset of the batch, if its records showed it.
+    last: Option<i64>,
     losses: &'c [SkippedRange],
 }
 
@@ -32,7 +36,17 @@ impl<'c> Course<'c> {
     pub fn new(chunk: &'c Chunk, report: Arc<Mutex<ScanReport>>) -> Self {
         let notes = chunk.notes.iter();
         let next = notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
-        Self { chunk, report, expected: chunk.expected, notes, next, start: None, losses: &[] }
+        Self {
+            chunk,
+            report,
+            expected: chunk.expected,
+            started: chunk.started,
+            notes,
+            next,
+            start: None,
+            last: None,
+            losses: &[],
+        }
     }
 
     /// Whether the batch is not left out.
@@ -48,6 +62,7 @@ impl<'c> Course<'c> {
             match self.notes.next() {
                 Some((_, Note::LeaveOut)) => takes = false,
                 Some((_, Note::From(offset))) => self.start = Some(*offset),
+                Some((_, Note::Unexpected)) => self.expected = None,
                 Some((_, Note::After(losses))) => self.losses = losses,
                 None => {}
             }
@@ -75,14 +90,16 @@ impl<'c> Course<'c> {
     }
 
     /// A compressed message of magic 0 or 1 was decompressed; the first offset of it that is wanted, if not all are.
-    pub fn unwrapped(&mut self, batch: &RecordBatch<'_>, records: &LegacyRecords<'_>) -> Option<i64> {
+    pub fn unwrapped(&mut self, records: &LegacyRecords<'_>) -> Option<i64> {
         let (Some(expected), Some(Ok(first))) = (self.expected, records.first_offset()) else { return self.start };
-        let span = batch.last_offset().saturating_sub(first).saturating_add(1);
+        // In magic 0 the messages have offsets of their own.
+        self.last = Some(records.last_offset());
+        let span = records.last_offset().saturating_sub(first).saturating_add(1);
         let is_thinned = i64::try_from(records.messages()).is_ok_and(|messages| messages < span);
         if first > expected || is_thinned || !self.losses.is_empty() {
             self.gap(expected, first, is_thinned);
         }
-        Some(expected).filter(|_| first < expected)
+        Some(expected).filter(|_| self.started && first < expected)
     }
 
     #[cold]
@@ -104,8 +121,9 @@ impl<'c> Course<'c> {
     #[inline]
     pub fn passed(&mut self, batch: &RecordBatch<'_>) {
         if self.chunk.ordered {
-            self.expected = Some(batch.last_offset().saturating_add(1));
+            self.expected = Some(self.last.take().unwrap_or(batch.last_offset()).saturating_add(1));
         }
+        self.started = true;
         self.start = None;
         if !self.losses.is_empty() {
             self.unresolved();

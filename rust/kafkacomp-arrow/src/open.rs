@@ -7,11 +7,11 @@ use kafkacomp_core::Error;
 use kafkacomp_core::log::{
     ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, HeaderWalk, Hop, MissingRange, MissingReason, ReadAt, Span,
 };
-use kafkacomp_core::record::RecordBatch;
+use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::committed::whole_batch;
 use crate::context::Context;
-use crate::continuity::{Continuity, Findings, Following, Halt};
+use crate::continuity::{Continuity, Findings, Following, Halt, implied_first};
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::unreadable::SkipUnreadable;
@@ -158,6 +158,11 @@ impl Open {
         }
     }
 
+    /// Whether a batch comes before the next chunk.
+    pub fn has_started(&self) -> bool {
+        self.continuity.as_ref().is_none_or(Continuity::has_started)
+    }
+
     /// Takes what was found since the last call.
     pub fn take_findings(&mut self) -> Findings {
         self.continuity.as_mut().map_or_else(|| std::mem::take(&mut self.found), Continuity::take_findings)
@@ -215,12 +220,12 @@ impl Open {
             (true, true) => Checksums::Verified,
             (true, false) => Checksums::Later,
         };
-        match self.frame_batches(buffer, target, checksums)? {
+        match self.frame_batches(buffer, target, checksums, options.max_output_size)? {
             // An anomaly may be corruption: this time it is looked for.
             (_, Framed::Unverified) => {
                 self.reader.seek(before.0);
                 self.continuity = before.1;
-                self.frame_batches(buffer, target, Checksums::Verified)
+                self.frame_batches(buffer, target, Checksums::Verified, options.max_output_size)
             }
             read => Ok(read),
         }
@@ -231,6 +236,7 @@ impl Open {
         buffer: &mut Vec<u8>,
         target: usize,
         checksums: Checksums,
+        max_output_size: usize,
     ) -> Result<(usize, Framed), ChunkError> {
         let (verify, known) = (checksums == Checksums::Verified, checksums != Checksums::Later);
         let begin = self.reader.position();
@@ -296,6 +302,12 @@ impl Open {
             let next = Next::read(source, after, self.reader.end(), &end, finish)?;
             let is_valid = || !verify || next.is_valid(source);
             let at_end = end == ChunkEnd::End && after >= self.reader.end();
+            if at_end
+                && continuity.needs_first(self.ends.next_base)
+                && let Some(first) = first_offset(source, position, self.reader.end(), max_output_size)?
+            {
+                continuity.set_first(first);
+            }
             let following = Following {
                 span: next.0.as_ref().map(|header| header.span),
                 is_valid: Some(&is_valid),
@@ -445,6 +457,19 @@ impl Open {
     pub fn left(&self) -> u64 {
         self.reader.end().saturating_sub(self.reader.position())
     }
+}
+
+/// [`implied_first`] of the batch at `position`.
+fn first_offset(
+    source: &dyn ReadAt,
+    position: u64,
+    end: u64,
+    max_output_size: usize,
+) -> Result<Option<i64>, ChunkError> {
+    let Hop::Batch(header) = HeaderWalk::new(source, position, end).next_batch()? else { return Ok(None) };
+    let mut buffer = Vec::new();
+    let batch = whole_batch(source, &header, MOST_CHECKED, &mut buffer)?;
+    Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(max_output_size))))
 }
 
 /// What is known of the checksums of the batches that are framed.

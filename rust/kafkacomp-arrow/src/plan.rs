@@ -43,6 +43,8 @@ pub struct Chunk {
     pub context: Arc<Context>,
     /// Whether offsets rise from batch to batch.
     pub ordered: bool,
+    /// Whether a batch of the segment comes before it.
+    pub started: bool,
     /// The offset that its first batch is expected to begin with, if that is known.
     pub expected: Option<i64>,
     /// What its batches are to be treated as, in order of their positions.
@@ -68,6 +70,7 @@ impl Chunk {
             source: None,
             context,
             ordered: false,
+            started: false,
             expected: None,
             notes: Vec::new(),
             missing: Vec::new(),
@@ -160,7 +163,7 @@ impl Planner {
             };
             let (position, expected) = (open.position(), open.expected());
             let context = Arc::clone(&open.context);
-            let (source, ordered) = (Some(open.source.clone()), open.ordered);
+            let (source, ordered, started) = (Some(open.source.clone()), open.ordered, open.has_started());
             let (length, step) = open.read(buffer, self.target(), &self.options, &self.report);
             let (finish, error) = match step {
                 Step::More => (None, None),
@@ -192,7 +195,18 @@ impl Planner {
                 self.open = Some(open);
             }
             if length > 0 || error.is_some() {
-                return Some(Chunk { position, length, source, context, ordered, expected, notes, missing, error });
+                return Some(Chunk {
+                    position,
+                    length,
+                    source,
+                    context,
+                    ordered,
+                    started,
+                    expected,
+                    notes,
+                    missing,
+                    error,
+                });
             }
             self.report_missing(&context.id, &missing);
         }
@@ -244,7 +258,7 @@ impl Planner {
         current.delivered.push((open.index, begin, end));
         current.position = Some(current.position.map_or(end, |position| position.max(end)));
         let resumes = open.ends.next_base.filter(|_| reported && finish == Finish::File).unwrap_or(end).max(end);
-        if current.accounted.as_ref().is_none_or(|(_, accounted)| *accounted < resumes) {
+        if current.accounted.as_ref().is_none_or(|(_, accounted)| *accounted <= resumes) {
             current.accounted = Some((Arc::clone(&open.context.place.segment), resumes));
         }
     }
@@ -356,9 +370,7 @@ impl Planner {
             self.overlaps(current, segment, base, position, context)?;
             context.start_offset = context.start_offset.max(position);
         }
-        if let Some((_, accounted)) = &before
-            && segment.base_offset.is_some_and(|base| base < *accounted)
-        {
+        if let Some((_, accounted)) = &before {
             context.asked.0 = context.asked.0.max(*accounted);
         }
         let mut ends =
@@ -405,7 +417,7 @@ impl Planner {
             context: Arc::clone(&context),
         };
         if ordered && context.family == Family::Records {
-            open.continuity = Some(Continuity::new(context, self.options.on_error, expected, before));
+            open.continuity = Some(Continuity::new(context, &self.options, expected, before));
         } else if let (Some((name, from)), Some(base)) = (before, segment.base_offset) {
             context.missing(from, base, MissingReason::Gap, &mut |range| {
                 open.found.missing.push((Arc::clone(&name), range));

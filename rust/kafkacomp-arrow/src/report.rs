@@ -73,6 +73,8 @@ pub struct ScanReport {
     pub records_below_log_start: u64,
     /// Records read whose offset is at the high watermark or above.
     pub records_above_high_watermark: u64,
+    /// Whether the scan is over.
+    pub is_complete: bool,
 }
 
 /// The most gaps that a scan warns of one by one.
@@ -81,6 +83,9 @@ const MAX_GAP_WARNINGS: usize = 100;
 impl ScanReport {
     /// The scan is over: brings what several threads have found into order, and warns of gaps.
     pub(crate) fn complete(&mut self) {
+        if std::mem::replace(&mut self.is_complete, true) {
+            return;
+        }
         self.skipped.sort_by(|a, b| (&a.segment, a.position).cmp(&(&b.segment, b.position)));
         let ranges = self.missing.ranges();
         let mut gaps = ranges.iter().filter(|missing| missing.range.reason == MissingReason::Gap);

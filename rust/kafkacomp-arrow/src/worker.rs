@@ -264,7 +264,7 @@ impl Worker {
             Records::Legacy(mut records) => {
                 let unwrapped;
                 if batch.base_offset().is_none()
-                    && let Some(start) = course.unwrapped(batch, &records)
+                    && let Some(start) = course.unwrapped(&records)
                 {
                     unwrapped = rows.filter.starting_at(start);
                     rows.filter = &unwrapped;

@@ -194,6 +194,8 @@ pub struct LegacyRecords<'a> {
     wrapper: Option<Wrapper>,
     /// How many messages there are.
     count: usize,
+    /// The last one's offset.
+    last_offset: i64,
 }
 
 /// What a wrapper says about the messages inside.
@@ -245,7 +247,14 @@ impl<'a> LegacyEntry<'a> {
 impl<'a> LegacyRecords<'a> {
     /// The one message that `batch` is.
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Self {
-        Self { rest: batch.data(), position: batch.position(), base_offset: 0, wrapper: None, count: 1 }
+        Self {
+            rest: batch.data(),
+            position: batch.position(),
+            base_offset: 0,
+            wrapper: None,
+            count: 1,
+            last_offset: batch.last_offset(),
+        }
     }
 
     /// The messages of `payload`, the decompressed value of the wrapper `batch`. Kafka looks at all of
@@ -273,7 +282,8 @@ impl<'a> LegacyRecords<'a> {
             (_, wrapper) => wrapper.wrapping_sub(last_inner),
         };
         let wrapper = Wrapper { timestamp: batch.base_timestamp(), timestamp_type: batch.timestamp_type() };
-        Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper), count })
+        let last_offset = base_offset.wrapping_add(last_inner);
+        Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper), count, last_offset })
     }
 
     /// The first message's offset, without a look at its key and value; `None` if there is no further message.
@@ -283,6 +293,11 @@ impl<'a> LegacyRecords<'a> {
     pub fn first_offset(&self) -> Option<Result<i64>> {
         let (offset, message, _) = take_entry(self.rest).ok().flatten()?;
         Some(self.check_plain(message).map(|()| self.base_offset.wrapping_add(offset)))
+    }
+
+    /// The offset of the last message, as the messages state it.
+    pub fn last_offset(&self) -> i64 {
+        self.last_offset
     }
 
     /// How many messages there are, those that were taken already included.
