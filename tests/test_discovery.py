@@ -6,7 +6,9 @@ import logging
 import os
 import pickle
 import shutil
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -16,6 +18,9 @@ from kafkacomp import _kafkacomp, log, record
 from kafkacomp._cli.command import run
 from kafkacomp._cli.files import find
 from kafkacomp._source import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MODERN = Path(__file__).resolve().parent / "vectors" / "modern"
 RESTARTS = MODERN / "restarts" / "restarts-0"
@@ -312,3 +317,31 @@ def test_marked_folders_are_not_part_of_a_log(tmp_path: Path, name: str, below: 
     shutil.rmtree(tmp_path / "t-0")
     with pytest.raises(FileNotFoundError):
         kc.scan(tmp_path)
+
+
+@pytest.mark.parametrize("job", [log.recompress, log.repair, partial(log.convert, to_magic=2)])
+@pytest.mark.parametrize("one", [True, False])
+def test_the_metadata_log_brings_its_snapshots(tmp_path: Path, job: Callable[[Path, Path], object], one: bool) -> None:
+    source = tmp_path / "source" / "__cluster_metadata-0"
+    shutil.copytree(MODERN / "cluster-metadata" / source.name, source)
+    target = tmp_path / "made"
+    job(source if one else source.parent, target)
+    made = target if one else target / source.name
+    for name in ("00000000000000000266-0000000001.checkpoint", "quorum-state"):
+        assert (made / name).read_bytes() == (source / name).read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "source"]
+    assert run(["verify", str(target)]) == 0
+    with pytest.raises(FileExistsError):
+        job(source, target)
+    with pytest.raises(ValueError, match=r"quorum-state|checkpoint"):
+        log.convert(source, tmp_path / "down", 1)
+
+
+def test_an_empty_checkpoint_is_no_corruption(tmp_path: Path) -> None:
+    source = tmp_path / "restarts-0"
+    shutil.copytree(RESTARTS, source)
+    (source / "leader-epoch-checkpoint").write_bytes(b"")
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(b"")
+    log.recompress(source, tmp_path / "out" / "restarts-0")
+    assert run(["verify", str(tmp_path)]) == 0
+    assert run(["dump", str(tmp_path)]) == 0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
+import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +16,9 @@ from kafkacomp import _kafkacomp
 from kafkacomp._family import check_format, undecided
 from kafkacomp._filesystem import local_folder, open_filesystem
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._names import basename
 from kafkacomp._offset_map import offset_map as open_offset_map
+from kafkacomp._published import sync_folder
 from kafkacomp._source import Partition, resolve
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import CorruptRecordError
@@ -34,6 +38,10 @@ __all__ = ["Repair", "RepairReport", "RewriteReport", "convert", "recompress", "
 #: Beside a repaired log: the bytes that were left out, and the report. A broker passes both over.
 QUARANTINE = "kafkacomp-quarantine.bin"
 REPORT = "kafkacomp-repair.json"
+
+#: The topic of a KRaft controller, and what is beside its segments that is not made from them.
+_METADATA = "__cluster_metadata"
+_METADATA_FILE = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint|quorum-state")
 
 _MAX_SEGMENT_BYTES = 2**31 - 1
 _MAX_BATCH_BYTES = 2**31 - 1
@@ -209,6 +217,8 @@ def convert(
         raise ValueError(message)
     only_old = first_offset is not None or offset_map is not None
     with open_offset_map(offset_map) as take, _Work(source, target, segment_bytes, max_output_size, progress) as work:
+        if to_magic < 2:  # noqa: PLR2004 - the metadata log's
+            work.refuse_metadata()
         for job in work.jobs():
             if _is_old(job, format, work.name, upgrade=upgrade, only_old=only_old):
                 mapped = None if take is None else partial(take, *job[0][:2])
@@ -321,6 +331,9 @@ class _Work:
         self._progress = progress
         self._total = sum(segment.size for each in self._partitions for segment in each.segments)
         self._lenient = lenient
+        folders = {_folder(each.segments[0].name) for each in self._partitions if each.topic == _METADATA}
+        entries = [entry for folder in sorted(folders) for entry in self._filesystem.list(folder) if not entry.is_dir]
+        self._metadata_files = [entry.path for entry in entries if _METADATA_FILE.fullmatch(basename(entry.path))]
         self._staged: _kafkacomp.StagedFolder | None = None
         self.name = ""
         self.warnings: list[str] = []
@@ -328,15 +341,34 @@ class _Work:
         self.counts = dict.fromkeys(counted, 0) | {"bytes_in": self._total}
 
     def __enter__(self) -> Self:
-        if not self._is_one:
+        if not self._is_one or self._metadata_files:
             self._staged = _kafkacomp.StagedFolder(str(self._target))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._staged is not None:
-            if kind is None:
+            if kind is None and self._is_one:
+                self._publish_one(Path(str(self._staged.folder)))
+            elif kind is None:
                 self._staged.publish()
             self._staged.discard()
+
+    def _publish_one(self, staged: Path) -> None:
+        """Give the only partition its place."""
+        (folder,) = staged.iterdir()
+        sync_folder(folder)
+        if os.path.lexists(self._target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._target))
+        folder.rename(self._target)
+        sync_folder(self._target.absolute().parent)
+
+    def _copy_metadata_files(self, target: Path) -> None:
+        """Copy what a controller needs beside the metadata log: its snapshots and the state of the quorum."""
+        for path in self._metadata_files:
+            with (target / path.replace("\\", "/").rpartition("/")[2]).open("xb") as file:
+                file.write(self._filesystem.read(path) or b"")
+                file.flush()
+                os.fsync(file.fileno())
 
     def jobs(self) -> Any:  # noqa: ANN401 - an iterator of what the core takes
         """What the core is to do, partition by partition."""
@@ -348,6 +380,8 @@ class _Work:
             if self._staged is not None:
                 target = Path(str(self._staged.folder)) / f"{each.topic}-{each.partition}"
             yield (each.as_tuple(), self._history(each, folder), str(target), *self._options, self._step(done))
+            if each.topic == _METADATA:
+                self._copy_metadata_files(target)
             done += sum(segment.size for segment in each.segments)
 
     def add(self, counts: _Counts | None) -> None:
@@ -355,6 +389,12 @@ class _Work:
         segments, batches, size, _, _ = counts or (0, 0, 0, 0, 0)
         for name, count in (("partitions", 1), ("segments", segments), ("batches", batches), ("bytes_out", size)):
             self.counts[name] += count
+
+    def refuse_metadata(self) -> None:
+        """Refuse a metadata log with its snapshots: they and the log's control records are of format 2."""
+        for path in self._metadata_files:
+            message = f"{path}: the metadata log of KRaft, which is of message format 2 only"
+            raise ValueError(message)
 
     def _step(self, before: int) -> Callable[[int], object] | None:
         progress = self._progress
