@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -149,11 +149,12 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
     if not pieces:
         return
     known = transactions(partition, options) if options.is_committed else None
+    aborted = _Aborted(known[1] if known else [])
     for run in runs(pieces, options.log_format):
         segment, following = run.pieces[0][0], run.next_base
         if known is not None and known[0] is not None and (segment.base_offset or 0) >= known[0]:
             return  # nothing is stable from here on
-        own = known and (known[0], _concerning(segment, following, known[1]))
+        own = known and (known[0], aborted.reaching_into(segment.base_offset, following))
         start = max((each for each in (offsets.start, run.start) if each is not None), default=None)
         is_one = len(run.pieces) == 1
         for segments in [[each] for each in cut(segment, options, following)] if is_one else [run.together()]:
@@ -212,14 +213,20 @@ def transactions(partition: Partition, options: ReadOptions) -> tuple[int | None
     return found
 
 
-def _concerning(
-    segment: Segment, following: int | None, aborted: list[tuple[int, int, int]]
-) -> list[tuple[int, int, int]]:
-    """Those of the aborted transactions that reach into a segment."""
-    if segment.base_offset is None:
-        return aborted
-    base = segment.base_offset
-    return [each for each in aborted if each[2] >= base and (following is None or each[1] < following)]
+class _Aborted:
+    """Aborted transactions: producer id, first and last offset; those that reach into a range are found by bisection."""
+
+    def __init__(self, transactions: list[tuple[int, int, int]]) -> None:
+        self._by_end = sorted(transactions, key=lambda each: each[2])
+        self._ends = [each[2] for each in self._by_end]
+        self._longest = max((each[2] - each[1] for each in transactions), default=0)
+
+    def reaching_into(self, start: int | None, end: int | None) -> list[tuple[int, int, int]]:
+        """Those that have offsets in ``start <= offset < end``; ``None`` is no bound."""
+        first = 0 if start is None else bisect_left(self._ends, start)
+        # What ends later than this begins after the range.
+        last = len(self._ends) if end is None else bisect_left(self._ends, end + self._longest)
+        return [each for each in self._by_end[first:last] if end is None or each[1] < end]
 
 
 def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:

@@ -1,79 +1,163 @@
-//! Where in a segment a scan may begin, by the indexes beside it.
+//! Where in a segment a scan may begin.
 //!
-//! An index only ever saves reading: what it says is checked against the segment, and one that is damaged,
-//! missing or of another segment costs nothing but a warning.
+//! Neither index may hide a record, also if it is that of another segment or of an earlier version of this one. An entry of
+//! `.index` counts if a batch stands at its place, intact and not after the offset that is looked for: what precedes it
+//! precedes that offset. `.timeindex` cannot be checked that way, because each batch before a place may be the one with a
+//! late timestamp. So the headers of batches decide about times, unless reads are requests ([`ReadAt::is_remote`]). Then the
+//! last entry that is of use is believed if the batch that it names has its timestamp, and if the entry lies in the segment.
 
-use kafkacomp_core::log::ReadAt;
 use kafkacomp_core::log::offset_index::OffsetIndex;
-use kafkacomp_core::log::source::read_full;
-use kafkacomp_core::log::time_index::TimeIndex;
-use kafkacomp_core::record::BatchHead;
-use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
+use kafkacomp_core::log::time_index::{TimeIndex, TimestampOffset};
+use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt};
 
+use crate::committed::whole_batch;
 use crate::options::{ScanOptions, Segment, SideFile};
+use crate::report::ScanError;
 
-/// The position of a batch at or before the first record that the bounds let through; 0 without an index.
-pub fn start_position(
-    segment: &Segment,
-    source: &dyn ReadAt,
-    length: u64,
-    start_offset: i64,
-    options: &ScanOptions,
-    warn: &dyn Fn(String),
-) -> u64 {
-    let Some(base_offset) = segment.base_offset else { return 0 };
-    let read = |kind: SideFile| match segment.files.side_file(kind) {
-        Ok(data) => data,
-        Err(error) => {
-            warn(format!("{}: .{} ignored: {error}", segment.name, kind.suffix()));
-            None
+/// A batch of more bytes is not read to see whether it is the one that an index means.
+const MOST_CHECKED: usize = 64 << 20;
+
+/// Looks for the place where the reading of a segment begins.
+pub struct Start<'s> {
+    /// The segment.
+    pub segment: &'s Segment,
+    /// Its content.
+    pub source: &'s dyn ReadAt,
+    /// How long that is.
+    pub length: u64,
+    /// Where reading would begin without bounds: at a batch.
+    pub begin: u64,
+    /// Is told which index is ignored, and why.
+    pub warn: &'s dyn Fn(String),
+}
+
+impl Start<'_> {
+    /// The position of a batch at or before the first record that the bounds let through.
+    ///
+    /// # Errors
+    /// The segment cannot be read.
+    pub fn position(&self, start_offset: i64, options: &ScanOptions) -> Result<u64, ScanError> {
+        let by_offset = self.by_offset(start_offset)?.max(self.begin);
+        match options.start_timestamp {
+            Some(start) if self.source.is_remote() => Ok(self.by_time_index(start)?.max(by_offset)),
+            Some(start) => self.by_headers(by_offset, start_offset, start),
+            None => Ok(by_offset),
         }
-    };
-    let mut from = start_offset;
-    if let Some(start) = options.start_timestamp
-        && let Some(data) = read(SideFile::TimeIndex)
-    {
-        match TimeIndex::parse(&data, base_offset) {
+    }
+
+    /// The first batch that may have a record of the bounds; what is no batch is one that may.
+    fn by_headers(&self, from: u64, start_offset: i64, start: i64) -> Result<u64, ScanError> {
+        let mut walk = HeaderWalk::new(self.source, from, self.length);
+        loop {
+            let position = walk.position();
+            let Hop::Batch(header) = self.hop(&mut walk)? else { return Ok(position) };
+            let before = self.segment.base_offset.is_some() && header.last_offset < start_offset;
+            // -1 says that the batch has none, and so nothing about its records.
+            let early = (0..start).contains(&header.max_timestamp);
+            if !before && !early {
+                return Ok(position);
+            }
+        }
+    }
+
+    /// Whether all records of a closed segment are earlier than `timestamp`, by a time index that agrees with the segment.
+    ///
+    /// # Errors
+    /// The segment cannot be read.
+    pub fn is_earlier(&self, timestamp: i64) -> Result<bool, ScanError> {
+        let (Some(base_offset), Some(data)) = (self.segment.base_offset, self.side_file(SideFile::TimeIndex)) else {
+            return Ok(false);
+        };
+        match TimeIndex::parse(&data, base_offset).ok().and_then(|index| index.last()) {
+            Some(last) if (0..timestamp).contains(&last.timestamp) => self.agrees(last),
+            _ => Ok(false),
+        }
+    }
+
+    fn by_time_index(&self, start: i64) -> Result<u64, ScanError> {
+        let (Some(base_offset), Some(data)) = (self.segment.base_offset, self.side_file(SideFile::TimeIndex)) else {
+            return Ok(0);
+        };
+        let entry = match TimeIndex::parse(&data, base_offset) {
             // An entry says: no record up to this offset is later than this time.
-            Ok(index) => {
-                let before = index.iter().take_while(|entry| entry.timestamp < start).last();
-                from = from.max(before.map_or(i64::MIN, |entry| entry.offset.saturating_add(1)));
+            Ok(index) => index.iter().take_while(|entry| entry.timestamp < start).last(),
+            Err(error) => {
+                self.ignore(SideFile::TimeIndex, &error);
+                None
             }
-            Err(error) => warn(format!("{}: .timeindex ignored: {error}", segment.name)),
+        };
+        let Some(entry) = entry.filter(|entry| entry.timestamp >= 0) else { return Ok(0) };
+        if !self.agrees(entry)? {
+            let TimestampOffset { timestamp, offset } = entry;
+            let fault = format!("no batch with offset {offset} has the greatest timestamp {timestamp}");
+            self.ignore(SideFile::TimeIndex, &fault);
+            return Ok(0);
+        }
+        self.by_offset(entry.offset.saturating_add(1))
+    }
+
+    /// Whether the batch with the entry's offset has its timestamp.
+    fn agrees(&self, entry: TimestampOffset) -> Result<bool, ScanError> {
+        let mut walk = HeaderWalk::new(self.source, self.by_offset(entry.offset)?, self.length);
+        while let Hop::Batch(header) = self.hop(&mut walk)? {
+            if header.last_offset >= entry.offset {
+                return Ok(header.max_timestamp == entry.timestamp);
+            }
+        }
+        Ok(false)
+    }
+
+    /// A batch at or before this offset, by the offset index; 0 without one that holds.
+    fn by_offset(&self, offset: i64) -> Result<u64, ScanError> {
+        let Some(base_offset) = self.segment.base_offset.filter(|&base| offset > base) else { return Ok(0) };
+        let Some(data) = self.side_file(SideFile::OffsetIndex) else { return Ok(0) };
+        let index = match OffsetIndex::parse(&data, base_offset) {
+            Ok(index) => index,
+            Err(error) => {
+                self.ignore(SideFile::OffsetIndex, &error);
+                return Ok(0);
+            }
+        };
+        let entry = index.lookup(offset);
+        let position = u64::from(entry.position);
+        if position == 0 || (entry.offset <= offset && self.is_intact(position, entry.offset)?) {
+            return Ok(position);
+        }
+        self.ignore(SideFile::OffsetIndex, &format!("its entry for offset {} is no batch", entry.offset));
+        Ok(0)
+    }
+
+    /// Whether an intact batch that may end with `offset` begins at `position`.
+    fn is_intact(&self, position: u64, offset: i64) -> Result<bool, ScanError> {
+        let Hop::Batch(header) = self.hop(&mut HeaderWalk::new(self.source, position, self.length))? else {
+            return Ok(false);
+        };
+        let mut buffer = Vec::new();
+        let batch = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)
+            .map_err(|error| ScanError::io(&self.segment.name, error))?;
+        Ok(leads_to(&header, offset) && batch.is_some_and(|batch| batch.is_valid()))
+    }
+
+    fn hop(&self, walk: &mut HeaderWalk<'_>) -> Result<Hop, ScanError> {
+        walk.next_batch().map_err(|error| ScanError::chunk(&self.segment.name, error))
+    }
+
+    fn side_file(&self, kind: SideFile) -> Option<Vec<u8>> {
+        match self.segment.files.side_file(kind) {
+            Ok(data) => data,
+            Err(error) => {
+                self.ignore(kind, &error);
+                None
+            }
         }
     }
-    if from <= base_offset {
-        return 0;
-    }
-    let Some(data) = read(SideFile::OffsetIndex) else { return 0 };
-    match OffsetIndex::parse(&data, base_offset) {
-        Ok(index) => {
-            let entry = index.lookup(from);
-            let position = u64::from(entry.position);
-            if entry.offset <= from && holds(source, position, length, entry.offset) {
-                return position;
-            }
-            warn(format!("{}: .index ignored: its entry for offset {} is no batch", segment.name, entry.offset));
-            0
-        }
-        Err(error) => {
-            warn(format!("{}: .index ignored: {error}", segment.name));
-            0
-        }
+
+    fn ignore(&self, kind: SideFile, reason: &dyn std::fmt::Display) {
+        (self.warn)(format!("{}: .{} ignored: {reason}", self.segment.name, kind.suffix()));
     }
 }
 
-/// Whether a batch that may end with `offset` begins at `position`.
-fn holds(source: &dyn ReadAt, position: u64, length: u64, offset: i64) -> bool {
-    if position == 0 {
-        return true;
-    }
-    let mut head = [0_u8; HEADER_SIZE_UP_TO_MAGIC];
-    let read = read_full(source, &mut head, position).unwrap_or_default();
-    let head = BatchHead::read(head.get(..read).unwrap_or_default(), position);
-    head.ok().flatten().is_some_and(|head| {
-        head.check_minimum(position).is_ok()
-            && head.offset <= offset
-            && position.saturating_add(head.size_in_bytes() as u64) <= length
-    })
+/// Whether the batch is not after an offset.
+fn leads_to(header: &BatchHeader, offset: i64) -> bool {
+    header.offset_field <= offset
 }

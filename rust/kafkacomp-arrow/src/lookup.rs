@@ -1,34 +1,31 @@
 //! Which offset a time stands for, and where a log ends: what a broker answers to `ListOffsets`.
 //!
 //! The first record, in the order of offsets, whose timestamp is not below the one asked for. Timestamps need not
-//! rise. As a broker does, the last entry of a closed segment's time index is taken for its greatest timestamp.
+//! rise. A broker takes the last entry of a closed segment's time index for its greatest timestamp; here headers decide, or,
+//! where reads are requests, an index that agrees with them ([`bounds`](crate::bounds)).
 //! Source: `UnifiedLog.fetchOffsetByTimestamp`, `LogSegment.findOffsetByTimestamp`.
 
 use std::sync::Arc;
 
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::time_index::TimeIndex;
 use kafkacomp_core::log::{BatchHeader, Family, HeaderWalk, Hop, ReadAt, Resync};
 use kafkacomp_core::record::{RecordReader, TimestampType};
 
-use crate::bounds::start_position;
+use crate::bounds::Start;
 use crate::committed::whole_batch;
 use crate::family::family_of;
-use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
+use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 
 /// The offset of the first record of `partition` whose timestamp is at least `timestamp` ms; `None` if there is none,
-/// or the format has no timestamps. Segments that the time index rules out are not opened.
+/// or the format has no timestamps.
 ///
 /// # Errors
 /// What the file system says, and damage on the way with `on_error="raise"`.
 pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
     for (index, segment) in partition.segments.iter().enumerate() {
         let is_closed = index.saturating_add(1) < partition.segments.len();
-        if is_closed && greatest_timestamp(segment).is_some_and(|greatest| greatest < timestamp) {
-            continue;
-        }
-        if let Some(offset) = first_in_segment(segment, timestamp, options)? {
+        if let Some(offset) = first_in_segment(segment, is_closed, timestamp, options)? {
             return Ok(Some(offset));
         }
     }
@@ -47,7 +44,8 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
         return Ok(Some(base_offset.saturating_add_unsigned(length)));
     }
     // The index's last entry: of a batch that the offset asked for cannot precede.
-    let start = start_position(segment, source.as_ref(), length, i64::MAX, options, &drop);
+    let start = Start { segment, source: source.as_ref(), length, begin: 0, warn: &drop };
+    let start = start.position(i64::MAX, options)?;
     let mut walk = HeaderWalk::new(source.as_ref(), start, length);
     let mut end = Some(base_offset);
     loop {
@@ -78,20 +76,23 @@ fn open(segment: &Segment, options: &ScanOptions) -> Result<Opened, ScanError> {
     Ok(Opened { source, length, family })
 }
 
-/// By the time index; `None` if it does not tell.
-fn greatest_timestamp(segment: &Segment) -> Option<i64> {
-    let data = segment.files.side_file(SideFile::TimeIndex).ok()??;
-    Some(TimeIndex::parse(&data, segment.base_offset?).ok()?.last()?.timestamp)
-}
-
-fn first_in_segment(segment: &Segment, timestamp: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+fn first_in_segment(
+    segment: &Segment,
+    is_closed: bool,
+    timestamp: i64,
+    options: &ScanOptions,
+) -> Result<Option<i64>, ScanError> {
     let Opened { source, length, family } = open(segment, options)?;
     if family == Family::MessageSet {
         return Ok(None);
     }
     let source = source.as_ref();
     let bounds = ScanOptions { start_timestamp: Some(timestamp), ..options.clone() };
-    let start = start_position(segment, source, length, i64::MIN, &bounds, &drop);
+    let start = Start { segment, source, length, begin: 0, warn: &drop };
+    if is_closed && source.is_remote() && start.is_earlier(timestamp)? {
+        return Ok(None);
+    }
+    let start = start.position(i64::MIN, &bounds)?;
     let mut walk = HeaderWalk::new(source, start, length);
     let mut search: Resync = Resync::new(start, length);
     let mut reader = RecordReader::new(options.max_output_size);

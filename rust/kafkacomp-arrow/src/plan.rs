@@ -10,7 +10,7 @@ use kafkacomp_core::log::{
     ChunkReader, EntryChunkReader, Family, MissingRange, MissingReason, ReadAt, TransactionFilter, chunk_bytes,
 };
 
-use crate::bounds::start_position;
+use crate::bounds::Start;
 use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings, Note};
@@ -389,8 +389,8 @@ impl Planner {
                 context.last_offset = context.last_offset.min(found.last);
                 context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
                 let offset = context.start_offset;
-                let hint = start_position(segment, source.as_ref(), length, offset, &self.options, &warn);
-                let start = found.start.max(hint);
+                let start = Start { segment, source: source.as_ref(), length, begin: found.start, warn: &warn };
+                let start = start.position(offset, &self.options)?;
                 if start > 0 {
                     let begin = segment.seams.begin.filter(|_| start == found.start);
                     expected = begin.and_then(|begin| begin.first_offset);

@@ -11,6 +11,7 @@ use super::resync::{Resync, Steps};
 use super::source::{ReadAt, part, read_part};
 use super::window::{CAPACITY, extend, leading_zeros};
 use crate::error::Error;
+use crate::memory;
 use crate::record::{Batches, RecordBatch, Tail};
 
 /// The least that is read at once: below it the system call outweighs the copy.
@@ -132,7 +133,8 @@ impl<F: Framing> Chunks<F> {
         let (position, left) = (self.position, self.left());
         let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
         let mut wanted = size(target.max(MIN_READ) as u64);
-        buffer.clear();
+        // The bytes that are in the buffer already. What else it has is overwritten, which saves filling it with zeros.
+        let mut there = 0;
         if buffer.capacity() > CAPACITY.max(wanted.saturating_mul(2)) {
             // Of a batch that was larger than others.
             *buffer = Vec::new();
@@ -144,7 +146,7 @@ impl<F: Framing> Chunks<F> {
                 Some(all) => part(all, position, wanted),
                 None if in_window => self.search.window.rest(position, wanted),
                 None => {
-                    extend(source, position, wanted, buffer)?;
+                    extend(source, position, there, wanted, buffer)?;
                     &*buffer
                 }
             };
@@ -157,14 +159,15 @@ impl<F: Framing> Chunks<F> {
             let is_short = used == 0 && !at_end;
             if in_window && is_short && !matches!(stopped, Stopped::Bad(_) | Stopped::Unwanted) {
                 in_window = false;
-                self.search.window.hand_over(position, buffer)?;
-                wanted = wanted.max(buffer.len());
+                there = self.search.window.hand_over(position, buffer)?;
+                wanted = wanted.max(there);
                 continue;
             }
             let ended = match stopped {
                 Stopped::Partial(needed) if is_short && needed <= left => {
                     match self.verify_large(source, buffer, needed)? {
                         Ok(()) => {
+                            there = buffer.len();
                             wanted = size(needed).max(wanted);
                             continue;
                         }
@@ -184,7 +187,8 @@ impl<F: Framing> Chunks<F> {
             };
             self.position = position.saturating_add(used as u64);
             if in_window {
-                buffer.extend_from_slice(self.search.window.rest(position, used));
+                buffer.clear();
+                memory::append(buffer, self.search.window.rest(position, used)).map_err(io::Error::from)?;
             } else if in_memory.is_none() {
                 if !buffer.is_empty() {
                     self.search.window.keep(self.position, buffer.get(used..).unwrap_or_default())?;

@@ -11,7 +11,7 @@
 use super::chunk::ChunkError;
 use super::headers::{BatchHeader, HeaderWalk, Hop};
 use super::resync::Resync;
-use super::source::{ReadAt, read_full};
+use super::source::{ReadAt, read_part};
 use super::transactions::{AbortedRange, TransactionCollector};
 use crate::error::Error;
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
@@ -82,8 +82,7 @@ impl Follower {
 
     /// The aborted transactions seen that reach into `start..end`, by producer id.
     pub fn aborted(&self, start: i64, end: i64) -> Vec<(i64, AbortedRange)> {
-        let all = self.transactions.iter().flat_map(|transactions| transactions.collector.aborted());
-        all.filter(|(_, range)| range.last_offset >= start && range.first_offset < end).collect()
+        self.transactions.iter().flat_map(|transactions| transactions.collector.aborted(start, end)).collect()
     }
 
     /// Forgets aborted transactions that end before `offset`: nobody asks for them any more.
@@ -127,7 +126,12 @@ impl Follower {
                 }
             };
             let Some(header) = last else { return Ok(stop) };
-            if !self.read(source, &header)?.is_some_and(|batch| batch.is_valid()) {
+            let verified = match search.verify(source, header.position, header.size) {
+                // It became shorter meanwhile: the next look finds out.
+                Err(ChunkError::Shrunk { .. }) => return Ok(Stop::Torn),
+                verified => verified?,
+            };
+            if verified.is_err() {
                 return Ok(if matches!(stop, Stop::Damage(_)) { stop } else { Stop::Torn });
             }
             self.take(source, &header)?;
@@ -144,8 +148,8 @@ impl Follower {
             return Ok(());
         }
         let marker = if header.is_control_batch && header.size <= CONTROL_BYTES as u64 {
-            self.read(source, header)?;
-            RecordBatch::new(&self.buffer, header.position).ok()
+            let data = read_part(source, header.position, header.size as usize, &mut self.buffer)?;
+            RecordBatch::new(data, header.position).ok()
         } else {
             None
         };
@@ -159,21 +163,12 @@ impl Follower {
         Ok(())
     }
 
-    /// The batch of a header, in the buffer; `None` where it is no longer all there.
-    fn read(&mut self, source: &dyn ReadAt, header: &BatchHeader) -> Result<Option<RecordBatch<'_>>, ChunkError> {
-        self.buffer.resize(usize::try_from(header.size).unwrap_or(usize::MAX), 0);
-        let read = read_full(source, &mut self.buffer, header.position)?;
-        self.buffer.truncate(read);
-        Ok(RecordBatch::new(&self.buffer, header.position).ok())
-    }
-
     /// Whether zeros follow the header at `position`, which is none: what is written there is on its way at most.
     fn is_reserved(&mut self, source: &dyn ReadAt, position: u64, length: u64) -> Result<bool, ChunkError> {
         let behind = position.saturating_add(HEADER_SIZE_UP_TO_MAGIC as u64);
         let size = length.saturating_sub(behind).min(RESERVED as u64) as usize;
-        self.buffer.resize(size, 0);
-        let read = read_full(source, &mut self.buffer, behind)?;
-        Ok(self.buffer.get(..read).unwrap_or_default().iter().all(|&byte| byte == 0))
+        let data = read_part(source, behind, size, &mut self.buffer)?;
+        Ok(data.iter().all(|&byte| byte == 0))
     }
 }
 
@@ -230,6 +225,35 @@ mod tests {
         assert_eq!((follower.position(), follower.end_offset()), (61, Some(10)));
         assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), Stop::End);
         assert_eq!((follower.position(), follower.end_offset()), (183, Some(17)));
+    }
+
+    /// A file that is not read at once.
+    struct File(Vec<u8>);
+    impl ReadAt for File {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
+            assert!(buffer.len() <= 16 << 20, "{} bytes at once", buffer.len());
+            InMemory(&self.0).read_at(buffer, position)
+        }
+
+        fn length(&self) -> std::io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+    }
+
+    #[test]
+    fn a_large_batch_leaves_no_buffer() {
+        let mut large = batch(7, 1, None);
+        large.resize(40 << 20, 3);
+        let size = (large.len() - LOG_OVERHEAD) as i32;
+        large[8..12].copy_from_slice(&size.to_be_bytes());
+        large[RECORD_BATCH_OVERHEAD - 1] = 1;
+        large[RECORD_BATCH_OVERHEAD] = 0x40;
+        let crc = crate::checksum::crc32c(&large[ATTRIBUTES_OFFSET..]);
+        large[CRC_OFFSET..CRC_OFFSET + 4].copy_from_slice(&crc.to_be_bytes());
+        let mut follower = Follower::new(true);
+        assert_eq!(follower.follow(&File(large), false).unwrap(), Stop::End);
+        assert_eq!(follower.end_offset(), Some(8));
+        assert!(follower.buffer.capacity() <= CONTROL_BYTES);
     }
 
     #[test]

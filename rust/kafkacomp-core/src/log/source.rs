@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use crate::memory;
+
 /// Something with bytes at positions. Reads are independent of one another, so that threads can share it.
 pub trait ReadAt: Send + Sync {
     /// Reads up to `buffer.len()` bytes at `position`; 0 only at the end or for an empty buffer.
@@ -21,6 +23,12 @@ pub trait ReadAt: Send + Sync {
     /// The bytes that take about as long to read as a read takes to begin: fewer are worth reading in vain.
     fn worth_reading(&self) -> usize {
         4 << 10
+    }
+
+    /// Whether a read is a request that takes long, so that it is better to trust an index that agrees with what was read than
+    /// to go from header to header.
+    fn is_remote(&self) -> bool {
+        self.worth_reading() > 64 << 10
     }
 
     /// Called at least once for each megabyte that is gone through, by everything that may take long. An error ends it;
@@ -107,7 +115,7 @@ pub(super) fn read_part<'b>(
     if let Some(all) = source.as_slice() {
         return Ok(part(all, position, size));
     }
-    buffer.resize(size, 0);
+    memory::resize(buffer, size)?;
     let read = read_full(source, buffer, position)?;
     Ok(buffer.get(..read).unwrap_or_default())
 }

@@ -11,7 +11,7 @@
 //! ```
 //! Source: KIP-98; `Fetcher`/`CompletedFetch`, `ProducerStateManager`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::record::bytes::be_i16;
 use crate::record::{RecordBatch, RecordReader};
@@ -34,13 +34,17 @@ pub struct AbortedRange {
 #[derive(Debug, Default)]
 pub struct TransactionCollector {
     open: HashMap<i64, i64>,
-    aborted: HashMap<i64, Vec<AbortedRange>>,
+    /// By last offset, producer id, first offset.
+    aborted: BTreeSet<(i64, i64, i64)>,
+    /// The most offsets from the first of an aborted transaction to its last.
+    longest: i64,
 }
 
 impl TransactionCollector {
     /// Takes note of an entry of a `.txnindex`.
     pub fn add_aborted(&mut self, producer_id: i64, range: AbortedRange) {
-        self.aborted.entry(producer_id).or_default().push(range);
+        self.longest = self.longest.max(range.last_offset.saturating_sub(range.first_offset));
+        self.aborted.insert((range.last_offset, producer_id, range.first_offset));
     }
 
     /// Takes note of a batch. Only a control batch needs its body; `reader` reads the marker.
@@ -77,26 +81,29 @@ impl TransactionCollector {
         self.open.values().copied().min()
     }
 
-    /// The aborted transactions seen so far with their producer ids, in no order.
-    pub fn aborted(&self) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
-        self.aborted.iter().flat_map(|(&producer_id, ranges)| ranges.iter().map(move |&range| (producer_id, range)))
+    /// The aborted transactions seen so far that reach into `start..end`, with their producer ids, in the order of their
+    /// ends.
+    pub fn aborted(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
+        // What ends later begins later than this range.
+        let last = end.saturating_add(self.longest).max(start);
+        let ending = self.aborted.range((start, i64::MIN, i64::MIN)..=(last, i64::MAX, i64::MAX));
+        ending
+            .filter(move |each| each.2 < end)
+            .map(|&(last_offset, producer_id, first_offset)| (producer_id, AbortedRange { first_offset, last_offset }))
     }
 
     /// Forgets the aborted transactions that end before `offset`.
     pub fn forget(&mut self, offset: i64) {
-        self.aborted.retain(|_, ranges| {
-            ranges.retain(|range| range.last_offset >= offset);
-            !ranges.is_empty()
-        });
+        self.aborted = self.aborted.split_off(&(offset, i64::MIN, i64::MIN));
     }
 
     /// What the batches seen so far amount to.
-    pub fn finish(mut self) -> TransactionFilter {
-        for ranges in self.aborted.values_mut() {
-            ranges.sort_unstable();
-            ranges.dedup();
-        }
-        TransactionFilter { last_stable_offset: self.first_open(), aborted: self.aborted }
+    pub fn finish(self) -> TransactionFilter {
+        let aborted = self
+            .aborted
+            .iter()
+            .map(|&(last_offset, producer_id, first_offset)| (producer_id, AbortedRange { first_offset, last_offset }));
+        TransactionFilter::new(self.first_open(), aborted)
     }
 }
 
@@ -108,6 +115,7 @@ fn marker_type(key: &[u8]) -> i16 {
 #[derive(Debug, Clone, Default)]
 pub struct TransactionFilter {
     last_stable_offset: Option<i64>,
+    /// By producer id, in order; those that overlap are one.
     aborted: HashMap<i64, Vec<AbortedRange>>,
 }
 
@@ -118,10 +126,20 @@ impl TransactionFilter {
         for (producer_id, range) in aborted {
             filter.aborted.entry(producer_id).or_default().push(range);
         }
+        for ranges in filter.aborted.values_mut() {
+            ranges.sort_unstable();
+            ranges.dedup_by(|later, earlier| {
+                let overlaps = later.first_offset <= earlier.last_offset;
+                if overlaps {
+                    earlier.last_offset = earlier.last_offset.max(later.last_offset);
+                }
+                overlaps
+            });
+        }
         filter
     }
 
-    /// The aborted transactions with their producer ids, in no order.
+    /// The offsets of aborted transactions with their producer ids, in no order of producers.
     pub fn aborted(&self) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
         self.aborted.iter().flat_map(|(&producer_id, ranges)| ranges.iter().map(move |&range| (producer_id, range)))
     }
@@ -135,8 +153,51 @@ impl TransactionFilter {
     pub fn is_aborted(&self, batch: &RecordBatch<'_>) -> bool {
         batch.is_transactional()
             && !batch.is_control_batch()
-            && self.aborted.get(&batch.producer_id()).is_some_and(|ranges| {
-                ranges.iter().any(|r| r.first_offset <= batch.last_offset() && batch.offset_field() <= r.last_offset)
-            })
+            && self.is_aborted_range(batch.producer_id(), batch.offset_field(), batch.last_offset())
+    }
+
+    fn is_aborted_range(&self, producer_id: i64, first: i64, last: i64) -> bool {
+        let Some(ranges) = self.aborted.get(&producer_id) else { return false };
+        let next = ranges.partition_point(|range| range.last_offset < first);
+        ranges.get(next).is_some_and(|range| range.first_offset <= last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_same_as_one_by_one(
+            all in prop::collection::vec((0..3_i64, 0..60_i64, 0..20_i64), 0..40),
+            asked in prop::collection::vec((0..3_i64, 0..80_i64, 0..10_i64), 1..40),
+            forgotten in 0..60_i64,
+        ) {
+            let range = |first: i64, length: i64| AbortedRange { first_offset: first, last_offset: first + length };
+            let mut collector = TransactionCollector::default();
+            for &(producer, first, length) in &all {
+                collector.add_aborted(producer, range(first, length));
+            }
+            for &(_, start, length) in &asked {
+                let mut found: Vec<_> = collector.aborted(start, start + length).collect();
+                let mut wanted: Vec<_> = all.iter().map(|&(producer, first, length)| (producer, range(first, length)))
+                    .filter(|(_, each)| each.last_offset >= start && each.first_offset < start + length).collect();
+                found.sort_unstable();
+                wanted.sort_unstable();
+                wanted.dedup();
+                prop_assert_eq!(found, wanted);
+            }
+            collector.forget(forgotten);
+            prop_assert!(collector.aborted(i64::MIN, i64::MAX).all(|(_, each)| each.last_offset >= forgotten));
+            let filter = collector.finish();
+            for &(producer, start, length) in &asked {
+                let wanted = all.iter().any(|&(of, first, reach)| {
+                    of == producer && first + reach >= forgotten && first <= start + length && start <= first + reach
+                });
+                prop_assert_eq!(filter.is_aborted_range(producer, start, start + length), wanted);
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use super::chunk::ChunkError;
 use super::source::{ReadAt, part, read_full};
+use crate::memory;
 
 /// The most that is kept: enough for the usual batch (`message.max.bytes` is 1 MB) with what surrounds it.
 pub(super) const CAPACITY: usize = 8 << 20;
@@ -45,18 +46,21 @@ impl Window {
     pub(super) fn keep(&mut self, position: u64, data: &[u8]) -> io::Result<()> {
         self.buffer.clear();
         self.begin = position;
-        grow(&mut self.buffer, data.len())?;
-        self.buffer.extend_from_slice(data);
-        Ok(())
+        Ok(memory::append(&mut self.buffer, data)?)
     }
 
-    /// Moves what is here from `position` on to `buffer`. Nothing stays.
-    pub(super) fn hand_over(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+    /// Moves what is here from `position` on to the front of `buffer`; how many bytes. Nothing stays.
+    pub(super) fn hand_over(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
         let rest = self.rest(position, usize::MAX);
-        grow(buffer, rest.len())?;
-        buffer.extend_from_slice(rest);
+        let length = rest.len();
+        if buffer.len() < length {
+            memory::resize(buffer, length)?;
+        }
+        if let Some(front) = buffer.get_mut(..length) {
+            front.copy_from_slice(rest);
+        }
         self.buffer.clear();
-        Ok(())
+        Ok(length)
     }
 
     /// Drops what precedes `position`, if it is much.
@@ -93,7 +97,7 @@ impl Window {
             self.begin = begin;
         }
         let wanted = usize::try_from(target.saturating_sub(self.begin)).unwrap_or(usize::MAX);
-        extend(source, self.begin, wanted, &mut self.buffer)?;
+        extend(source, self.begin, self.buffer.len(), wanted, &mut self.buffer)?;
         if self.buffer.len() < wanted {
             return Err(ChunkError::Shrunk { length: source.length()?, expected: end });
         }
@@ -101,16 +105,16 @@ impl Window {
     }
 }
 
-/// Room for this many more bytes.
-fn grow(buffer: &mut Vec<u8>, more: usize) -> io::Result<()> {
-    buffer.try_reserve(more).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))
-}
-
-/// Reads on until `buffer`, whose first byte is that at `begin`, has `wanted` bytes, or the source ends.
-pub(super) fn extend(source: &dyn ReadAt, begin: u64, wanted: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
-    let there = buffer.len();
-    grow(buffer, wanted.saturating_sub(there))?;
-    buffer.resize(wanted.max(there), 0);
+/// Reads on until `buffer` has `wanted` bytes, or the source ends. Its first byte is that at `begin`, and its first `there`
+/// bytes are read.
+pub(super) fn extend(
+    source: &dyn ReadAt,
+    begin: u64,
+    there: usize,
+    wanted: usize,
+    buffer: &mut Vec<u8>,
+) -> io::Result<()> {
+    memory::resize(buffer, wanted.max(there))?;
     let fresh = buffer.get_mut(there..).unwrap_or_default();
     let read = read_full(source, fresh, begin.saturating_add(there as u64));
     // What was not read is no part of it, also after an error.
