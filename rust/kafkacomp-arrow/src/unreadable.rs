@@ -93,6 +93,14 @@ impl ReadAt for SkipUnreadable {
         self.source.worth_reading()
     }
 
+    fn is_remote(&self) -> bool {
+        self.source.is_remote()
+    }
+
+    fn check_interrupt(&self) -> io::Result<()> {
+        self.source.check_interrupt()
+    }
+
     fn length(&self) -> io::Result<u64> {
         self.source.length()
     }

@@ -81,6 +81,7 @@ impl<'s> Window<'s> {
         let at = if let Some(at) = inside(self.begin, self.buffer.len()) {
             at
         } else {
+            self.source.check_interrupt()?;
             self.buffer.resize(size.max(self.source.worth_reading()), 0);
             self.begin = position;
             let read = read_full(self.source, &mut self.buffer, position)?;
