@@ -71,7 +71,8 @@ def test_an_offset_for_a_time(partition: Path, index: bytes) -> None:
         wanted = next((n for n in range(COUNT) if 1_000_000 + 10 * n >= start), None)
         (found,) = resolve(str(partition))
         source = found.as_tuple()
-        assert _kafkacomp.offset_for_time(source, start, "auto", False, 1 << 30) == wanted
+        skip = False
+        assert _kafkacomp.offset_for_time(source, start, "auto", skip, 1 << 30) == wanted
 
 
 @pytest.mark.parametrize("position", [1, 50, 5_000])

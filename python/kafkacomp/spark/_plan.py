@@ -214,7 +214,7 @@ def transactions(partition: Partition, options: ReadOptions) -> tuple[int | None
 
 
 class _Aborted:
-    """Aborted transactions: producer id, first and last offset; those that reach into a range are found by bisection."""
+    """Aborted transactions: producer id, first and last offset; found by bisection for a range."""
 
     def __init__(self, transactions: list[tuple[int, int, int]]) -> None:
         self._by_end = sorted(transactions, key=lambda each: each[2])
