@@ -1,0 +1,71 @@
+"""Ctrl-C ends what looks through a file with nothing to deliver: a terabyte of zeros, or of corrupt bytes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from golden.expect import SMALL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BATCHES = (SMALL / "modern" / "restarts" / "restarts-0" / "00000000000000000000.log").read_bytes()
+
+#: What would take minutes or hours.
+CALLS = {
+    "verify": "kc.log.verify_segment(path)",
+    "repair": "kc.log.repair(path, sys.argv[2])",
+    "scan": "list(kc.scan(path, columns=['offset'], on_error='skip'))",
+    "scan on threads": "list(kc.scan(path, columns=['offset'], on_error='skip', threads=3))",
+    "strict scan": "list(kc.scan(path, columns=['offset']))",
+    "committed": "list(kc.scan(path, columns=['offset'], on_error='skip', isolation_level='read_committed'))",
+}
+
+PROGRAM = """
+import sys
+import kafkacomp as kc
+path = sys.argv[1]
+print("ready", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(
+    ("call", "content"),
+    # A strict scan ends where corruption begins.
+    [
+        (call, content)
+        for call in CALLS
+        for content in ("zeros", "corrupt")
+        if (call, content) != ("strict scan", "corrupt")
+    ],
+)
+def test_ctrl_c(tmp_path: Path, call: str, content: str) -> None:
+    path = tmp_path / "t-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    with path.open("wb") as file:
+        file.write(BATCHES)
+        if content == "corrupt":
+            file.write(b"\7" * 100)
+        file.truncate(1 << 40)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(call=CALLS[call]), str(path), str(tmp_path / "repaired" / "t-0")],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert output == "interrupted\n"
