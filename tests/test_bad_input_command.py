@@ -171,7 +171,7 @@ def test_damaged_batch(tmp_path: Path, number: int) -> None:
     assert [line["position"] for line in lines if line["isvalid"]] == [at for at, _ in BATCHES if at != position]
     report = json.loads(run("verify", "--json", made).out)
     assert report["ok"] is False
-    assert report["badBatches"] == 1
+    assert report["corruptBatches"] == 1
     assert report["unreadableBytes"] == size
     target = tmp_path / "out.parquet"
     outcome = run("export", made, "-o", target, "--on-error", "skip")

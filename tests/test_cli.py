@@ -192,8 +192,8 @@ def test_verify_holds_indexes_against_the_log(tmp_path: Path, run: Run) -> None:
     assert status == 1
     status, out, _ = run("verify", "--json", copy.parent)
     assert [(Path(e["file"]).suffix, e["position"]) for e in json.loads(out)["errors"]] == [
-        (".timeindex", 12),
         (".index", 0),
+        (".timeindex", 12),
     ]
     copy.unlink()
     copy.with_suffix(".timeindex").unlink()

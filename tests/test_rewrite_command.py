@@ -73,7 +73,7 @@ def test_a_folder_of_partitions_is_a_source(tmp_path: Path, count: int) -> None:
     for name in names:
         shutil.copytree(golden(name), tmp_path / "old" / f"{name}-0")
     report = log.repair(tmp_path / "old", tmp_path / "new")
-    assert (report.partitions, report.is_sound, report.repairs) == (count, True, ())
+    assert (report.partitions, report.is_complete, report.repairs) == (count, True, ())
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [f"{name}-0" for name in names]
     for name in names:
         assert read(tmp_path / "new" / f"{name}-0").equals(read(golden(name)))
@@ -220,8 +220,8 @@ def test_progress_rises_to_the_total(tmp_path: Path) -> None:
 def test_what_is_left_out_is_kept_or_dropped(tmp_path: Path, quarantine: bool) -> None:
     report = log.repair(FLIPPED, tmp_path / "new", quarantine=quarantine)
     (repair,) = report.repairs
-    assert (repair.action, repair.quarantined_at) == ("left out", 0 if quarantine else None)
-    assert (report.left_out, report.left_out_bytes, report.is_sound) == (1, repair.length, False)
+    assert (repair.action, repair.quarantined_at) == (("quarantined", 0) if quarantine else ("dropped", None))
+    assert (report.corrupt_ranges, report.corrupt_bytes, report.is_complete) == (1, repair.length, False)
     data = (FLIPPED / FIRST).read_bytes()
     kept = tmp_path / "new" / "kafkacomp-quarantine.bin"
     assert kept.exists() == quarantine
@@ -233,16 +233,16 @@ def test_what_is_left_out_is_kept_or_dropped(tmp_path: Path, quarantine: bool) -
     assert (tmp_path / "new" / FIRST).read_bytes() == rest
 
 
-def test_a_torn_tail_is_cut(tmp_path: Path) -> None:
+def test_a_truncated_batch_is_left_out(tmp_path: Path) -> None:
     report = log.repair(TORN, tmp_path / "new")
     (repair,) = report.repairs
-    assert repair.action == "tail cut"
+    assert repair.action == "truncated"
     data = (TORN / FIRST).read_bytes()
     assert repair.position + repair.length == len(data)
     assert (tmp_path / "new" / FIRST).read_bytes() == data[: repair.position]
-    # A preallocated tail is no damage.
+    # A preallocated file is not corrupt.
     report = log.repair(golden("damaged-restarts-zero-tail"), tmp_path / "zeros")
-    assert (report.repairs, report.is_sound) == ((), True)
+    assert (report.repairs, report.is_complete) == ((), True)
     assert report.zero_tail_bytes > 0
     assert read(tmp_path / "zeros").equals(read(golden("damaged-restarts-zero-tail")))
 
@@ -256,7 +256,7 @@ def test_a_lost_end_of_a_transaction_is_a_warning(tmp_path: Path) -> None:
     data[marker.position + marker.size_in_bytes - 1] ^= 1
     segment.write_bytes(data)
     report = log.repair(old, tmp_path / "new")
-    assert report.left_out == 1
+    assert report.corrupt_ranges == 1
     assert len(report.warnings) <= 1
     assert all("transaction is open" in warning for warning in report.warnings)
     opened = log.repair(golden("txn-open"), tmp_path / "open")
@@ -293,11 +293,11 @@ def test_command_convert(run: Run, tmp_path: Path) -> None:
 def test_command_repair(run: Run, tmp_path: Path) -> None:
     status, out, err = run("repair", FLIPPED, tmp_path / "a")
     assert (status, err) == (1, "")
-    assert out.startswith(f"left out: {FLIPPED / FIRST}: ")
-    assert "1 ranges of " in out
+    assert out.startswith(f"quarantined: {FLIPPED / FIRST}: ")
+    assert "1 corrupt ranges of " in out
     status, out, _ = run("repair", FLIPPED, tmp_path / "b", "--corrupt", "drop", "--json")
     assert status == 1
-    assert json.loads(out)["left_out"] == 1
+    assert json.loads(out)["corrupt_ranges"] == 1
     assert not (tmp_path / "b" / "kafkacomp-quarantine.bin").exists()
     assert run("repair", SOUND, tmp_path / "c")[0] == 0
 

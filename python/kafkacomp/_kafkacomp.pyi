@@ -1,6 +1,6 @@
 """The Rust core. Private: use the package's modules."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, final
@@ -107,13 +107,19 @@ def read_partition_metadata(data: Buffer, name: str | None) -> tuple[int, str]: 
 def parse_control_record(key: bytes | None, value: bytes | None) -> tuple[str, int, dict[str, Any]]: ...
 def verify_segment(
     source: str | Buffer,
-    base_offset: int | None,
+    bounds: tuple[int | None, int | None, list[tuple[int, int]]],
     indexes: tuple[bytes | None, bytes | None, bytes | None],
     max_output_size: int,
     kind: tuple[bool, bool],
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]: ...
 def format_of_content(source: str | Buffer) -> str | None: ...
+def compare_segments(
+    earlier: str | Buffer, later: str | Buffer, first_offset: int, last_offset: int, max_output_size: int
+) -> int | None: ...
+def partition_offsets(
+    files: Sequence[tuple[int, int | None, int | None, Sequence[tuple[int, int, str]], bool]], cleaned_to: int | None
+) -> tuple[list[tuple[int, int, int, str]], int, list[tuple[int, int, int, int]]]: ...
 
 @final
 class StagedFolder:
@@ -130,11 +136,11 @@ class RepairedFolder:
 
 def recompress_partition(
     job: tuple[object, ...], compression_type: int, level: int | None, merge_bytes: int | None, threads: int
-) -> tuple[int, int, int, int, int]: ...
+) -> tuple[tuple[int, int, int, int, int], tuple[list[tuple[int, int, int, str]], int, list[str]]]: ...
 def convert_partition(
     job: tuple[object, ...], to_magic: int, upgrade: bool, batch_bytes: int
-) -> tuple[int, int, int, int, int]: ...
-def repair_partition(job: tuple[object, ...], kept: str | None) -> tuple[RepairedFolder, dict[str, Any]]: ...
+) -> tuple[tuple[int, int, int, int, int], tuple[list[tuple[int, int, int, str]], int, list[str]]]: ...
+def repair_partition(job: tuple[object, ...], quarantine: str | None) -> tuple[RepairedFolder, dict[str, Any]]: ...
 def analyze_and_validate_records(
     records: Buffer, origin: int, require_offsets_monotonic: bool, leader_epoch: int, limits: tuple[int | None, int]
 ) -> tuple[int, int, int, int | None, int, int, int]: ...

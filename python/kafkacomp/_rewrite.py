@@ -1,4 +1,4 @@
-"""Logs written anew: recompressed, in another message format, repaired."""
+"""Rewriting logs: recompressed, in another message format, repaired."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._names import basename
 from kafkacomp._offset_map import offset_map as open_offset_map
 from kafkacomp._published import sync_folder
+from kafkacomp._report import MissingRange
 from kafkacomp._source import Partition, resolve
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import CorruptRecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from kafkacomp._filesystem import FileSystem
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     PathLike: TypeAlias = str | os.PathLike[str]
     Progress: TypeAlias = Callable[[int, int], object] | None
     _Counts: TypeAlias = tuple[int, int, int, int, int]
+    _Found: TypeAlias = tuple[Sequence[tuple[int, int, int, Any]], int, Sequence[str]]
 
 __all__ = ["Repair", "RepairReport", "RewriteReport", "convert", "recompress", "repair"]
 
-#: Beside a repaired log: the bytes that were left out, and the report. A broker passes both over.
+#: Next to a repaired log: the corrupt bytes, and the report. A broker ignores both.
 QUARANTINE = "kafkacomp-quarantine.bin"
 REPORT = "kafkacomp-repair.json"
 
@@ -59,6 +61,15 @@ class RewriteReport:
     bytes_in: int
     #: Bytes of the new segments.
     bytes_out: int
+    #: Offsets that the source should have and has not, in order; ranges that meet are merged. At most 10,000 of each
+    #: partition. For a repair, with the offsets of what is corrupt.
+    missing: tuple[MissingRange, ...]
+    #: Further ranges.
+    more_missing: int
+    #: Missing offsets that compaction does not explain, repeated batches, overlapping files; of a repair also side
+    #: files of the source that could not be used, and transactions that are open at the end of a log although something
+    #: is missing: it may have been their end, and a committed reader stops there.
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -71,15 +82,16 @@ class Repair:
     position: int
     #: Its length in bytes.
     length: int
-    #: ``mended``, ``left out`` or ``tail cut``.
+    #: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``quarantined``, ``dropped``,
+    #: ``repeat dropped`` or ``truncated``.
     action: str
-    #: First offset by the batch's header, which nothing vouches for; ``None`` where the range is no batch.
+    #: The first offset that is missing for it; ``None`` where none is, or the batches around it do not determine it.
     first_offset: int | None
-    #: Last offset likewise.
+    #: The last offset that is missing for it, inclusive.
     last_offset: int | None
     #: What was wrong.
     reason: str
-    #: Where the range begins in the folder's ``kafkacomp-quarantine.bin``; ``None`` for what was mended or dropped.
+    #: Where the range begins in the folder's ``kafkacomp-quarantine.bin``; ``None`` if it is not there.
     quarantined_at: int | None
 
 
@@ -91,21 +103,23 @@ class RepairReport(RewriteReport):
     repairs: tuple[Repair, ...]
     #: Repairs beyond those.
     more_repairs: int
-    #: Batches whose LZ4 header checksum was set right.
-    mended_batches: int
-    #: Ranges that are not in the new log.
-    left_out: int
-    left_out_bytes: int
-    #: Zero bytes behind last batches, which are no damage.
+    #: Batches whose LZ4 header checksum was corrected.
+    fixed_batches: int
+    #: Batches whose offset field or leader epoch was restored.
+    restored_batches: int
+    #: Batches that were there a second time and are written once.
+    repeated_batches: int
+    #: Corrupt ranges, which are not in the new log.
+    corrupt_ranges: int
+    corrupt_bytes: int
+    #: Zero bytes after last batches.
     zero_tail_bytes: int
-    #: Side files of the source that could not be used, and transactions that are open at the end of a log although
-    #: something was left out: it may have been their end, and a committed reader stops there.
-    warnings: tuple[str, ...]
 
     @property
-    def is_sound(self) -> bool:
-        """Whether nothing is missing in the new log."""
-        return self.left_out == 0
+    def is_complete(self) -> bool:
+        """Whether nothing is missing in the new log but for what compaction removed."""
+        lost = self.corrupt_ranges or self.more_missing
+        return not lost and all(each.reason == "compacted" for each in self.missing)
 
 
 def recompress(
@@ -121,12 +135,13 @@ def recompress(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Progress = None,
 ) -> RewriteReport:
-    """Write a log anew with other compression, for a broker to mount.
+    """Rewrite a log with other compression, for a broker to mount.
 
     Offsets, timestamps, producer ids, epochs, sequences, transactions, control batches and the batches' bounds stay;
     indexes and producer snapshots are made anew, the topic's id and the leader epochs are taken over. Control batches
-    are never compressed. Of formats 0 and 1, uncompressed messages are wrapped one by one unless ``merge`` is given,
-    and a wrapper that is to be uncompressed is taken apart.
+    are never compressed. Offsets that several files have are written once, repeated batches are left out, and gaps stay
+    and are reported. Of formats 0 and 1, uncompressed messages are wrapped one by one unless ``merge`` is given, and a
+    wrapper that is to be uncompressed is taken apart.
 
     Args:
         source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is only read.
@@ -144,7 +159,8 @@ def recompress(
 
     Raises:
         FileExistsError: ``target`` exists.
-        CorruptRecordError: damage in the source; :func:`repair` is for such.
+        CorruptRecordError: corruption in the source, for which there is :func:`repair`, or two of its files have
+            different records at an offset.
         UnknownServerError: zstd for formats 0 or 1.
         OffsetsOutOfOrderError: offsets that go back.
         ValueError: a level that the type does not have, a number out of range, a target that is a URL or inside of the
@@ -159,8 +175,8 @@ def recompress(
     with _Work(source, target, segment_bytes, max_output_size, progress) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
-            work.add(_kafkacomp.recompress_partition(job, int(kind), level, merge_bytes, threads))
-        return RewriteReport(**work.counts)
+            work.add(*_kafkacomp.recompress_partition(job, int(kind), level, merge_bytes, threads))
+        return RewriteReport(**work.fields())
 
 
 def convert(
@@ -177,7 +193,7 @@ def convert(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Progress = None,
 ) -> RewriteReport:
-    """Write a log anew in another message format, for a broker to mount; see :func:`kafkacomp.record.convert`.
+    """Rewrite a log in another message format, for a broker to mount; see :func:`kafkacomp.record.convert`.
 
     Logs of Kafka 0.7, whose offsets are byte positions, are carried over: messages get consecutive offsets, no key and
     no timestamp; a compressed message becomes one batch with its codec, whatever is nested in it.
@@ -202,7 +218,8 @@ def convert(
 
     Raises:
         FileExistsError: ``target`` exists.
-        CorruptRecordError: damage in the source; :func:`repair` is for such.
+        CorruptRecordError: corruption in the source, for which there is :func:`repair`, or two of its files have
+            different records at an offset.
         UnsupportedCompressionTypeError: zstd going down.
         ValueError: a number out of range, undecided whether a log is of 0.7, or what is only for logs of 0.7 or later.
         OSError: the file system's.
@@ -224,8 +241,8 @@ def convert(
                 mapped = None if take is None else partial(take, *job[0][:2])
                 work.add(_kafkacomp.migrate_partition(job, to_magic, first_offset or 0, batch_bytes, mapped))
             else:
-                work.add(_kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes))
-        return RewriteReport(**work.counts)
+                work.add(*_kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes))
+        return RewriteReport(**work.fields())
 
 
 def _is_old(job: tuple[Any, ...], given: str, name: str, *, upgrade: bool, only_old: bool) -> bool:
@@ -258,27 +275,45 @@ def repair(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Progress = None,
 ) -> RepairReport:
-    """Write what is sound of a log anew, for a broker to mount.
+    """Rewrite the intact part of a log, for a broker to mount.
 
-    Batches of formats 1 and 2 whose LZ4 header checksum alone is wrong are mended (KIP-57's one-time patch); what is
-    corrupt, does not fit where it stands, or is cut by the segment's end is left out. Indexes and producer snapshots
-    are made anew. Where something was repaired, ``kafkacomp-repair.json`` in the folder is the report, and
-    ``kafkacomp-quarantine.bin`` has the bytes that were left out.
+    Batches of formats 1 and 2 whose LZ4 header checksum alone is wrong are fixed (KIP-57's one-time patch). Offset
+    fields and leader epochs, which no checksum covers, are restored if the batches around them determine them. What is
+    corrupt, does not belong where it stands, or is truncated is left out; so are repeated batches. Offsets that several
+    files have are written once. Indexes and producer snapshots are rebuilt.
+
+    Where something was repaired, ``kafkacomp-repair.json`` in the folder is the report, and
+    ``kafkacomp-quarantine.bin`` has the corrupt bytes.
 
     Args:
         source: As :func:`recompress` takes it.
         target: As :func:`recompress` makes it.
-        quarantine: Keep what is left out.
+        quarantine: Keep the corrupt bytes.
         segment_bytes: As in :func:`recompress`.
-        max_output_size: A batch whose records decompress to more counts as corrupt.
+        max_output_size: As in :func:`recompress`.
         progress: As in :func:`recompress`.
 
     Raises:
         FileExistsError: ``target`` exists.
+        CorruptRecordError: two files of a partition have different records at an offset.
+        OutputLimitError: a batch's records take more than ``max_output_size`` bytes.
+        UnknownServerError: a compression type that Kafka does not have.
+        MemoryError: memory ran out. Nothing is left out for such a reason.
         ValueError: a number out of range, or a log of Kafka 0.7, as in :func:`recompress`.
         OSError: the file system's.
     """
-    sums = dict.fromkeys(("more_repairs", "mended_batches", "left_out", "left_out_bytes", "zero_tail_bytes"), 0)
+    sums: dict[str, Any] = dict.fromkeys(
+        (
+            "more_repairs",
+            "fixed_batches",
+            "restored_batches",
+            "repeated_batches",
+            "corrupt_ranges",
+            "corrupt_bytes",
+            "zero_tail_bytes",
+        ),
+        0,
+    )
     repairs: list[Repair] = []
     with _Work(source, target, segment_bytes, max_output_size, progress, lenient=True) as work:
         for job in work.jobs():
@@ -287,20 +322,20 @@ def repair(
             own = [_repair(each, job[0][4]) for each in found["repairs"]]
             if own:
                 folder.write(REPORT, json.dumps([dataclasses.asdict(each) for each in own], indent=1).encode())
-            if found["first_open_offset"] is not None and found["left_out"]:
+            if found["first_open_offset"] is not None and found["corrupt_ranges"]:
                 offset = found["first_open_offset"]
                 work.warnings.append(f"{work.name}: a transaction is open from offset {offset} on; its end may be lost")
-            work.add(folder.finish())
+            work.add(folder.finish(), found["found"])
             repairs += own
             for name in sums:
                 sums[name] += found[name]
-        return RepairReport(**work.counts, repairs=tuple(repairs), warnings=tuple(work.warnings), **sums)
+        return RepairReport(**work.fields(), repairs=tuple(repairs), **sums)
 
 
 def _repair(found: tuple[Any, ...], segments: list[tuple[Any, ...]]) -> Repair:
-    segment, position, length, action, offsets, reason, kept_at = found
-    first, last = offsets or (None, None)
-    return Repair(segments[segment][0], position, length, action, first, last, reason, kept_at)
+    segment, position, length, action, missing, reason, quarantined_at = found
+    first, last = missing or (None, None)
+    return Repair(segments[segment][0], position, length, action, first, last, reason, quarantined_at)
 
 
 class _Work:
@@ -337,6 +372,9 @@ class _Work:
         self._staged: _kafkacomp.StagedFolder | None = None
         self.name = ""
         self.warnings: list[str] = []
+        self._missing: list[MissingRange] = []
+        self._more_missing = 0
+        self._partition: Partition | None = None
         counted = ("partitions", "segments", "batches", "bytes_out")
         self.counts = dict.fromkeys(counted, 0) | {"bytes_in": self._total}
 
@@ -376,6 +414,7 @@ class _Work:
         for each in self._partitions:
             folder = _folder(each.segments[0].name)
             self.name = folder
+            self._partition = each
             target = self._target
             if self._staged is not None:
                 target = Path(str(self._staged.folder)) / f"{each.topic}-{each.partition}"
@@ -384,11 +423,36 @@ class _Work:
                 self._copy_metadata_files(target)
             done += sum(segment.size for segment in each.segments)
 
-    def add(self, counts: _Counts | None) -> None:
-        """Count a partition that was written."""
+    def add(self, counts: _Counts | None, found: _Found = ((), 0, ())) -> None:
+        """Count a partition that was written, and what was found in it."""
         segments, batches, size, _, _ = counts or (0, 0, 0, 0, 0)
         for name, count in (("partitions", 1), ("segments", segments), ("batches", batches), ("bytes_out", size)):
             self.counts[name] += count
+        missing, more, warnings = found
+        partition = self._partition
+        if partition is None:
+            return
+        own = [
+            MissingRange(partition.topic, partition.partition, first, last, partition.segments[index].name, reason)
+            for index, first, last, reason in missing
+        ]
+        self._missing += own
+        self._more_missing += more
+        self.warnings += warnings
+        gaps = [each for each in own if each.reason == "gap"]
+        if gaps:
+            first, last = gaps[0].first_offset, gaps[0].last_offset
+            what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+            others = f", and {len(gaps) - 1} more ranges" if len(gaps) > 1 else ""
+            self.warnings.append(f"{gaps[0].segment}: {what} missing where nothing is corrupt{others}")
+
+    def fields(self) -> dict[str, Any]:
+        """What was counted and found in all partitions, as the report has it."""
+        return self.counts | {
+            "missing": tuple(self._missing),
+            "more_missing": self._more_missing,
+            "warnings": tuple(self.warnings),
+        }
 
     def refuse_metadata(self) -> None:
         """Refuse a metadata log with its snapshots: they and the log's control records are of format 2."""
@@ -400,11 +464,13 @@ class _Work:
         progress = self._progress
         return None if progress is None else lambda done: progress(before + done, self._total)
 
-    def _history(self, partition: Partition, folder: str) -> tuple[bytes | None, bytes | None, bytes | None]:
-        """The producer snapshot at the first segment's base, the leader epochs, the topic's id."""
+    def _history(
+        self, partition: Partition, folder: str
+    ) -> tuple[bytes | None, bytes | None, bytes | None, int | None]:
+        """The producer snapshot at the first segment's base, the leader epochs, the topic's id, what is cleaned."""
         first = partition.segments[0]
         if first.base_offset is None:
-            return None, None, None
+            return None, None, None, None
         snapshot = self._side_file(
             f"{folder}/{first.base_offset:020}.snapshot", _kafkacomp.read_producer_snapshot, self._filesystem
         )
@@ -412,7 +478,7 @@ class _Work:
             f"{folder}/leader-epoch-checkpoint", _kafkacomp.read_leader_epoch_checkpoint, self._filesystem
         )
         metadata = self._side_file(f"{folder}/partition.metadata", _kafkacomp.read_partition_metadata, self._filesystem)
-        return snapshot, epochs, metadata
+        return snapshot, epochs, metadata, partition.cleaned_to
 
     def _side_file(self, path: str, check: Callable[[bytes, str], object], filesystem: FileSystem) -> bytes | None:
         content = filesystem.read(path)

@@ -16,6 +16,7 @@ file                                                   function
 ``partition.metadata``                                 :func:`read_partition_metadata`
 a control record's key and value                       :func:`parse_control_record`
 ``.log``, with its indexes                             :func:`verify_segment`
+a partition's folder                                   :func:`verify_partition`
 ====================================================== =============================================
 
 Each function takes a path or the file's content. Damage is :class:`kafkacomp.CorruptRecordError`, with the file and the
@@ -33,8 +34,16 @@ from kafkacomp import _kafkacomp
 from kafkacomp._family import check_format, undecided
 from kafkacomp._filesystem import open_local
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
-from kafkacomp._names import SWAP, leading_offset, segment_offset, side_file
+from kafkacomp._names import (
+    SWAP,
+    leading_offset,
+    partition_of,
+    segment_offset,
+    side_file,
+    tiered_partition_of,
+)
 from kafkacomp._profile import BrokerProfile
+from kafkacomp._report import MissingRange
 from kafkacomp._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp._validator import (
     AppendOrigin,
@@ -48,7 +57,8 @@ from kafkacomp._validator import (
     target_compression_type,
     trim_invalid_bytes,
 )
-from kafkacomp.exceptions import RecordError
+from kafkacomp._verify import CodecCounts, Finding, PartitionReport, SegmentReport, verified_partition
+from kafkacomp.exceptions import CorruptRecordError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,9 +79,11 @@ __all__ = [
     "LeaderEpochEntry",
     "LogAppendInfo",
     "LogValidator",
+    "MissingRange",
     "OffsetCheckpointEntry",
     "OffsetPosition",
     "PartitionMetadata",
+    "PartitionReport",
     "ProducerEntry",
     "RecordError",
     "RecordValidationStats",
@@ -97,6 +109,7 @@ __all__ = [
     "repair",
     "target_compression_type",
     "trim_invalid_bytes",
+    "verify_partition",
     "verify_segment",
 ]
 
@@ -194,56 +207,6 @@ class ControlRecord:
     type_id: int
     #: The value's fields, under the names of Kafka's schemas; none for UNKNOWN.
     fields: dict[str, Any]
-
-
-class CodecCounts(NamedTuple):
-    """The sound batches of one compression type."""
-
-    batches: int
-    records: int
-    #: Bytes as stored, with headers.
-    stored_bytes: int
-    #: Bytes that the records decompress to; as stored where they are not compressed.
-    records_bytes: int
-
-
-class Finding(NamedTuple):
-    """Something wrong or odd in a segment or an index beside it."""
-
-    #: log, index, timeindex or txnindex.
-    file: str
-    #: The byte of that file.
-    position: int
-    #: Whether it is damage; odd things that Kafka does not mind are warnings.
-    is_error: bool
-    #: What it is.
-    message: str
-
-
-@dataclass(frozen=True)
-class SegmentReport:
-    """What :func:`verify_segment` found."""
-
-    #: By compression type's name.
-    by_compression_type: dict[str, CodecCounts]
-    #: The segment's length in bytes.
-    length: int
-    #: Damaged batches; a range in which no batch can be found counts as one.
-    bad_batches: int
-    #: Bytes of batches whose checksum is wrong, and bytes in which no batch can be found.
-    unreadable_bytes: int
-    #: Zero bytes behind the last batch: a preallocated file.
-    zero_tail_bytes: int
-    first_offset: int | None
-    last_offset: int | None
-    #: In the order in which they were met; the first 10000.
-    findings: tuple[Finding, ...]
-    #: Findings beyond those.
-    more_findings: int
-    #: Errors among all findings.
-    errors: int
-    #: Warnings among all findings.
-    warnings: int
 
 
 def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> list[OffsetPosition]:
@@ -348,20 +311,23 @@ def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecor
 def verify_segment(
     source: PathOrBytes,
     *,
+    next_base_offset: int | None = None,
     format: str = "auto",  # noqa: A002 - scan's name for it
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> SegmentReport:
-    """Check every checksum and every record of a segment, the order of its offsets, and the indexes beside it.
+    """Check every checksum and every record of a segment, its offsets and leader epochs, and the indexes next to it.
 
     Of a log file of Kafka 0.7 every checksum and every message of all levels; the report's batches are its top-level
     messages then, and its offsets where the file begins and ends.
 
-    Damage does not end the check; it goes on at the next sound batch.
+    Corruption does not end the check; it resumes at the next intact batch.
 
     Args:
         source: A segment (indexes of the same name are checked with it), a snapshot of the metadata log, or a record
-            set, whose end may be cut: a file of any other name, or bytes.
+            set, whose end may be truncated: a file of any other name, or bytes.
+        next_base_offset: The base offset of the next segment. Offsets that are missing up to there are reported, and
+            zeros at the end are corruption; without it, the segment is taken for the last one of its partition.
         format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_format`.
         max_output_size: The most bytes that one batch's records may decompress to.
         progress: Called as ``progress(bytes_done)`` now and then.
@@ -371,19 +337,61 @@ def verify_segment(
         ValueError: another ``format``, or it is not given and the content does not tell it.
     """
     old = detect_format(source, format) == "0.7"
+    topic: str | None = None
+    partition: int | None = None
     if not isinstance(source, str | os.PathLike):
         nothing = (None, None, None)
-        counts = _kafkacomp.verify_segment(source, None, nothing, max_output_size, (True, old), progress)
+        bounds: tuple[int | None, int | None, list[tuple[int, int]]] = (None, None, [])
+        segment = f"<{memoryview(source).nbytes} bytes>"
+        counts = _kafkacomp.verify_segment(source, bounds, nothing, max_output_size, (True, old), progress)
     else:
         path = Path(source)
+        segment = str(path)
         indexes = _beside(path, "index"), _beside(path, "timeindex"), _beside(path, "txnindex")
         name = path.name.removesuffix(SWAP)
-        base_offset = segment_offset(name)
+        folder = path.absolute().parent
+        topic, partition = partition_of(folder.name) or tiered_partition_of(str(folder)) or (None, None)
+        bounds = (segment_offset(name), next_base_offset, _leader_epochs(path))
         kind = (not name.endswith(_WHOLE), old)
-        counts = _kafkacomp.verify_segment(str(path), base_offset, indexes, max_output_size, kind, progress)
+        counts = _kafkacomp.verify_segment(segment, bounds, indexes, max_output_size, kind, progress)
     codecs = {name: CodecCounts(*each) for name, each in counts.pop("by_compression_type").items()}
     findings = tuple(Finding(*each) for each in counts.pop("findings"))
-    return SegmentReport(by_compression_type=codecs, findings=findings, **counts)
+    missing = tuple(
+        MissingRange(topic, partition, first, last, segment, reason) for first, last, reason in counts.pop("missing")
+    )
+    return SegmentReport(by_compression_type=codecs, findings=findings, missing=missing, **counts)
+
+
+def verify_partition(
+    folder: str | os.PathLike[str], *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+) -> PartitionReport:
+    """Check all segments of a partition's folder, and whether they follow one another.
+
+    Besides what :func:`verify_segment` finds, this finds missing segments, and compares the records of segments that
+    have offsets in common.
+
+    Args:
+        folder: A local folder ``<topic>-<partition>``.
+        max_output_size: The most bytes that one batch's records may decompress to.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: the folder is not that of one partition.
+    """
+    from kafkacomp._source import resolve  # noqa: PLC0415 - it needs a file system only here
+
+    found = resolve(os.fspath(folder))
+    if len(found) != 1:
+        raise ValueError(f"{os.fspath(folder)}: {len(found)} partitions; give the folder of one")
+    owner = (found[0].topic, found[0].partition)
+    bases = [each.base_offset for each in found[0].segments]
+    segments = []
+    for index, segment in enumerate(found[0].segments):
+        base = segment.base_offset
+        following = None if base is None else next((b for b in bases[index:] if b is not None and b > base), None)
+        report = verify_segment(segment.name, next_base_offset=following, max_output_size=max_output_size)
+        segments.append((segment.name, base, report))
+    return verified_partition(owner, segments, found[0].cleaned_to, max_output_size)
 
 
 def detect_format(source: PathOrBytes, format: str = "auto") -> str:  # noqa: A002 - scan's name for it
@@ -418,6 +426,15 @@ def _beside(segment: Path, suffix: str) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         return None
+
+
+def _leader_epochs(segment: Path) -> list[tuple[int, int]]:
+    """The entries of the partition's checkpoint; a corrupt one is reported as a file of its own."""
+    try:
+        return [(entry.epoch, entry.start_offset) for entry in
+                read_leader_epoch_checkpoint(segment.with_name("leader-epoch-checkpoint"))]  # fmt: skip
+    except (FileNotFoundError, CorruptRecordError):
+        return []
 
 
 def _read(source: PathOrBytes) -> tuple[Buffer, str | None]:

@@ -79,7 +79,7 @@ def test_dump_and_verify_by_json(case: ModernCase, capsys: pytest.CaptureFixture
         assert main(["verify", "--json", str(partition)]) == 0
         report = json.loads(capsys.readouterr().out)
         assert report["ok"] is True
-        assert report["badBatches"] == 0
+        assert report["corruptBatches"] == 0
         assert sum(counts["batches"] for counts in report["counts"]) == len(batches)
         assert sum(counts["records"] for counts in report["counts"]) == sum(line["count"] for line in batches)
         for segment in segments(partition):

@@ -61,14 +61,15 @@ def test_repaired_logs_are_as_they_were(tmp_path: Path, kind: str, checksum: Che
                 list(batch)
         assert isinstance(caught.value.__cause__, kc.DecompressionError)
         report = log.repair(folder, tmp_path / f"whole-{number}" / "t-0")
-        assert (report.mended_batches, report.left_out, report.is_sound) == (changed, 0, True), source
-        assert {repair.action for repair in report.repairs} == {"mended"}
+        assert (report.fixed_batches, report.corrupt_ranges) == (changed, 0), source
+        assert {repair.action for repair in report.repairs} == {"fixed"}
         (written,) = (tmp_path / f"whole-{number}" / "t-0").glob("*.log")
         assert written.read_bytes() == right, source
-        assert not log.verify_segment(written).errors
+        # The slices of compacted logs do not begin at offset 0.
+        assert all(finding.is_gap for finding in log.verify_segment(written).findings)
         # What needs no repair is not touched.
         again = log.repair(written.parent, tmp_path / f"again-{number}" / "t-0")
-        assert (again.mended_batches, again.repairs) == (0, ())
+        assert (again.fixed_batches, again.repairs) == (0, ())
     assert (seen[1] > 0, seen[2] > 20) == (kind == "legacy", True)
 
 
@@ -81,6 +82,6 @@ def test_a_broken_checksum_does_not_hide_other_damage(tmp_path: Path) -> None:
     data[batch.position + batch.size_in_bytes - 30] ^= 0xFF
     folder = partition(tmp_path / "broken" / "t-0", bytes(data))
     report = log.repair(folder, tmp_path / "whole" / "t-0")
-    assert report.left_out == 1
-    (kept,) = [repair for repair in report.repairs if repair.action == "left out"]
+    assert report.corrupt_ranges == 1
+    (kept,) = [repair for repair in report.repairs if repair.action == "quarantined"]
     assert (kept.position, kept.length) == (batch.position, batch.size_in_bytes)

@@ -168,7 +168,7 @@ def test_verify_finds_nothing(case: ModernCase) -> None:
             lines, _ = modern_batches(segment)
             report = log.verify_segment(segment)
             assert not report.errors, report.findings
-            assert not report.bad_batches
+            assert not report.corrupt_batches
             assert sum(counts.batches for counts in report.by_compression_type.values()) == len(lines)
             assert sum(counts.records for counts in report.by_compression_type.values()) == sum(
                 line["count"] for line in lines
@@ -190,7 +190,7 @@ def test_verify_finds_the_damage(case: ModernCase) -> None:
     assert report.errors
     bad = [line["position"] for line in lines if not line["valid"]] or [stop["position"] if stop else -1]
     assert {finding.position for finding in report.findings if finding.is_error} == set(bad)
-    assert report.bad_batches == 1
+    assert report.corrupt_batches == 1
 
 
 def sizes(path: Path) -> Iterator[bytes]:

@@ -173,7 +173,7 @@ def test_repaired_batches_are_read(era: Era, tmp_path: Path) -> None:
         base_offset = batch.base_offset if batch.magic == 2 else next(iter(batch)).offset
         (folder / f"{base_offset:020}.log").write_bytes(data)
         report = log.repair(folder, target)
-        assert (report.mended_batches, report.is_sound) == (1, True)
+        assert (report.fixed_batches, report.is_complete) == (1, True)
         repaired.append(next(target.glob("*.log")).read_bytes())
     assert repaired == [one.data for one in made]
     lines = java(era, damaged + repaired, tmp_path)

@@ -145,15 +145,17 @@ def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: st
         say_json(report.as_dict())
     else:
         _show(report)
-    return FINE if report.sound else CORRUPT
+    return FINE if report.is_intact else CORRUPT
 
 
 def _show(report: Report) -> None:
     for label, findings in (("error", report.errors), ("warning", report.warnings)):
-        for file, _, message in findings:
+        for file, _, message, *_ in findings:
             say(f"{label}: {file}: {message}")
     if report.more:
         say(f"{report.more} more findings are not shown")
+    for line in report.missing_lines():
+        say(line)
     table = Table(box=None, pad_edge=False)
     table.add_column("topic", overflow="fold")
     table.add_column("codec")
@@ -164,7 +166,8 @@ def _show(report: Report) -> None:
         table.add_row(printable(topic), codec, *(f"{number:,}" for number in (batches, records, stored, plain)), ratio)
     if report.counts:
         Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else 160).print(table)
-    bad = f", {report.bad_batches} bad batches, {report.unreadable_bytes:,} bytes unreadable" if report.errors else ""
+    corrupt = f", {report.corrupt_batches} corrupt batches, {report.unreadable_bytes:,} bytes unreadable"
+    bad = corrupt if report.errors else ""
     say(
         f"{report.segments} segments, {report.side_files} other files: "
         f"{len(report.errors)} errors, {len(report.warnings)} warnings{bad}"

@@ -1,4 +1,4 @@
-"""The commands that write logs anew: recompress, convert, repair."""
+"""The commands that rewrite logs: recompress, convert, repair."""
 
 from __future__ import annotations
 
@@ -87,24 +87,24 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # 
 @_JSON
 @MAX_OUTPUT_SIZE
 def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
-    """Write what is sound of a log anew.
+    """Rewrite the intact part of a log.
 
-    SOURCE and TARGET as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are mended, corrupt
-    batches and a torn tail are left out, indexes are made anew. The exit status is 1 if anything was left out. Logs of
-    Kafka 0.7 are refused.
+    SOURCE and TARGET as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are fixed, altered
+    offset fields and leader epochs are restored if the batches around them determine them, corrupt batches and a
+    truncated end are quarantined, repeated batches are written once, indexes are rebuilt. The exit status is 1 if
+    anything is missing in the new log that compaction does not explain. Logs of Kafka 0.7 are refused.
     """
     report = _run("repair", log.repair, source, target, quarantine=corrupt == "quarantine", **options)
-    for warning in report.warnings:
-        complain(f"warning: {warning}")
     if not as_json:
         for each in report.repairs:
             say(f"{each.action}: {each.file}: {each.length} bytes at byte {each.position}: {each.reason}")
         if report.more_repairs:
             say(f"{report.more_repairs} more repairs are not shown")
-        lost = f"{report.left_out} ranges of {report.left_out_bytes:,} bytes left out"
-        say(f"{report.mended_batches} batches mended, {lost}")
+        changed = f"{report.fixed_batches} batches fixed, {report.restored_batches} restored"
+        repeated = f"{report.repeated_batches} repeated batches dropped"
+        say(f"{changed}, {repeated}, {report.corrupt_ranges} corrupt ranges of {report.corrupt_bytes:,} bytes")
     _show(target, report, as_json)
-    return FINE if report.is_sound else CORRUPT
+    return FINE if report.is_complete else CORRUPT
 
 
 def _run(what: str, function: Callable[..., Any], source: str, target: str, **options: Any) -> Any:  # noqa: ANN401
@@ -120,9 +120,14 @@ def _run(what: str, function: Callable[..., Any], source: str, target: str, **op
 
 
 def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:
+    for warning in report.warnings:
+        complain(f"warning: {warning}")
     if as_json:
-        say_json(dataclasses.asdict(report))
+        missing = [each._asdict() for each in report.missing]
+        say_json(dataclasses.asdict(report) | {"missing": missing})
     else:
+        for each in report.missing:
+            say(f"missing: {each.segment}: offsets {each.first_offset} to {each.last_offset} ({each.reason})")
         say(
             f"{target}: {report.partitions:,} partitions, {report.segments:,} segments, {report.batches:,} batches, "
             f"{report.bytes_in:,} -> {report.bytes_out:,} bytes"

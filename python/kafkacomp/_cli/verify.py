@@ -1,62 +1,75 @@
-"""``kafkacomp verify``: is every byte of these files as it should be?"""
+"""``kafkacomp verify``: checks all files of logs, and that nothing is missing between them."""
 
 from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkacomp import log
 from kafkacomp._cli.files import BATCHES
 from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
-from kafkacomp._names import side_file
+from kafkacomp._names import SWAP, partition_of, segment_offset, tiered_partition_of
+from kafkacomp._verify import verified_partition
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from kafkacomp._cli.files import SourceFile
+    from kafkacomp._report import MissingRange
 
 __all__ = ["Report", "verify"]
 
 #: Indexes that are checked with their segment.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
+#: How many missing ranges of a partition are shown to people.
+_SHOWN = 20
+
+
+#: file, byte, message, first and last missing offset.
+_Found: TypeAlias = "tuple[str, int, str, int | None, int | None]"
 
 
 @dataclass
 class Report:
-    """What all files together amount to."""
+    """What was found in all files together."""
 
     segments: int = 0
     side_files: int = 0
     #: By topic and compression type: batches, records, stored bytes, bytes of records.
     counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    #: file, byte, message of what is damaged.
-    errors: list[tuple[str, int, str]] = field(default_factory=list)
-    #: file, byte, message of what is odd.
-    warnings: list[tuple[str, int, str]] = field(default_factory=list)
+    errors: list[_Found] = field(default_factory=list)
+    warnings: list[_Found] = field(default_factory=list)
     #: Findings beyond those that are kept of one file.
     more: int = 0
-    bad_batches: int = 0
+    corrupt_batches: int = 0
+    repeated_batches: int = 0
     unreadable_bytes: int = 0
+    #: Offsets that no segment of their partition has.
+    missing: list[MissingRange] = field(default_factory=list)
+    more_missing: int = 0
 
     @property
-    def sound(self) -> bool:
-        """Whether nothing is damaged."""
+    def is_intact(self) -> bool:
+        """Whether there is no error."""
         return not self.errors
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         names = ("batches", "records", "storedBytes", "recordsBytes")
-        finding = ("file", "position", "message")
+        finding = ("file", "position", "message", "firstOffset", "lastOffset")
+        missing = ("topic", "partition", "firstOffset", "lastOffset", "segment", "reason")
         return {
-            "ok": self.sound,
+            "ok": self.is_intact,
             "segments": self.segments,
             "sideFiles": self.side_files,
-            "badBatches": self.bad_batches,
+            "corruptBatches": self.corrupt_batches,
+            "repeatedBatches": self.repeated_batches,
             "unreadableBytes": self.unreadable_bytes,
             "counts": [
                 {"topic": topic, "compressionType": codec} | dict(zip(names, counts, strict=True))
@@ -65,7 +78,22 @@ class Report:
             "errors": [dict(zip(finding, each, strict=True)) for each in self.errors],
             "warnings": [dict(zip(finding, each, strict=True)) for each in self.warnings],
             "moreFindings": self.more,
+            "missing": [dict(zip(missing, each, strict=True)) for each in self.missing],
+            "moreMissing": self.more_missing,
         }
+
+    def missing_lines(self) -> Iterator[str]:
+        """For people: a line for each partition."""
+        for (topic, partition), ranges in groupby(self.missing, key=lambda each: (each.topic, each.partition)):
+            listed = list(ranges)
+            shown = ", ".join(
+                f"{each.first_offset}{'' if each.first_offset == each.last_offset else f' to {each.last_offset}'} "
+                f"({each.reason})"
+                for each in listed[:_SHOWN]
+            )
+            name = "unknown partition" if topic is None else f"{topic}-{partition}"
+            others = f", and {len(listed) - _SHOWN} more ranges" if len(listed) > _SHOWN else ""
+            yield f"missing: {name}: offsets {shown}{others}"
 
 
 def verify(
@@ -80,24 +108,59 @@ def verify(
     report = Report()
     segments = [file for file in files if file.kind in BATCHES]
     known = {file.path for file in segments}
+    following = {path: base for group in _partitions(segments) for path, base in _following(group)}
     with ThreadPoolExecutor(threads) as pool:
-        checked = pool.map(lambda file: _segment(file, max_output_size, progress, form), segments)
+        checked = pool.map(
+            lambda file: _segment(file, following.get(file.path), max_output_size, progress, form), segments
+        )
         try:
-            for file, found in zip(segments, checked, strict=True):
-                _add(report, file, found)
+            found = {file.path: each for file, each in zip(segments, checked, strict=True)}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    for group in _partitions(segments):
+        _add_partition(report, group, found, max_output_size)
     for file in files:
         if file.kind in BATCHES or (file.kind in _WITH_SEGMENT and file.path.with_suffix(".log") in known):
             report.side_files += file.kind not in BATCHES
             continue
         report.side_files += 1
-        report.errors += [(str(file.path), position, message) for position, message in _side_file(file)]
+        report.errors += [(str(file.path), position, message, None, None) for position, message in _side_file(file)]
     return report
 
 
-def _segment(file: SourceFile, max_output_size: int, progress: Callable[[int], object], form: str) -> log.SegmentReport:
+def _partitions(segments: Sequence[SourceFile]) -> list[list[SourceFile]]:
+    """The segments by partition, in the order of their base offsets; each other file for itself."""
+    groups: dict[object, list[SourceFile]] = {}
+    for file in segments:
+        key: object = file.path
+        if file.kind == "log" and _base_offset(file) is not None:
+            key = file.path.absolute().parent
+        groups.setdefault(key, []).append(file)
+    for group in groups.values():
+        group.sort(key=lambda file: (_base_offset(file) or 0, file.path.name))
+    return list(groups.values())
+
+
+def _base_offset(file: SourceFile) -> int | None:
+    return segment_offset(file.path.name.removesuffix(SWAP))
+
+
+def _following(group: Sequence[SourceFile]) -> Iterator[tuple[Path, int]]:
+    """The base offset of the next segment of each that has one, named on the command line or not."""
+    if _base_offset(group[0]) is None or group[0].kind != "log":
+        return
+    beside = (segment_offset(path.name) for path in group[0].path.absolute().parent.iterdir())
+    bases = sorted({base for base in (*beside, *map(_base_offset, group)) if base is not None})
+    for file in group:
+        base = next((each for each in bases if each > (_base_offset(file) or 0)), None)
+        if base is not None:
+            yield file.path, base
+
+
+def _segment(
+    file: SourceFile, following: int | None, max_output_size: int, progress: Callable[[int], object], form: str
+) -> log.SegmentReport:
     done = 0
 
     def step(now: int) -> None:
@@ -106,12 +169,43 @@ def _segment(file: SourceFile, max_output_size: int, progress: Callable[[int], o
         done = now
 
     form = "0.8+" if file.kind == "checkpoint" else form
-    return log.verify_segment(file.path, format=form, max_output_size=max_output_size, progress=step)
+    return log.verify_segment(
+        file.path, next_base_offset=following, format=form, max_output_size=max_output_size, progress=step
+    )
+
+
+def _add_partition(
+    report: Report, group: Sequence[SourceFile], found: dict[Path, log.SegmentReport], max_output_size: int
+) -> None:
+    folder = group[0].path.absolute().parent
+    owner = partition_of(folder.name) or tiered_partition_of(str(folder)) or (None, None)
+    segments = [
+        (str(file.path), _base_offset(file) if file.kind == "log" else None, found[file.path]) for file in group
+    ]
+    # Files that were named one by one need not be all of a partition.
+    together = verified_partition(owner, segments, _cleaned_to(folder, owner), max_output_size)
+    for file in group:
+        _add(report, file, found[file.path])
+    for each in together.findings:
+        entry = (each.file, each.position, each.message, each.first_offset, each.last_offset)
+        (report.errors if each.is_error else report.warnings).append(entry)
+    report.missing += together.missing
+    report.more_missing += together.more_missing
+
+
+def _cleaned_to(folder: Path, owner: tuple[str | None, int | None]) -> int | None:
+    """Up to where compaction has cleaned a partition; a corrupt checkpoint is reported as a file of its own."""
+    try:
+        entries = log.read_offset_checkpoint(folder.parent / "cleaner-offset-checkpoint")
+    except (OSError, KafkaCompError):
+        return None
+    return next((each.offset for each in entries if (each.topic, each.partition) == owner), None)
 
 
 def _add(report: Report, file: SourceFile, found: log.SegmentReport) -> None:
     report.segments += 1
-    report.bad_batches += found.bad_batches
+    report.corrupt_batches += found.corrupt_batches
+    report.repeated_batches += found.repeated_batches
     report.unreadable_bytes += found.unreadable_bytes
     report.more += found.more_findings
     for codec, counts in found.by_compression_type.items():
@@ -120,11 +214,7 @@ def _add(report: Report, file: SourceFile, found: log.SegmentReport) -> None:
             sums[index] += count
     broken = broken_chain(file)
     if broken is not None:
-        report.errors.append((str(file.path), 0, broken))
-    for finding in found.findings:
-        path = file.path if finding.file == "log" else side_file(str(file.path), finding.file)
-        entry = (str(path), finding.position, finding.message)
-        (report.errors if finding.is_error else report.warnings).append(entry)
+        report.errors.append((str(file.path), 0, broken, None, None))
 
 
 def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:

@@ -141,6 +141,26 @@ pub enum Error {
         /// The checksum of the bytes.
         computed: u32,
     },
+    /// The offset field of a batch, which no checksum covers, contradicts the batches around it.
+    #[error(
+        "offset field {stored} of the batch at byte {position} cannot be right: offset {expected} is expected there"
+    )]
+    OffsetField {
+        /// Where the batch begins.
+        position: u64,
+        /// The offset field found.
+        stored: i64,
+        /// The offset at which the log continues.
+        expected: i64,
+    },
+    /// The leader epoch of a batch, which no checksum covers, contradicts the batches around it.
+    #[error("leader epoch {stored} of the batch at byte {position} cannot be right: leader epochs do not decrease")]
+    LeaderEpoch {
+        /// Where the batch begins.
+        position: u64,
+        /// The leader epoch found.
+        stored: i32,
+    },
     /// A compression type id that Kafka does not know.
     #[error("unknown compression type id {id} in the batch at byte {position}")]
     UnknownCompressionType {
@@ -385,6 +405,8 @@ impl Error {
             Self::SizeTooSmall { .. }
             | Self::UnknownMagic { .. }
             | Self::CrcMismatch { .. }
+            | Self::OffsetField { .. }
+            | Self::LeaderEpoch { .. }
             | Self::IncompleteBatch { .. }
             | Self::LogFile { .. } => ErrorKind::CorruptRecord,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
@@ -436,6 +458,8 @@ impl Error {
             | Self::SizeTooSmall { position, .. }
             | Self::UnknownMagic { position, .. }
             | Self::CrcMismatch { position, .. }
+            | Self::OffsetField { position, .. }
+            | Self::LeaderEpoch { position, .. }
             | Self::UnknownCompressionType { position, .. }
             | Self::RecordTooLarge { position, .. }
             | Self::IncompleteBatch { position, .. }

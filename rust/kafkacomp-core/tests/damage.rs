@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
-use kafkacomp_core::log::{ChunkError, InMemory, SideFiles, VerifyOptions, verify_segment};
+use kafkacomp_core::log::{InMemory, OverlapFault, SideFiles, VerifyOptions, verify_segment};
 use kafkacomp_core::record::{Batches, ControlRecord, RecordReader};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -63,9 +63,15 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
         found.push((batch.position(), batch.size_in_bytes(), batch.is_valid(), count));
     }
     assert!(batches.position() <= data.len() as u64);
-    let options = VerifyOptions { base_offset: Some(0), max_output_size: CAP, may_be_cut: false };
+    let options = VerifyOptions {
+        base_offset: Some(0),
+        next_base_offset: None,
+        leader_epochs: &[],
+        max_output_size: CAP,
+        may_be_truncated: false,
+    };
     let source = InMemory(data);
-    verify_segment(&source, SideFiles::default(), options, &mut |_| Ok::<(), ChunkError>(())).unwrap();
+    verify_segment(&source, SideFiles::default(), options, &mut |_| Ok::<(), OverlapFault>(())).unwrap();
     found
 }
 

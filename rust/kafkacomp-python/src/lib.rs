@@ -24,6 +24,7 @@ mod rewrite;
 mod scan;
 mod scratch;
 mod segment;
+mod sequence;
 mod sidecar;
 mod staged;
 mod stream;
@@ -73,6 +74,8 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sidecar::parse_control_record, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::verify_segment, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::format_of_content, m)?)?;
+    m.add_function(wrap_pyfunction!(sidecar::compare_segments, m)?)?;
+    m.add_function(wrap_pyfunction!(sequence::partition_offsets, m)?)?;
     m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(message_set_write::write_message_set_of, m)?)?;
     m.add_class::<validator::Validator>()?;

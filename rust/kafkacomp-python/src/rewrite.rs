@@ -8,9 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kafkacomp_arrow::{Partition, ScanError, Segment};
 use kafkacomp_core::log::repair::{Repair, RepairReport, Repairer, first_offset};
-use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
+use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, SegmentRewritten, rewrite_segment};
+use kafkacomp_core::log::sequence::start_offset;
 use kafkacomp_core::log::write::{LogWriter, ProducerState, Staging, WriteError, WriteOptions, WriteReport};
-use kafkacomp_core::log::{ChunkError, PartitionMetadata, ProducerSnapshot, ReadAt, read_leader_epoch_checkpoint};
+use kafkacomp_core::log::{
+    ChunkError, LeaderEpochEntry, PartitionMetadata, ProducerSnapshot, ReadAt, read_leader_epoch_checkpoint,
+};
 use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,6 +27,7 @@ use crate::file_object::Raised;
 use crate::gil::call;
 use crate::interrupt::interruptible;
 use crate::segment::{PartitionTuple, partitions};
+use crate::sequence::{Found, SegmentJob, Tracker, disagreement};
 
 /// A folder that appears whole or not at all.
 #[pyclass(module = "kafkacomp._kafkacomp")]
@@ -73,8 +77,9 @@ impl RepairedFolder {
     }
 }
 
-/// What a partition brings along: its first segment's producer snapshot, its leader epochs, its metadata.
-type History = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>);
+/// What a partition brings along: its first segment's producer snapshot, its leader epochs, its metadata; and the offset
+/// up to which compaction has cleaned it.
+type History = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>, Option<i64>);
 
 /// Why the work ended early.
 pub(crate) enum Stop {
@@ -83,6 +88,11 @@ pub(crate) enum Stop {
     Write(WriteError),
     Python(PyErr),
     Panicked(Box<dyn Any + Send>),
+    /// Two segment files have different records at this offset; the index of the one before.
+    Disagreement {
+        earlier: usize,
+        offset: i64,
+    },
 }
 
 impl From<ChunkError> for Stop {
@@ -143,47 +153,53 @@ impl Job {
         Ok(segment.files.open().map_err(ChunkError::Io)?)
     }
 
+    /// The entries of the leader epoch checkpoint.
+    fn leader_epochs(&self) -> Result<Vec<LeaderEpochEntry>, Stop> {
+        let epochs = self.history.1.as_deref().map(read_leader_epoch_checkpoint).transpose()?;
+        Ok(epochs.unwrap_or_default())
+    }
+
     fn writer(&self) -> Result<LogWriter, Stop> {
-        let (snapshot, epochs, metadata) = &self.history;
+        let (snapshot, _, metadata, _) = &self.history;
         let metadata = metadata.as_deref().map(PartitionMetadata::parse).transpose()?;
         let options = WriteOptions { topic_id: metadata.map(|metadata| metadata.topic_id), ..self.options };
         let base_offset = match self.segments.first().and_then(|segment| segment.base_offset) {
-            Some(offset) => offset,
+            Some(offset) => start_offset(self.open(0)?.as_ref(), offset)?,
             None => first_offset(self.open(0)?.as_ref(), self.max_output_size)?,
         };
         let mut writer = LogWriter::create(&self.target, base_offset, options)?;
         let snapshot = snapshot.as_deref().map(ProducerSnapshot::parse).transpose()?;
         let producers = snapshot.map(|snapshot| ProducerState::from_entries(&snapshot.producers));
-        let epochs = epochs.as_deref().map(read_leader_epoch_checkpoint).transpose()?;
-        writer.set_history(producers.unwrap_or_default(), epochs.unwrap_or_default())?;
+        writer.set_history(producers.unwrap_or_default(), self.leader_epochs()?)?;
         Ok(writer)
     }
 
-    /// Does `work` for each segment; it is given the source, the next segment's base offset, the writer and what
-    /// is to be called with the bytes done.
+    /// Does `work` for each segment, in an order that depends on their content alone.
     fn each(
         &self,
         writer: &mut LogWriter,
         mut work: impl FnMut(
-            &dyn ReadAt,
-            Option<i64>,
+            SegmentJob<'_>,
             &mut LogWriter,
             &mut dyn FnMut(u64) -> Result<(), Stop>,
-        ) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        ) -> Result<SegmentRewritten, Stop>,
+    ) -> Result<Found, Stop> {
         let mut done = 0_u64;
-        for (index, segment) in self.segments.iter().enumerate() {
+        let mut tracker = Tracker::new(self, self.leader_epochs()?)?;
+        while let Some(index) = tracker.next() {
             self.current.store(index, Ordering::Relaxed);
-            if let Some(base_offset) = segment.base_offset.filter(|_| self.keeps_segments) {
-                writer.roll(base_offset)?;
-            }
             let source = self.open(index)?;
+            tracker.compare(source.as_ref())?;
+            if let Some(base_offset) = tracker.base_offset().filter(|_| self.keeps_segments) {
+                writer.begin_segment(base_offset)?;
+            }
             let length = source.length().map_err(ChunkError::Io)?;
-            let next = self.segments.get(index.saturating_add(1)).and_then(|segment| segment.base_offset);
-            work(source.as_ref(), next, writer, &mut |now| self.tell(done.saturating_add(now)))?;
+            let segment = tracker.job(source.as_ref());
+            let found = work(segment, writer, &mut |now| self.tell(done.saturating_add(now)))?;
+            tracker.add(found);
             done = done.saturating_add(length);
         }
-        Ok(())
+        Ok(tracker.finish(self.history.3))
     }
 
     pub(crate) fn tell(&self, done: u64) -> Result<(), Stop> {
@@ -196,21 +212,28 @@ impl Job {
         .map_err(Stop::Python)
     }
 
-    fn rewrite(&self, rewrite: &mut Rewrite) -> Result<WriteReport, Stop> {
+    fn rewrite(&self, rewrite: &mut Rewrite) -> Result<(WriteReport, Found), Stop> {
         let mut writer = self.writer()?;
-        self.each(&mut writer, |source, _, writer, progress| {
-            rewrite_segment(source, rewrite, writer, progress)?;
-            rewrite.finish(&mut |out| writer.append(out).map_err(Stop::from))
+        let found = self.each(&mut writer, |job, writer, progress| {
+            let SegmentJob { source, bounds, from, .. } = job;
+            let mut sink = |out: &[u8]| writer.append(out).map_err(Stop::from);
+            let found = rewrite_segment(source, bounds, from, self.max_output_size, rewrite, &mut sink, progress)?;
+            rewrite.finish(&mut sink)?;
+            Ok(found)
         })?;
-        Ok(writer.finish()?)
+        Ok((writer.finish()?, found))
     }
 
-    fn repair(&self, kept: Option<&str>) -> Result<(LogWriter, RepairReport), Stop> {
+    fn repair(&self, quarantine: Option<&str>) -> Result<(LogWriter, RepairReport, Found), Stop> {
         let mut writer = self.writer()?;
-        let mut repairer = Repairer::new(self.max_output_size, kept);
-        self.each(&mut writer, |source, next, writer, progress| repairer.segment(source, next, writer, progress))?;
+        let mut repairer = Repairer::new(self.max_output_size, quarantine);
+        let found = self.each(&mut writer, |job, writer, progress| {
+            let SegmentJob { source, bounds, from, index } = job;
+            let sequence = repairer.segment(source, index, bounds, from, writer, progress)?;
+            Ok(SegmentRewritten { sequence, ..SegmentRewritten::default() })
+        })?;
         let report = repairer.finish()?;
-        Ok((writer, report))
+        Ok((writer, report, found))
     }
 
     fn to_py(&self, py: Python<'_>, stop: Stop) -> PyErr {
@@ -225,6 +248,10 @@ impl Job {
             Stop::Write(error) => write_to_py(py, error, Some(&segment)),
             Stop::Python(error) => error,
             Stop::Panicked(panic) => scan_to_py(py, ScanError::panicked(&segment, panic.as_ref())),
+            Stop::Disagreement { earlier, offset } => {
+                let earlier = self.segments.get(earlier).map_or("", |segment| &segment.name);
+                disagreement(earlier, &segment, offset)
+            }
         }
     }
 
@@ -246,7 +273,10 @@ pub(crate) fn counts(report: WriteReport) -> Counts {
     (report.segments, report.batches, report.bytes, report.log_start_offset, report.log_end_offset)
 }
 
-/// Compresses a partition anew; with `merge_bytes` small batches are joined.
+/// What is missing in the source by segment, first and last offset and reason; how many further ranges; warnings.
+pub(crate) type FoundTuple = (Vec<(usize, i64, i64, &'static str)>, u64, Vec<String>);
+
+/// Recompresses a partition; with `merge_bytes` small batches are joined.
 #[pyfunction]
 pub fn recompress_partition(
     py: Python<'_>,
@@ -255,14 +285,15 @@ pub fn recompress_partition(
     level: Option<Level>,
     merge_bytes: Option<usize>,
     threads: usize,
-) -> PyResult<Counts> {
+) -> PyResult<(Counts, FoundTuple)> {
     let compression = compression(kind(compression_type)?, level)?;
     let job = Job::new(job)?;
     let mut rewrite = match merge_bytes {
         Some(bytes) => Rewrite::Merge(Merger::new(compression, bytes, job.max_output_size)),
         None => Rewrite::Recompress(ParallelRecompressor::new(compression, job.max_output_size, threads)),
     };
-    job.run(py, |job| job.rewrite(&mut rewrite)).map(counts)
+    let (report, found) = job.run(py, |job| job.rewrite(&mut rewrite))?;
+    Ok((counts(report), found.to_tuple()))
 }
 
 /// Brings a partition to another message format.
@@ -273,38 +304,42 @@ pub fn convert_partition(
     to_magic: i8,
     upgrade: bool,
     batch_bytes: i32,
-) -> PyResult<Counts> {
+) -> PyResult<(Counts, FoundTuple)> {
     let job = Job::new(job)?;
     let max_output_size = job.max_output_size;
     let options = ConvertOptions { to_magic, upgrade, batch_bytes, max_output_size, ..ConvertOptions::default() };
     let mut rewrite = Rewrite::Convert(Converter::new(options));
-    job.run(py, |job| job.rewrite(&mut rewrite)).map(counts)
+    let (report, found) = job.run(py, |job| job.rewrite(&mut rewrite))?;
+    Ok((counts(report), found.to_tuple()))
 }
 
-/// Repairs a partition; what is left out goes into the file `kept` of the new folder. The folder is still to be finished.
+/// Repairs a partition; corrupt bytes go into the file `quarantine` of the new folder. The folder is still to be finished.
 #[pyfunction]
 pub fn repair_partition<'py>(
     py: Python<'py>,
     job: JobTuple<'_>,
-    kept: Option<&str>,
+    quarantine: Option<&str>,
 ) -> PyResult<(RepairedFolder, Bound<'py, PyDict>)> {
     let job = Job::new(job)?;
-    let (writer, report) = job.run(py, |job| job.repair(kept))?;
+    let (writer, report, found) = job.run(py, |job| job.repair(quarantine))?;
     let fields = PyDict::new(py);
     fields.set_item("repairs", report.repairs.iter().map(repair).collect::<Vec<_>>())?;
     fields.set_item("more_repairs", report.more_repairs)?;
-    fields.set_item("mended_batches", report.mended_batches)?;
-    fields.set_item("left_out", report.left_out)?;
-    fields.set_item("left_out_bytes", report.left_out_bytes)?;
+    fields.set_item("fixed_batches", report.fixed_batches)?;
+    fields.set_item("restored_batches", report.restored_batches)?;
+    fields.set_item("repeated_batches", report.repeated_batches)?;
+    fields.set_item("corrupt_ranges", report.corrupt_ranges)?;
+    fields.set_item("corrupt_bytes", report.corrupt_bytes)?;
     fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
     fields.set_item("first_open_offset", writer.producers().first_open_offset())?;
+    fields.set_item("found", found.to_tuple())?;
     Ok((RepairedFolder(Some(writer)), fields))
 }
 
-/// Segment, position, length, action, offsets, reason, place in the file of what is left out.
+/// Segment, position, length, action, missing offsets, reason, place in the quarantine file.
 type RepairTuple<'a> = (usize, u64, u64, &'static str, Option<(i64, i64)>, &'a str, Option<u64>);
 
 fn repair(repair: &Repair) -> RepairTuple<'_> {
-    let Repair { segment, position, length, action, offsets, ref reason, kept_at } = *repair;
-    (segment, position, length, action.name(), offsets, reason, kept_at)
+    let Repair { segment, position, length, action, missing, ref reason, quarantined_at } = *repair;
+    (segment, position, length, action.name(), missing, reason, quarantined_at)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_core::log::{self, ChunkError, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt};
-use kafkacomp_core::log::{SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
+use kafkacomp_core::log::{OverlapError, OverlapFault, SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
 use kafkacomp_core::record::control::{LeaderChangeVoter, Voter};
 use kafkacomp_core::record::{ControlRecord, ControlRecordType};
 use kafkacomp_core::{CompressionType, Error};
@@ -209,12 +209,19 @@ fn voter<'py>(py: Python<'py>, voter: &Voter) -> PyResult<Bound<'py, PyDict>> {
 /// Why a check ended early.
 enum Stop {
     Read(ChunkError),
+    Record(Error),
     Python(PyErr),
 }
 
 impl From<ChunkError> for Stop {
     fn from(error: ChunkError) -> Self {
         Self::Read(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Record(error)
     }
 }
 
@@ -249,23 +256,35 @@ fn open(source: &Bound<'_, PyAny>) -> PyResult<(String, Box<dyn ReadAt>)> {
     Ok((name, Box::new(Interruptible::new(Arc::new(file), &Raised::default()))))
 }
 
-/// Checks a segment: a path, or bytes; beside it the contents of its indexes; whether its end may be
-/// cut, and whether it is of Kafka 0.7. `progress(bytes_done)`.
+/// A segment's base offset, the next segment's, and the entries of the leader epoch checkpoint.
+type Bounds = (Option<i64>, Option<i64>, Vec<(i32, i64)>);
+
+/// Checks a segment: a path, or bytes; its place in the partition; the contents of its indexes; whether its end may be
+/// truncated, and whether it is of Kafka 0.7. `progress(bytes_done)`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn verify_segment<'py>(
     py: Python<'py>,
     source: &Bound<'_, PyAny>,
-    base_offset: Option<i64>,
+    bounds: Bounds,
     indexes: Indexes,
     max_output_size: usize,
     kind: (bool, bool),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (name, source) = open(source)?;
-    let (may_be_cut, is_message_set) = kind;
+    let (may_be_truncated, is_message_set) = kind;
+    let (base_offset, next_base_offset, epochs) = bounds;
     let side_files = side_files(&indexes);
-    let options = VerifyOptions { base_offset, max_output_size, may_be_cut };
+    let leader_epochs: Vec<_> =
+        epochs.into_iter().map(|(epoch, start_offset)| log::LeaderEpochEntry { epoch, start_offset }).collect();
+    let options = VerifyOptions {
+        base_offset,
+        next_base_offset,
+        leader_epochs: &leader_epochs,
+        max_output_size,
+        may_be_truncated,
+    };
     let mut tell = |done: u64| tell(progress.as_ref(), done).map_err(Stop::Python);
     let report = py.detach(|| {
         if is_message_set {
@@ -277,8 +296,33 @@ pub fn verify_segment<'py>(
     match report {
         Ok(report) => report_dict(py, &report),
         Err(Stop::Read(error)) => Err(chunk_to_py(py, &name, error)),
+        Err(Stop::Record(error)) => Err(to_py(py, &error, Some(&name))),
         Err(Stop::Python(error)) => Err(error),
     }
+}
+
+/// The least offset from `first_offset` to `last_offset` at which two segment files have different records.
+#[pyfunction]
+pub fn compare_segments(
+    py: Python<'_>,
+    earlier: &Bound<'_, PyAny>,
+    later: &Bound<'_, PyAny>,
+    first_offset: i64,
+    last_offset: i64,
+    max_output_size: usize,
+) -> PyResult<Option<i64>> {
+    let ((earlier_name, earlier), (later_name, later)) = (open(earlier)?, open(later)?);
+    let compared = py
+        .detach(|| log::compare_overlap(earlier.as_ref(), later.as_ref(), first_offset, last_offset, max_output_size));
+    let (name, fault) = match compared {
+        Ok(found) => return Ok(found),
+        Err(OverlapError::Earlier(fault)) => (earlier_name, fault),
+        Err(OverlapError::Later(fault)) => (later_name, fault),
+    };
+    Err(match fault {
+        OverlapFault::Read(error) => chunk_to_py(py, &name, error),
+        OverlapFault::Record(error) => to_py(py, &error, Some(&name)),
+    })
 }
 
 fn side_files(indexes: &Indexes) -> SideFiles<'_> {
@@ -308,12 +352,23 @@ fn report_dict<'py>(py: Python<'py>, report: &log::SegmentReport) -> PyResult<Bo
     }
     fields.set_item("by_compression_type", codecs)?;
     fields.set_item("length", report.length)?;
-    fields.set_item("bad_batches", report.bad_batches)?;
+    fields.set_item("corrupt_batches", report.corrupt_batches)?;
+    fields.set_item("repeated_batches", report.repeated_batches)?;
     fields.set_item("unreadable_bytes", report.unreadable_bytes)?;
     fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
     fields.set_item("first_offset", report.first_offset)?;
     fields.set_item("last_offset", report.last_offset)?;
-    let findings = report.findings.iter().map(|f| (f.file.suffix(), f.position, f.is_error, f.message.as_str()));
+    let missing = report.missing.ranges().iter();
+    let missing = missing.map(|range| (range.first_offset, range.last_offset, range.reason.name()));
+    fields.set_item("missing", missing.collect::<Vec<_>>())?;
+    fields.set_item("more_missing", report.missing.more())?;
+    fields.set_item("is_compacted", report.is_compacted)?;
+    fields.set_item("first_leader_epoch", report.first_leader_epoch)?;
+    fields.set_item("last_leader_epoch", report.last_leader_epoch)?;
+    let findings = report.findings.iter().map(|f| {
+        let (first, last) = f.missing.unzip();
+        (f.file.suffix(), f.position, f.is_error, f.message.as_str(), first, last, f.is_gap)
+    });
     fields.set_item("findings", findings.collect::<Vec<_>>())?;
     fields.set_item("more_findings", report.more_findings)?;
     fields.set_item("errors", report.errors)?;

@@ -53,3 +53,85 @@ impl MissingRange {
         self.reason == next.reason && self.last_offset.checked_add(1) == Some(next.first_offset)
     }
 }
+
+/// The most ranges that are listed; more are counted.
+pub const MAX_MISSING_RANGES: usize = 10_000;
+
+/// The missing offsets of a segment or partition: in order, and merged where ranges meet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MissingRanges {
+    ranges: Vec<MissingRange>,
+    more: u64,
+}
+
+impl MissingRanges {
+    /// Adds a range after those that are there.
+    pub fn push(&mut self, range: MissingRange) {
+        let is_full = self.ranges.len() >= MAX_MISSING_RANGES;
+        match self.ranges.last_mut() {
+            Some(last) if self.more == 0 && last.continues_with(&range) => last.last_offset = range.last_offset,
+            _ if is_full => self.more = self.more.saturating_add(1),
+            _ => self.ranges.push(range),
+        }
+    }
+
+    /// The ranges, at most [`MAX_MISSING_RANGES`].
+    pub fn ranges(&self) -> &[MissingRange] {
+        &self.ranges
+    }
+
+    /// How many further ranges there are.
+    pub fn more(&self) -> u64 {
+        self.more
+    }
+
+    /// Whether nothing is missing.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Replaces one reason by another, once more is known.
+    pub fn relabel(&mut self, from: MissingReason, to: MissingReason) {
+        let all = Self { more: self.more, ..Self::default() };
+        for mut range in std::mem::replace(self, all).ranges {
+            if range.reason == from {
+                range.reason = to;
+            }
+            match self.ranges.last_mut() {
+                Some(last) if last.continues_with(&range) => last.last_offset = range.last_offset,
+                _ => self.ranges.push(range),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first_offset: i64, last_offset: i64, reason: MissingReason) -> MissingRange {
+        MissingRange { first_offset, last_offset, reason }
+    }
+
+    #[test]
+    fn ranges_that_meet_are_merged() {
+        let mut missing = MissingRanges::default();
+        for each in
+            [range(0, 4, MissingReason::Gap), range(5, 9, MissingReason::Gap), range(10, 11, MissingReason::Corrupt)]
+        {
+            missing.push(each);
+        }
+        assert_eq!(missing.ranges(), [range(0, 9, MissingReason::Gap), range(10, 11, MissingReason::Corrupt)]);
+        missing.relabel(MissingReason::Gap, MissingReason::Corrupt);
+        assert_eq!(missing.ranges(), [range(0, 11, MissingReason::Corrupt)]);
+    }
+
+    #[test]
+    fn more_ranges_than_are_listed_are_counted() {
+        let mut missing = MissingRanges::default();
+        for offset in 0..MAX_MISSING_RANGES as i64 + 5 {
+            missing.push(range(3 * offset, 3 * offset, MissingReason::Gap));
+        }
+        assert_eq!((missing.ranges().len(), missing.more()), (MAX_MISSING_RANGES, 5));
+    }
+}

@@ -13,14 +13,16 @@
 //! Side files are read from bytes that the caller has; [`mod@write`] makes a whole partition's folder.
 
 mod candidate;
+pub mod check_batch;
 pub mod checkpoint;
 pub mod chunk;
+pub mod coverage;
 pub mod entry_chunk;
 pub mod family;
 mod fault;
 pub mod follow;
 pub mod headers;
-pub mod mend;
+
 pub mod migrate;
 pub mod missing;
 pub mod offset_index;
@@ -31,6 +33,7 @@ pub mod producer_snapshot;
 pub mod repair;
 pub mod resync;
 pub mod rewrite;
+pub mod sequence;
 pub mod source;
 mod text;
 pub mod time_index;
@@ -42,6 +45,7 @@ pub mod walk;
 mod window;
 pub mod write;
 
+pub use check_batch::{BatchChecker, Verdict};
 pub use checkpoint::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
 pub use chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
 pub use entry_chunk::EntryChunkReader;
@@ -49,14 +53,14 @@ pub use family::Family;
 pub use fault::LogFileFault;
 pub use follow::{Follower, Stop};
 pub use headers::{BatchHeader, HeaderWalk, Hop, next_entry_from};
-pub use mend::{Mender, Verdict};
-pub use missing::{MissingRange, MissingReason};
+pub use missing::{MAX_MISSING_RANGES, MissingRange, MissingRanges, MissingReason};
 pub use offset_index::{OffsetIndex, OffsetPosition};
 pub use overlap::{OverlapError, OverlapFault, compare_overlap};
 pub use partition_metadata::PartitionMetadata;
-pub use placement::{Placement, Span, place};
+pub use placement::{Neighbours, Placement, Span, place, place_between};
 pub use producer_snapshot::{ProducerEntry, ProducerSnapshot};
 pub use resync::Resync;
+pub use sequence::{SegmentBounds, SequenceReport};
 pub use source::{InMemory, ReadAt, open_file};
 pub use time_index::{TimeIndex, TimestampOffset};
 pub use transaction_index::{AbortedTxn, AbortedTxns, TransactionIndex};

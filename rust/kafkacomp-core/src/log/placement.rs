@@ -37,7 +37,7 @@ impl Span {
 
     /// How many offsets the batch covers, if the header tells.
     fn count(self) -> Option<i64> {
-        self.first.and_then(|first| self.last.checked_sub(first)?.checked_add(1))
+        self.first.map(|first| self.last.wrapping_sub(first).wrapping_add(1))
     }
 }
 
@@ -58,31 +58,84 @@ pub enum Placement {
     },
 }
 
+/// What is known around a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The offset after the last batch in order before it, or the base offset of the segment.
+    pub expected: i64,
+    /// Whether nothing corrupt lies between that batch and this one.
+    pub follows: bool,
+    /// The next intact batch of the segment.
+    pub next: Option<Span>,
+    /// Whether that batch, or the segment's end if there is none, follows directly.
+    pub adjacent: bool,
+    /// The base offset of the next segment.
+    pub end_offset: Option<i64>,
+}
+
+impl Neighbours {
+    /// The offset at which the log continues directly after the batch, if that is known exactly.
+    pub(super) fn resumes(&self) -> Option<i64> {
+        if self.adjacent { self.next.map_or(self.end_offset, |next| next.first) } else { None }
+    }
+
+    /// The first offset that belongs to what follows.
+    fn limit(&self) -> Option<i64> {
+        self.next.map(Span::least).or(self.end_offset)
+    }
+
+    /// The first offset of a batch of `count` offsets whose own says `first`.
+    ///
+    /// It is determined if the batch fills the room between its neighbours, or if one neighbour alone gives an offset
+    /// that differs from the stored one in a single bit.
+    fn fitting_first(&self, first: i64, count: i64) -> Option<i64> {
+        let from_before = self.follows.then_some(self.expected);
+        let from_after = self.resumes().and_then(|end| end.checked_sub(count)).filter(|&from| from >= self.expected);
+        if from_before.is_some() && from_before == from_after {
+            return from_before;
+        }
+        let fits = |&from: &i64| {
+            let end = from.checked_add(count);
+            (from ^ first).count_ones() == 1 && end.is_some_and(|end| self.limit().is_none_or(|limit| end <= limit))
+        };
+        match (from_before.filter(fits), from_after.filter(fits)) {
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        }
+    }
+}
+
 /// Judges the offsets of `batch`, where `expected` is the offset after the batch before (or the base offset of the
 /// segment), `next` the intact batch that directly follows, and `end_offset` the base offset of the next segment.
 #[inline]
 pub fn place(expected: i64, batch: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
-    if batch.first == Some(expected) && batch.last >= expected {
+    place_between(&Neighbours { expected, follows: true, next, adjacent: true, end_offset }, batch)
+}
+
+/// Judges the offsets of `batch` where something corrupt may lie between it and its neighbours.
+#[inline]
+pub fn place_between(around: &Neighbours, batch: Span) -> Placement {
+    if batch.first == Some(around.expected) && batch.last >= around.expected {
         return Placement::InOrder;
     }
-    place_unexpected(expected, batch, next, end_offset)
+    place_unexpected(around, batch)
 }
 
 #[cold]
-fn place_unexpected(expected: i64, batch: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
+fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
     const NOWHERE: Placement = Placement::Misplaced { offset_field: None };
-    if batch.least() < 0 || batch.last < batch.least() {
-        return NOWHERE;
-    }
-    // Where the log goes on after the batch, if that is known exactly.
-    let resumes = next.map_or(end_offset, |next| next.first);
+    let &Neighbours { expected, next, end_offset, .. } = around;
+    let resumes = around.resumes();
     // The offset field of a batch that fills the room between what is before it and what is after it.
-    let fitting = match batch.count() {
-        Some(count) => expected.checked_add(count).filter(|&end| resumes == Some(end)).map(|_| expected),
+    let fitting = match (batch.first, batch.count()) {
+        (Some(first), Some(count)) if count > 0 => around.fitting_first(first, count),
         // A wrapper's field is its last offset; whether its first one fits, its records tell.
-        None => resumes.map(|end| end.saturating_sub(1)).filter(|&last| last >= expected),
+        _ => resumes.map(|end| end.saturating_sub(1)).filter(|&last| last >= expected),
     };
     let misplaced = Placement::Misplaced { offset_field: fitting };
+    if batch.least() < 0 || batch.last < batch.least() {
+        return misplaced;
+    }
     let is_copy_of_next =
         next.is_some_and(|next| (next.first, next.last, next.crc) == (batch.first, batch.last, batch.crc));
     if is_copy_of_next {
@@ -94,15 +147,16 @@ fn place_unexpected(expected: i64, batch: Span, next: Option<Span>, end_offset: 
     if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
         return match witness {
             Some(next) if next.least() <= batch.last => misplaced,
+            Some(_) => Placement::InOrder,
             None if batch.first.is_some() && end_offset.is_some_and(|end| batch.last >= end) => misplaced,
-            Some(_) | None => Placement::InOrder,
+            None => Placement::InOrder,
         };
     }
     if batch.first.is_some() && fitting.is_some() && resumes != batch.last.checked_add(1) {
         return misplaced;
     }
     if batch.last < expected {
-        return Placement::Repeated;
+        return if batch.first.is_none() && fitting.is_some() { misplaced } else { Placement::Repeated };
     }
     match witness {
         Some(next) if next.least() <= batch.last => NOWHERE,
@@ -143,10 +197,6 @@ mod tests {
                 let batch = Span { first: Some(first), last: first.wrapping_add(count - 1), crc: 1 };
                 let next = span(last + 1, last + 3);
                 let found = place(expected, batch, Some(next), None);
-                if first < 0 {
-                    assert_eq!(found, Placement::Misplaced { offset_field: None }, "{count} {bit}");
-                    continue;
-                }
                 assert_eq!(found, moved(expected, last), "{count} records, bit {bit}");
                 assert_eq!(place(expected, batch, None, Some(last + 1)), moved(expected, last), "{count} {bit} end");
                 // The batch after it is not blamed.
@@ -165,6 +215,40 @@ mod tests {
         assert_eq!(place(10, b, Some(b), None), Placement::InOrder);
         assert_eq!(place(20, b, Some(span(20, 24)), None), Placement::Repeated);
         assert_eq!(place(12, span(10, 14), Some(span(15, 16)), None), Placement::PartlyRepeated);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found_next_to_corruption() {
+        // What is before is corrupt, what is after is in order, and the other way round.
+        for bit in 0..64 {
+            let first = 1000_i64 ^ (1_i64 << bit);
+            let batch = Span { first: Some(first), last: first.wrapping_add(9), crc: 1 };
+            let next = Some(span(1010, 1019));
+            let after = Neighbours { expected: 900, follows: false, next, adjacent: true, end_offset: None };
+            let before = Neighbours {
+                expected: 1000,
+                follows: true,
+                next: Some(span(1030, 1039)),
+                adjacent: false,
+                end_offset: None,
+            };
+            if !(900..=1000).contains(&first) {
+                assert_eq!(place_between(&after, batch), moved(1000, 1009), "bit {bit}, after corruption");
+            }
+            if !(1000..=1020).contains(&first) {
+                assert_eq!(place_between(&before, batch), moved(1000, 1009), "bit {bit}, before corruption");
+            }
+        }
+        // After a corrupt range, any offset from there on is one of its own.
+        let around = Neighbours {
+            expected: 900,
+            follows: false,
+            next: Some(span(1010, 1019)),
+            adjacent: true,
+            end_offset: None,
+        };
+        assert_eq!(place_between(&around, span(1000, 1009)), Placement::InOrder);
+        assert_eq!(place_between(&around, span(960, 969)), Placement::InOrder);
     }
 
     #[test]

@@ -1,19 +1,26 @@
-//! Checks one segment as a whole: every checksum, every record, the order of offsets, and whether the
-//! indexes beside it lead to where they say.
+//! Checks one segment as a whole: every checksum, every record, the order of offsets, which offsets are missing, and
+//! whether the indexes next to it are right.
 //!
-//! Damage does not end the check: it goes on at the next sound batch. What no reader minds but some may
-//! stumble over is a warning ([`Deviation`](crate::record::Deviation)).
+//! Corruption does not end the check: it resumes at the next intact batch. What Kafka accepts but other readers may
+//! refuse is a warning ([`Deviation`](crate::record::Deviation)).
 
 mod indexes;
 
 use indexes::IndexChecks;
 
+use super::check_batch::{BatchChecker, Counted};
+use super::checkpoint::LeaderEpochEntry;
 use super::chunk::ChunkError;
+use super::missing::{MissingRanges, MissingReason};
+use super::offset_index::{OffsetIndex, OffsetPosition};
+use super::placement::Span;
+use super::sequence::{Content, EpochFault, Judgement, Place, SegmentBounds, Visitor, walk_in_order};
 use super::source::ReadAt;
-use super::walk::{Damage, Piece, walk_segment};
+use super::walk::Damage;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
-use crate::record::{Batches, ControlRecord, RecordBatch, RecordReader, deviation};
+use crate::error::{Category, Error};
+use crate::record::{RecordBatch, deviation};
 
 /// The most findings that are kept; a file of noise would otherwise fill the memory with them. More are
 /// counted.
@@ -44,17 +51,21 @@ impl FindingFile {
     }
 }
 
-/// Something wrong, or odd.
+/// An error or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The file that it is in.
     pub file: FindingFile,
     /// The byte of that file.
     pub position: u64,
-    /// Whether it is damage, or merely odd.
+    /// Whether it is an error; a warning otherwise.
     pub is_error: bool,
     /// What it is, with the byte.
     pub message: String,
+    /// The first and last offset that are missing for it, if the batches around it determine them.
+    pub missing: Option<(i64, i64)>,
+    /// Whether offsets are missing where nothing is corrupt.
+    pub is_gap: bool,
 }
 
 /// The counts of one compression type.
@@ -75,18 +86,28 @@ pub struct CodecCounts {
 pub struct SegmentReport {
     /// By compression type's id.
     pub by_compression_type: [CodecCounts; CompressionType::ALL.len()],
-    /// Batches with damage.
-    pub bad_batches: u64,
+    /// Corrupt batches; a range in which no batch is found counts as one.
+    pub corrupt_batches: u64,
+    /// Batches that are there a second time.
+    pub repeated_batches: u64,
     /// Bytes of batches whose checksum is wrong, and bytes in which no batch can be found.
     pub unreadable_bytes: u64,
-    /// Zero bytes behind the last batch (a preallocated file).
+    /// Zero bytes after the last batch; in the last segment, a preallocated file.
     pub zero_tail_bytes: u64,
     /// The segment's length.
     pub length: u64,
-    /// The first offset that was read.
+    /// The first offset of an intact batch in order.
     pub first_offset: Option<i64>,
-    /// The last.
+    /// The last one.
     pub last_offset: Option<i64>,
+    /// The offsets that are missing: from the base offset on, and up to the next segment's if that is given.
+    pub missing: MissingRanges,
+    /// Whether compaction has removed records from batches of the segment.
+    pub is_compacted: bool,
+    /// The leader epoch of the first batch that has one.
+    pub first_leader_epoch: Option<i32>,
+    /// The leader epoch of the last batch that has one.
+    pub last_leader_epoch: Option<i32>,
     /// The findings in the order in which they were met.
     pub findings: Vec<Finding>,
     /// Findings beyond those kept.
@@ -99,20 +120,38 @@ pub struct SegmentReport {
 
 impl SegmentReport {
     pub(super) fn add(&mut self, file: FindingFile, position: u64, is_error: bool, message: String) {
-        if is_error {
+        self.push(Finding { file, position, is_error, message, missing: None, is_gap: false });
+    }
+
+    fn push(&mut self, finding: Finding) {
+        if finding.is_error {
             self.errors += 1;
         } else {
             self.warnings += 1;
         }
         if self.findings.len() < MAX_FINDINGS {
-            self.findings.push(Finding { file, position, is_error, message });
+            self.findings.push(finding);
         } else {
             self.more_findings += 1;
         }
     }
+
+    /// An error in the log for which offsets may be missing.
+    fn add_error(&mut self, position: u64, mut message: String, missing: Option<(i64, i64)>) {
+        if let Some((first, last)) = missing {
+            message = format!("{message}; {} missing", offsets(first, last));
+        }
+        let (file, is_error) = (FindingFile::Log, true);
+        self.push(Finding { file, position, is_error, message, missing, is_gap: false });
+    }
 }
 
-/// The files beside the segment, as far as there are any.
+/// A range of offsets, for messages.
+pub fn offsets(first: i64, last: i64) -> String {
+    if first == last { format!("offset {first} is") } else { format!("offsets {first} to {last} are") }
+}
+
+/// The index files of the segment that exist.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SideFiles<'a> {
     /// `.index`.
@@ -123,141 +162,245 @@ pub struct SideFiles<'a> {
     pub transaction_index: Option<&'a [u8]>,
 }
 
-/// What a check is told.
+/// What a check is given.
 #[derive(Debug, Clone, Copy)]
-pub struct VerifyOptions {
+pub struct VerifyOptions<'a> {
     /// The offset in the segment's name; `None` for a record set, whose offsets need not rise.
     pub base_offset: Option<i64>,
+    /// The base offset of the next segment, up to which nothing may be missing; `None` for the last segment.
+    pub next_base_offset: Option<i64>,
+    /// The entries of the partition's leader epoch checkpoint.
+    pub leader_epochs: &'a [LeaderEpochEntry],
     /// The most bytes that one batch's records may decompress to.
     pub max_output_size: usize,
-    /// Whether an incomplete batch at the end is no damage, as in a fetch answer.
-    pub may_be_cut: bool,
+    /// Whether an incomplete batch at the end is no error, as in a fetch response.
+    pub may_be_truncated: bool,
 }
 
 /// Checks a segment. `progress` is called with the bytes done, now and then; its error ends the check.
 ///
 /// # Errors
-/// The file system's, or that of `progress`. Damage is no error but a finding.
-pub fn verify_segment<E: From<ChunkError>>(
+/// The file system's, lack of memory, or that of `progress`. Corruption is no error but a finding.
+pub fn verify_segment<E: From<ChunkError> + From<Error>>(
     source: &dyn ReadAt,
     side_files: SideFiles<'_>,
-    options: VerifyOptions,
+    options: VerifyOptions<'_>,
     progress: &mut dyn FnMut(u64) -> Result<(), E>,
 ) -> Result<SegmentReport, E> {
     let end = source.length().map_err(ChunkError::from)?;
-    let mut check = Check::new(side_files, options, end);
-    walk_segment(source, &mut |piece, behind| {
-        match piece {
-            Piece::Batches { data, position } => {
-                for batch in Batches::new(data, position).map_while(Result::ok) {
-                    check.batch(&batch);
-                }
-            }
-            Piece::Damage(damage) => check.damage(&damage, options.may_be_cut),
-            Piece::ZeroTail { length } => check.report.zero_tail_bytes = length,
-        }
-        progress(behind)
-    })?;
+    let mut report = SegmentReport { length: end, ..SegmentReport::default() };
+    let base_offset = options.base_offset.unwrap_or_default();
+    let indexes = IndexChecks::new(side_files, base_offset, &mut report);
+    let offset_index: Vec<OffsetPosition> = side_files
+        .offset_index
+        .and_then(|data| OffsetIndex::parse(data, base_offset).ok())
+        .map(|index| index.iter().collect())
+        .unwrap_or_default();
+    let bounds = SegmentBounds {
+        base_offset: options.base_offset,
+        end_offset: options.next_base_offset,
+        offset_index: &offset_index,
+        leader_epochs: options.leader_epochs,
+        leader_epoch: None,
+    };
+    let mut check = Check {
+        report,
+        indexes,
+        checker: BatchChecker::new(options.max_output_size),
+        scratch: OutputBuffer::new(options.max_output_size),
+        last_offset: None,
+        options,
+        progress,
+    };
+    let found = walk_in_order(source, bounds, &mut check)?;
+    let Check { mut report, indexes, progress, .. } = check;
     progress(end)?;
-    Ok(check.finish())
+    report.first_offset = found.first_offset;
+    report.last_offset = found.last_offset;
+    report.missing = found.missing;
+    report.is_compacted = found.is_compacted;
+    report.first_leader_epoch = found.first_leader_epoch;
+    report.last_leader_epoch = found.last_leader_epoch;
+    if report.is_compacted {
+        report.forgive_gaps();
+    }
+    indexes.finish(&mut report);
+    report.findings.sort_by_key(|finding| (finding.file != FindingFile::Log, finding.file.suffix(), finding.position));
+    Ok(report)
+}
+
+impl SegmentReport {
+    /// Compaction explains the gaps.
+    fn forgive_gaps(&mut self) {
+        self.missing.relabel(MissingReason::Gap, MissingReason::Compacted);
+        let before = self.findings.len();
+        self.findings.retain(|finding| !finding.is_gap);
+        self.errors = self.errors.saturating_sub((before - self.findings.len()) as u64);
+    }
 }
 
 /// The state of a check between two batches.
-struct Check<'a> {
+struct Check<'a, 'p, E> {
     report: SegmentReport,
     indexes: IndexChecks<'a>,
-    reader: RecordReader,
+    checker: BatchChecker,
     scratch: OutputBuffer,
-    base_offset: Option<i64>,
+    /// The last offset of the batches so far.
+    last_offset: Option<i64>,
+    options: VerifyOptions<'a>,
+    progress: &'p mut dyn FnMut(u64) -> Result<(), E>,
 }
 
-impl<'a> Check<'a> {
-    fn new(side_files: SideFiles<'a>, options: VerifyOptions, length: u64) -> Self {
-        let mut report = SegmentReport { length, ..SegmentReport::default() };
-        let indexes = IndexChecks::new(side_files, options.base_offset.unwrap_or_default(), &mut report);
-        Self {
-            report,
-            indexes,
-            reader: RecordReader::new(options.max_output_size),
-            scratch: OutputBuffer::new(options.max_output_size),
-            base_offset: options.base_offset,
-        }
-    }
+/// What is kept of a batch until it is judged.
+type Detail = Result<(u64, usize), Error>;
 
-    fn damage(&mut self, damage: &Damage, may_be_cut: bool) {
-        let Damage { position, length, error, .. } = damage;
-        let tolerated = may_be_cut && damage.is_cut;
-        self.report.bad_batches += u64::from(!tolerated);
-        self.report.unreadable_bytes += length;
-        let next = position + length;
-        let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
-        self.report.add(FindingFile::Log, *position, !tolerated, left_out);
-        self.indexes.unreadable();
-    }
+impl<E: From<ChunkError> + From<Error>> Visitor for Check<'_, '_, E> {
+    type Error = E;
+    type Detail = Detail;
 
-    fn batch(&mut self, batch: &RecordBatch<'_>) {
-        match self.records(batch) {
-            Ok((first, records)) => self.sound(batch, first, records),
+    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Detail>, E> {
+        match self.checker.count(batch) {
+            Ok(Counted { span, records, wrong_inner_checksums: wrong }) => {
+                let decompressed = self.checker.payload().len();
+                let at = batch.position();
+                if wrong > 0 {
+                    let warning = format!("wrong checksums of {wrong} messages inside the wrapper at byte {at}");
+                    self.report.add(FindingFile::Log, at, false, warning);
+                }
+                if let Some(found) = deviation(batch, &mut self.scratch) {
+                    self.report.add(FindingFile::Log, at, false, format!("the batch at byte {at} is {found}"));
+                }
+                Ok(Content { span, is_corrupt: false, records: Some(records), detail: Ok((records, decompressed)) })
+            }
+            Err(error) if error.category() == Category::Resource => Err(error.into()),
             Err(error) => {
-                self.report.bad_batches += 1;
-                self.report.add(FindingFile::Log, batch.position(), true, error.to_string());
-                self.indexes.bad_batch(batch);
+                let is_corrupt = error.category() == Category::Corrupt;
+                Ok(Content { span: Span::of(batch), is_corrupt, records: None, detail: Err(error) })
             }
         }
     }
 
-    /// Reads all records of a batch whose checksum is right; the first offset and their number.
-    fn records(&mut self, batch: &RecordBatch<'_>) -> crate::Result<(Option<i64>, u64)> {
-        let (mut first, mut count, mut bad_inner) = (None, 0_u64, 0_u64);
-        for record in self.reader.records(batch)? {
-            let record = record?;
-            first.get_or_insert(record.offset);
-            count += 1;
-            if batch.is_control_batch() {
-                ControlRecord::parse(record.key, record.value)?;
-            }
-            bad_inner += u64::from(record.legacy.is_some_and(|message| !message.is_valid()));
-        }
-        if bad_inner > 0 {
-            let at = batch.position();
-            let odd = format!("wrong checksums of {bad_inner} messages inside the wrapper at byte {at}");
-            self.report.add(FindingFile::Log, at, false, odd);
-        }
-        Ok((first, count))
-    }
-
-    fn sound(&mut self, batch: &RecordBatch<'_>, first_record: Option<i64>, records: u64) {
+    fn batch(&mut self, batch: &RecordBatch<'_>, content: Content<Detail>, judgement: &Judgement) -> Result<(), E> {
         let at = batch.position();
-        let first = batch.base_offset().or(first_record).unwrap_or_else(|| batch.last_offset());
+        let is_used = !matches!(judgement.place, Place::Repeated | Place::Misplaced { .. });
+        self.placement(batch, judgement);
+        match content.detail {
+            Err(error) => {
+                self.report.corrupt_batches += u64::from(content.is_corrupt);
+                let missing = judgement.missing.filter(|_| content.is_corrupt);
+                self.report.add_error(at, error.to_string(), missing);
+            }
+            Ok((records, decompressed)) if is_used => self.count(batch, records, decompressed),
+            Ok(_) => {}
+        }
+        if !is_used || content.is_corrupt {
+            self.indexes.lost(at, batch.size_in_bytes() as u64);
+        } else {
+            let first = judgement.span.first.unwrap_or(judgement.span.last);
+            self.indexes.batch(batch, (first, judgement.span.last), self.last_offset, &mut self.report);
+            self.last_offset = Some(self.last_offset.map_or(judgement.span.last, |last| last.max(judgement.span.last)));
+        }
+        Ok(())
+    }
+
+    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), E> {
+        let Damage { position, length, error, .. } = range;
+        let (end, tolerated) = (position + length, self.options.may_be_truncated && range.is_cut);
+        self.report.corrupt_batches += u64::from(!tolerated);
+        self.report.unreadable_bytes += length;
+        let message = format!("{error}; no intact batch in the {length} bytes up to byte {end}");
+        if tolerated {
+            self.report.add(FindingFile::Log, *position, false, message);
+        } else {
+            self.report.add_error(*position, message, missing);
+        }
+        self.indexes.lost(*position, *length);
+        Ok(())
+    }
+
+    fn gap(&mut self, position: u64, (first, last): (i64, i64)) -> Result<(), E> {
+        let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
+        let (file, missing) = (FindingFile::Log, Some((first, last)));
+        self.report.push(Finding { file, position, is_error: true, message, missing, is_gap: true });
+        Ok(())
+    }
+
+    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), E> {
+        self.report.zero_tail_bytes = length;
+        if self.options.next_base_offset.is_some() {
+            let message = format!("{length} zero bytes at the end of a closed segment, from byte {position} on");
+            if missing.is_some() {
+                self.report.corrupt_batches += 1;
+                self.report.unreadable_bytes += length;
+                self.report.add_error(position, message, missing);
+                self.indexes.lost(position, length);
+            } else {
+                self.report.add(FindingFile::Log, position, false, message);
+            }
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, position: u64) -> Result<(), E> {
+        (self.progress)(position)
+    }
+}
+
+impl<E> Check<'_, '_, E> {
+    fn count(&mut self, batch: &RecordBatch<'_>, records: u64, decompressed: usize) {
         if let Ok(kind) = batch.compression_type()
             && let Some(counts) = self.report.by_compression_type.get_mut(usize::from(kind.id()))
         {
             counts.batches += 1;
             counts.records += records;
             counts.stored_bytes += batch.size_in_bytes() as u64;
-            let decompressed = self.reader.payload().len();
             counts.records_bytes += if decompressed == 0 { batch.size_in_bytes() } else { decompressed } as u64;
         }
-        if let Some(odd) = deviation(batch, &mut self.scratch) {
-            self.report.add(FindingFile::Log, at, false, format!("the batch at byte {at} is {odd}"));
-        }
-        if let Some(base_offset) = self.base_offset {
-            let floor = self.report.last_offset.map_or(base_offset, |last| last.saturating_add(1));
-            if first < floor || batch.last_offset() < first {
-                let last = batch.last_offset();
-                let order = format!("offsets {first} to {last} in the batch at byte {at} where {floor} is the least");
-                self.report.add(FindingFile::Log, at, true, order);
-            }
-        }
-        self.indexes.batch(batch, first, self.report.last_offset, &mut self.report);
-        self.report.first_offset.get_or_insert(first);
-        self.report.last_offset =
-            Some(self.report.last_offset.map_or(batch.last_offset(), |l| l.max(batch.last_offset())));
     }
 
-    fn finish(mut self) -> SegmentReport {
-        self.indexes.finish(&mut self.report);
-        self.report
+    /// Reports what is wrong with the fields that no checksum covers.
+    fn placement(&mut self, batch: &RecordBatch<'_>, judgement: &Judgement) {
+        let at = batch.position();
+        let first = judgement.span.first.unwrap_or(judgement.span.last);
+        match judgement.place {
+            Place::InOrder => {}
+            Place::BelowBaseOffset { base_offset } => {
+                let message = format!("the segment begins at offset {first}, below the {base_offset} of its name");
+                self.report.add_error(at, message, None);
+            }
+            Place::Repeated => {
+                self.report.repeated_batches += 1;
+                let last = judgement.span.last;
+                self.report.add_error(at, format!("the batch at byte {at} repeats offsets {first} to {last}"), None);
+            }
+            Place::PartlyRepeated { expected } => {
+                let last = expected.saturating_sub(1);
+                self.report.add_error(at, format!("the batch at byte {at} repeats offsets {first} to {last}"), None);
+            }
+            Place::Restored { stored, offset_field } => {
+                let message = format!(
+                    "offset field {stored} of the batch at byte {at} was altered: its neighbours determine {offset_field}"
+                );
+                self.report.add_error(at, message, None);
+            }
+            Place::Misplaced { expected } => {
+                self.report.corrupt_batches += 1;
+                let error = Error::OffsetField { position: at, stored: batch.offset_field(), expected };
+                self.report.add_error(at, error.to_string(), judgement.missing);
+            }
+        }
+        match judgement.epoch {
+            None => {}
+            Some(EpochFault { stored, restored: Some(restored) }) => {
+                let message = format!(
+                    "leader epoch {stored} of the batch at byte {at} was altered: its neighbours determine {restored}"
+                );
+                self.report.add_error(at, message, None);
+            }
+            Some(EpochFault { stored, restored: None }) => {
+                self.report.add_error(at, Error::LeaderEpoch { position: at, stored }.to_string(), None);
+            }
+        }
     }
 }
 

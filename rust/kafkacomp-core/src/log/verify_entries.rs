@@ -15,7 +15,7 @@ use crate::record::message_set::{Entry, MessageSetReader};
 /// The file system's, or that of `progress`. Damage is no error but a finding.
 pub fn verify_message_set<E: From<ChunkError>>(
     source: &dyn ReadAt,
-    options: VerifyOptions,
+    options: VerifyOptions<'_>,
     progress: &mut dyn FnMut(u64) -> Result<(), E>,
 ) -> Result<SegmentReport, E> {
     let end = source.length().map_err(ChunkError::from)?;
@@ -36,8 +36,8 @@ pub fn verify_message_set<E: From<ChunkError>>(
             ChunkEnd::Cut(error) => {
                 let position = chunks.position();
                 let length = end.saturating_sub(position);
-                let tolerated = options.may_be_cut;
-                report.bad_batches += u64::from(!tolerated);
+                let tolerated = options.may_be_truncated;
+                report.corrupt_batches += u64::from(!tolerated);
                 report.unreadable_bytes += length;
                 let cut = format!("a message is cut by the file's end: {error}; {length} bytes left out");
                 report.add(FindingFile::Log, position, !tolerated, cut);
@@ -47,7 +47,7 @@ pub fn verify_message_set<E: From<ChunkError>>(
                 let position = chunks.position();
                 let next = chunks.resync(source)?;
                 let length = next.saturating_sub(position);
-                report.bad_batches += 1;
+                report.corrupt_batches += 1;
                 report.unreadable_bytes += length;
                 let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
                 report.add(FindingFile::Log, position, true, left_out);
@@ -68,7 +68,7 @@ fn count(report: &mut SegmentReport, reader: &mut MessageSetReader, entry: &Entr
     let unwrapped = reader.unwrap(entry);
     let (records, decompressed) = (unwrapped.len() as u64, unwrapped.content().len() as u64);
     if let Some(error) = unwrapped.error {
-        report.bad_batches += 1;
+        report.corrupt_batches += 1;
         let position = begin.saturating_add(entry.position as u64);
         report.add(FindingFile::Log, position, true, later(error, begin).to_string());
     } else if let Some(counts) = kind.ok().and_then(|kind| report.by_compression_type.get_mut(usize::from(kind.id()))) {

@@ -203,7 +203,7 @@ impl Merger {
 }
 
 /// What the batch merged from `batch` and its successors is, but for the compression.
-fn merged_settings(batch: &RecordBatch<'_>, base_offset: i64) -> Result<BatchSettings> {
+pub(super) fn merged_settings(batch: &RecordBatch<'_>, base_offset: i64) -> Result<BatchSettings> {
     let producer_id = batch.producer_id();
     Ok(BatchSettings {
         producer_id,

@@ -13,10 +13,11 @@
 //!
 //! The checksum of what is rewritten must be right, since no later reader could see that it was wrong.
 
-use super::batch::{LOG_OVERHEAD, SIZE_LENGTH, SIZE_OFFSET};
+use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, SIZE_LENGTH, SIZE_OFFSET};
 use super::builder::{BatchSettings, BuildFault, Feature, RecordBatchBuilder};
 use super::convert::converted_settings;
-use super::default::ATTRIBUTES_OFFSET;
+use super::default::{ATTRIBUTES_OFFSET, increment_sequence};
+use super::merge::merged_settings;
 use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader, legacy};
 use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
@@ -76,6 +77,49 @@ impl Recompressor {
             _ => self.replace(batch, out, start),
         };
         written.inspect_err(|_| out.truncate(start))
+    }
+
+    /// Appends to `out` the records of `batch` from offset `first` on, as a batch of their own with the batch's codec at
+    /// the default level.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push); [`Error::Rebuild`] for records that no builder accepts.
+    pub fn push_from(&mut self, batch: &RecordBatch<'_>, first: i64, out: &mut Vec<u8>) -> Result<()> {
+        batch.ensure_valid()?;
+        let start = out.len();
+        self.rebuild_from(batch, first, out).inspect_err(|_| out.truncate(start))
+    }
+
+    fn rebuild_from(&mut self, batch: &RecordBatch<'_>, first: i64, out: &mut Vec<u8>) -> Result<()> {
+        let Self { reader, compressor, builder, .. } = self;
+        let position = batch.position();
+        let fail = |fault| Error::Rebuild { position, fault };
+        let mut begun = false;
+        for record in reader.records(batch)? {
+            let record = record?;
+            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position))?;
+            if record.offset < first {
+                continue;
+            }
+            if !begun {
+                let settings = merged_settings(batch, first)?;
+                let skipped = batch.base_offset().map_or(0, |base| first.saturating_sub(base));
+                let base_sequence = match settings.base_sequence {
+                    NO_SEQUENCE => NO_SEQUENCE,
+                    base => increment_sequence(base, i32::try_from(skipped).unwrap_or_default()),
+                };
+                builder.reset(BatchSettings { base_sequence, ..settings }).map_err(fail)?;
+                begun = true;
+            }
+            builder.append_record(&record).map_err(fail)?;
+        }
+        if !begun {
+            return Ok(());
+        }
+        if batch.magic() >= 2 {
+            builder.override_last_offset(batch.last_offset()).map_err(fail)?;
+        }
+        builder.build(compressor, out).map(drop).map_err(fail)
     }
 
     /// Puts the records behind the same header.

@@ -1,11 +1,14 @@
-//! Whether what the indexes say of a segment is so. They are walked along with the batches.
+//! Whether the entries of a segment's indexes are right. They are walked along with the batches.
 //!
 //! - `.index`: at an entry's position a batch begins, nothing before it reaches the entry's offset, and the
-//!   entry's offset is not below the batch. It may lie behind the batch: an append of several batches at
+//!   entry's offset is not below the batch. It may lie after the batch: an append of several batches at
 //!   once gets one entry, with the last one's offset (followers before 4.0, the cleaner).
 //! - `.timeindex`: no batch up to the entry's offset has a greater timestamp, and the batch that holds it
 //!   has that very one as its greatest.
 //! - `.txnindex`: where a batch is left at an entry's last offset, it is a control batch of that producer.
+//!
+//! Entries that lead into a corrupt range of the log are not reported: the log's finding is about the same fault. The
+//! wrong entries of one index are one finding, which names the first of them.
 
 use super::{FindingFile, SegmentReport, SideFiles};
 use crate::Error;
@@ -44,9 +47,35 @@ pub(super) struct IndexChecks<'a> {
     times: Walk<TimestampOffset>,
     aborted: HashMap<i64, (AbortedTxn, u64)>,
     greatest_timestamp: Option<i64>,
-    /// Something before was unreadable, so that what is missing need not be an index's fault.
-    blind: bool,
+    /// The corrupt ranges of the log so far: where each begins and ends.
+    lost: Vec<(u64, u64)>,
+    wrong: [Wrong; 2],
     side_files: SideFiles<'a>,
+}
+
+/// The wrong entries of one index.
+#[derive(Debug, Default)]
+struct Wrong {
+    first: Option<(u64, String)>,
+    more: u64,
+}
+
+impl Wrong {
+    fn add(&mut self, byte: u64, message: impl FnOnce() -> String) {
+        match self.first {
+            None => self.first = Some((byte, message())),
+            Some(_) => self.more = self.more.saturating_add(1),
+        }
+    }
+
+    fn report(self, file: FindingFile, report: &mut SegmentReport) {
+        let Some((byte, message)) = self.first else { return };
+        let message = match self.more {
+            0 => message,
+            more => format!("{message}; {more} more wrong entries"),
+        };
+        report.add(file, byte, true, message);
+    }
 }
 
 impl<'a> IndexChecks<'a> {
@@ -88,35 +117,45 @@ impl<'a> IndexChecks<'a> {
             times: Walk::new(times, time_index::ENTRY_SIZE),
             aborted,
             greatest_timestamp: None,
-            blind: false,
+            lost: Vec::new(),
+            wrong: Default::default(),
             side_files,
         }
     }
 
-    /// Here is something that is no sound batch.
-    pub(super) fn unreadable(&mut self) {
-        self.blind = true;
+    /// The log has no intact batch in these bytes.
+    pub(super) fn lost(&mut self, position: u64, length: u64) {
+        let end = position.saturating_add(length);
+        match self.lost.last_mut() {
+            Some((_, last)) if *last == position => *last = end,
+            _ => {
+                // They come in order but for batches that waited for the one after them.
+                let at = self.lost.partition_point(|&(from, _)| from < position);
+                self.lost.insert(at, (position, end));
+            }
+        }
     }
 
-    /// A batch that is there but cannot be read: its index entries are let pass.
-    pub(super) fn bad_batch(&mut self, batch: &RecordBatch<'_>) {
-        self.blind = true;
-        let at = batch.position();
-        while self.offsets.take_if(|entry| u64::from(entry.position) <= at).is_some() {}
+    fn is_lost(lost: &[(u64, u64)], position: u64) -> bool {
+        let at = lost.partition_point(|&(from, _)| from <= position);
+        at.checked_sub(1).and_then(|at| lost.get(at)).is_some_and(|&(_, end)| position < end)
     }
 
+    /// Checks the entries about a batch with these first and last offsets.
     pub(super) fn batch(
         &mut self,
         batch: &RecordBatch<'_>,
-        first_offset: i64,
+        (first_offset, last_offset): (i64, i64),
         previous_offset: Option<i64>,
         report: &mut SegmentReport,
     ) {
-        let (at, last_offset) = (batch.position(), batch.last_offset());
+        let at = batch.position();
+        let [wrong_offsets, wrong_times] = &mut self.wrong;
         while let Some((entry, byte)) = self.offsets.take_if(|entry| u64::from(entry.position) <= at) {
             let OffsetPosition { offset, position } = entry;
             let wrong = if u64::from(position) < at {
-                (!self.blind).then(|| format!("no batch begins at position {position}"))
+                (!Self::is_lost(&self.lost, u64::from(position)))
+                    .then(|| format!("no batch begins at position {position}"))
             } else if offset < first_offset {
                 Some(format!("the batch at position {position} begins at offset {first_offset}"))
             } else {
@@ -125,15 +164,14 @@ impl<'a> IndexChecks<'a> {
                     .map(|previous| format!("offset {previous} stands before position {position}"))
             };
             if let Some(wrong) = wrong {
-                let message = format!("entry for offset {offset} at byte {byte}: {wrong}");
-                report.add(FindingFile::OffsetIndex, byte, true, message);
+                wrong_offsets.add(byte, || format!("entry for offset {offset} at byte {byte}: {wrong}"));
             }
         }
         while let Some((entry, byte)) = self.times.take_if(|entry| entry.offset <= last_offset) {
             let TimestampOffset { timestamp, offset } = entry;
             let wrong = match self.greatest_timestamp.filter(|&before| before > timestamp) {
                 Some(before) => Some(format!("a batch before it has timestamp {before}")),
-                // An offset between two batches was compacted away with its batch.
+                // An offset between two batches was compacted away with its batch, or is in a corrupt range.
                 None if offset < first_offset => None,
                 None if batch.max_timestamp() != timestamp => {
                     let found = batch.max_timestamp();
@@ -141,9 +179,9 @@ impl<'a> IndexChecks<'a> {
                 }
                 None => None,
             };
-            if let Some(wrong) = wrong.filter(|_| !self.blind) {
-                let message = format!("entry for timestamp {timestamp}, offset {offset}, at byte {byte}: {wrong}");
-                report.add(FindingFile::TimeIndex, byte, true, message);
+            if let Some(wrong) = wrong {
+                let entry = format!("entry for timestamp {timestamp}, offset {offset}, at byte {byte}");
+                wrong_times.add(byte, || format!("{entry}: {wrong}"));
             }
         }
         let greatest = self.greatest_timestamp.map_or(batch.max_timestamp(), |t| t.max(batch.max_timestamp()));
@@ -157,27 +195,39 @@ impl<'a> IndexChecks<'a> {
         }
     }
 
-    /// Entries that lead behind the last batch.
-    pub(super) fn finish(&mut self, report: &mut SegmentReport) {
-        if self.blind {
-            return;
-        }
+    /// Checks the entries about what follows the last batch.
+    pub(super) fn finish(mut self, report: &mut SegmentReport) {
+        let [mut wrong_offsets, mut wrong_times] = std::mem::take(&mut self.wrong);
+        let end = report.length.saturating_sub(report.zero_tail_bytes);
+        let last_lost = self.lost.iter().map(|&(_, end)| end).max();
+        // Offsets that are missing at the end are a finding of their own.
+        let is_tail_lost = last_lost.is_some_and(|lost| lost >= end)
+            || report
+                .missing
+                .ranges()
+                .last()
+                .is_some_and(|range| report.last_offset.is_none_or(|last| range.first_offset > last));
         while let Some((entry, byte)) = self.offsets.take_if(|_| true) {
             let OffsetPosition { offset, position } = entry;
-            let message = format!("entry for offset {offset} at byte {byte}: no batch begins at position {position}");
-            report.add(FindingFile::OffsetIndex, byte, true, message);
-        }
-        while let Some((entry, byte)) = self.times.take_if(|_| true) {
-            // A single zero entry may be all that a preallocated file of one entry's size has.
-            if self.side_files.time_index.is_some_and(|data| data.iter().all(|&b| b == 0)) {
-                break;
+            let is_after_end = u64::from(position) >= end && is_tail_lost;
+            if !is_after_end && !Self::is_lost(&self.lost, u64::from(position)) {
+                wrong_offsets.add(byte, || {
+                    format!("entry for offset {offset} at byte {byte}: no batch begins at position {position}")
+                });
             }
-            let TimestampOffset { timestamp, offset } = entry;
-            let last = report.last_offset.map_or_else(|| "none".to_owned(), |last| last.to_string());
-            let message = format!(
-                "entry for timestamp {timestamp}, offset {offset}, at byte {byte}: the segment's last offset is {last}"
-            );
-            report.add(FindingFile::TimeIndex, byte, true, message);
         }
+        // A single zero entry may be all that a preallocated file of one entry's size has.
+        let is_zero = self.side_files.time_index.is_some_and(|data| data.iter().all(|&b| b == 0));
+        while let Some((entry, byte)) = self.times.take_if(|_| !is_zero && !is_tail_lost) {
+            let TimestampOffset { timestamp, offset } = entry;
+            let last = report.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
+            wrong_times.add(byte, || {
+                format!(
+                    "entry for timestamp {timestamp}, offset {offset}, at byte {byte}: the segment's last offset is {last}"
+                )
+            });
+        }
+        wrong_offsets.report(FindingFile::OffsetIndex, report);
+        wrong_times.report(FindingFile::TimeIndex, report);
     }
 }

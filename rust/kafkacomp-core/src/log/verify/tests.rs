@@ -1,5 +1,5 @@
 use super::*;
-use crate::log::InMemory;
+use crate::log::{InMemory, OverlapFault};
 
 /// A batch of magic 2 with one record, null key and the value `v`.
 fn batch(offset: i64, timestamp: i64) -> Vec<u8> {
@@ -21,9 +21,18 @@ fn batch(offset: i64, timestamp: i64) -> Vec<u8> {
     batch
 }
 
+fn options(base_offset: Option<i64>, next_base_offset: Option<i64>) -> VerifyOptions<'static> {
+    VerifyOptions {
+        base_offset,
+        next_base_offset,
+        leader_epochs: &[],
+        max_output_size: 1 << 20,
+        may_be_truncated: false,
+    }
+}
+
 fn run(log: &[u8], side_files: SideFiles<'_>) -> SegmentReport {
-    let options = VerifyOptions { base_offset: Some(0), max_output_size: 1 << 20, may_be_cut: false };
-    verify_segment::<ChunkError>(&InMemory(log), side_files, options, &mut |_| Ok(())).unwrap()
+    verify_segment::<OverlapFault>(&InMemory(log), side_files, options(Some(0), None), &mut |_| Ok(())).unwrap()
 }
 
 fn messages(report: &SegmentReport) -> Vec<(FindingFile, u64, &str)> {
@@ -119,9 +128,11 @@ fn damage_is_named_and_passed() {
 fn offsets_that_fall_back() {
     let log = [batch(5, 1), batch(4, 1)].concat();
     let report = run(&log, SideFiles::default());
-    assert!(messages(&report)[0].2.contains("where 6 is the least"), "{report:?}");
-    let options = VerifyOptions { base_offset: None, max_output_size: 1 << 20, may_be_cut: false };
-    let captured = verify_segment::<ChunkError>(&InMemory(&log), SideFiles::default(), options, &mut |_| Ok(()));
+    assert!(messages(&report)[0].2.contains("offset 0 is expected there; offset 5 is missing"), "{report:?}");
+    let missing: Vec<_> = report.missing.ranges().iter().map(|range| (range.first_offset, range.last_offset)).collect();
+    assert_eq!(missing, [(0, 3), (5, 5)]);
+    let side_files = SideFiles::default();
+    let captured = verify_segment::<OverlapFault>(&InMemory(&log), side_files, options(None, None), &mut |_| Ok(()));
     assert_eq!(captured.unwrap().errors, 0);
 }
 

@@ -62,6 +62,8 @@ pub struct LogWriter {
     epochs: Vec<LeaderEpochEntry>,
     reader: RecordReader,
     report: WriteReport,
+    /// The base offset of the segment that the next batch begins.
+    next_segment: Option<i64>,
 }
 
 impl LogWriter {
@@ -87,6 +89,7 @@ impl LogWriter {
             epochs: Vec::new(),
             reader: RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE),
             report,
+            next_segment: None,
         })
     }
 
@@ -160,6 +163,9 @@ impl LogWriter {
                 last,
             });
         }
+        if let Some(base_offset) = self.next_segment.take() {
+            self.roll(base_offset.min(first).max(self.report.log_end_offset))?;
+        }
         if self.is_full(last, size) {
             self.roll(first)?;
         }
@@ -177,6 +183,25 @@ impl LogWriter {
         self.report.bytes = self.report.bytes.saturating_add(size as u64);
         self.report.log_end_offset = last.saturating_add(1);
         Ok(())
+    }
+
+    /// Begins a segment with the next batch: at `base_offset`, but not below what is there, nor above the batch. If no
+    /// batch comes, the segment is an empty one.
+    ///
+    /// # Errors
+    /// The operating system.
+    pub fn begin_segment(&mut self, base_offset: i64) -> Result<(), WriteError> {
+        self.end_segment()?;
+        self.next_segment = Some(base_offset);
+        Ok(())
+    }
+
+    /// Makes the segment that no batch came for.
+    fn end_segment(&mut self) -> Result<(), WriteError> {
+        match self.next_segment.take().filter(|&base_offset| base_offset >= self.report.log_end_offset) {
+            Some(base_offset) => self.roll(base_offset),
+            None => Ok(()),
+        }
     }
 
     fn is_full(&self, last_offset: i64, size: usize) -> bool {
@@ -217,7 +242,8 @@ impl LogWriter {
     ///
     /// # Errors
     /// The target exists by now, or the operating system refuses.
-    pub fn finish(self) -> Result<WriteReport, WriteError> {
+    pub fn finish(mut self) -> Result<WriteReport, WriteError> {
+        self.end_segment()?;
         let Self { staging, options, log, indexes, producers, mut epochs, report, .. } = self;
         let last_base_offset = indexes.base_offset();
         close(&staging, log, indexes)?;

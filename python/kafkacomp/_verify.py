@@ -1,0 +1,213 @@
+"""What a check of segments and partitions finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkacomp import _kafkacomp
+from kafkacomp._report import MissingRange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["CodecCounts", "Finding", "PartitionFinding", "PartitionReport", "SegmentReport", "verified_partition"]
+
+
+class CodecCounts(NamedTuple):
+    """The intact batches of one compression type."""
+
+    batches: int
+    records: int
+    #: Bytes as stored, with headers.
+    stored_bytes: int
+    #: Bytes that the records decompress to; as stored where they are not compressed.
+    records_bytes: int
+
+
+class Finding(NamedTuple):
+    """An error or warning about a segment or an index next to it."""
+
+    #: log, index, timeindex or txnindex.
+    file: str
+    #: The byte of that file.
+    position: int
+    #: Whether it is an error; what Kafka accepts is a warning.
+    is_error: bool
+    #: What it is.
+    message: str
+    #: The first offset that is missing for it; ``None`` where the batches around it do not determine it.
+    first_offset: int | None = None
+    #: The last offset that is missing for it, inclusive.
+    last_offset: int | None = None
+    #: Whether these offsets are missing where nothing is corrupt.
+    is_gap: bool = False
+
+
+class PartitionFinding(NamedTuple):
+    """An error or warning about a file of a partition."""
+
+    #: The file.
+    file: str
+    #: The byte of that file.
+    position: int
+    is_error: bool
+    message: str
+    first_offset: int | None = None
+    last_offset: int | None = None
+
+
+@dataclass(frozen=True)
+class SegmentReport:
+    """What :func:`kafkacomp.log.verify_segment` found."""
+
+    #: By compression type's name.
+    by_compression_type: dict[str, CodecCounts]
+    #: The segment's length in bytes.
+    length: int
+    #: Corrupt batches; a range in which no batch can be found counts as one.
+    corrupt_batches: int
+    #: Batches that are there a second time.
+    repeated_batches: int
+    #: Bytes of batches whose checksum is wrong, and bytes in which no batch can be found.
+    unreadable_bytes: int
+    #: Zero bytes after the last batch; in the last segment, a preallocated file.
+    zero_tail_bytes: int
+    #: The first offset of an intact batch.
+    first_offset: int | None
+    #: The last one.
+    last_offset: int | None
+    #: Offsets that the segment should have and has not, in order; ranges that meet are merged. At most 10,000.
+    missing: tuple[MissingRange, ...]
+    #: Further ranges.
+    more_missing: int
+    #: Whether compaction has removed records from batches, which explains gaps.
+    is_compacted: bool
+    #: The leader epoch of the first batch that has one.
+    first_leader_epoch: int | None
+    #: The leader epoch of the last batch that has one.
+    last_leader_epoch: int | None
+    #: By file and position; the first 10000.
+    findings: tuple[Finding, ...]
+    #: Findings beyond those.
+    more_findings: int
+    #: Errors among all findings.
+    errors: int
+    #: Warnings among all findings.
+    warnings: int
+
+
+@dataclass(frozen=True)
+class PartitionReport:
+    """What :func:`kafkacomp.log.verify_partition` found."""
+
+    topic: str | None
+    partition: int | None
+    #: The segments' reports by their path.
+    segments: dict[str, SegmentReport]
+    #: What is wrong with all files of the log, in the order of the segments.
+    findings: tuple[PartitionFinding, ...]
+    #: Offsets that no segment has, in order; ranges that meet are merged. At most 10,000.
+    missing: tuple[MissingRange, ...]
+    #: Further ranges.
+    more_missing: int
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether there is no error: nothing corrupt, and nothing missing that compaction does not explain."""
+        return not any(finding.is_error for finding in self.findings)
+
+
+def verified_partition(
+    owner: tuple[str | None, int | None],
+    segments: Sequence[tuple[str, int | None, SegmentReport]],
+    cleaned_to: int | None,
+    max_output_size: int,
+) -> PartitionReport:
+    """Put the reports of a partition's segments together, which come as path, base offset and report, in order.
+
+    The gaps that the segments' reports have as errors are replaced by those that no other segment fills and compaction
+    does not explain.
+    """
+    from kafkacomp._names import side_file  # noqa: PLC0415 - a cycle otherwise
+
+    findings: list[PartitionFinding] = []
+    gaps: dict[tuple[str, int], int] = {}
+    for path, base, report in segments:
+        for each in report.findings:
+            if each.is_gap and base is not None and each.first_offset is not None:
+                gaps[path, each.first_offset] = each.position
+                continue
+            file = path if each.file == "log" else side_file(path, each.file)
+            findings.append(
+                PartitionFinding(file, each.position, each.is_error, each.message, each.first_offset, each.last_offset)
+            )
+    logs = {path for path, _, _ in segments}
+    ordered = [(path, base, report) for path, base, report in segments if base is not None]
+    files = [
+        (base, report.first_offset, report.last_offset, [(each.first_offset, each.last_offset, each.reason)
+         for each in report.missing], report.is_compacted)
+        for _, base, report in ordered
+    ]  # fmt: skip
+    lacking, more, overlaps = _kafkacomp.partition_offsets(files, cleaned_to)
+    missing = []
+    for index, first, last, reason in lacking:
+        path = ordered[index][0]
+        missing.append(MissingRange(*owner, first, last, path, reason))  # type: ignore[arg-type]  # a known reason
+        if reason == "gap":
+            what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+            position = gaps.get((path, first), ordered[index][2].length)
+            message = f"{what} missing before byte {position}, where nothing is corrupt"
+            findings.append(_error(path, position, message, first, last))
+    findings += _overlaps(ordered, overlaps, max_output_size)
+    findings += _epochs(ordered)
+    # The files of a segment together, and its log first.
+    places = {path: index for index, (path, _, _) in enumerate(segments)}
+    for index, (path, _, _) in enumerate(segments):
+        places |= dict.fromkeys((side_file(path, suffix) for suffix in ("index", "timeindex", "txnindex")), index)
+    findings.sort(key=lambda each: (places[each.file], each.file not in logs, len(each.file), each.position))
+    return PartitionReport(
+        *owner, {path: report for path, _, report in segments}, tuple(findings), tuple(missing), more
+    )
+
+
+def _error(
+    file: str, position: int, message: str, first_offset: int | None = None, last_offset: int | None = None
+) -> PartitionFinding:
+    return PartitionFinding(file, position, True, message, first_offset, last_offset)  # noqa: FBT003 - is_error
+
+
+def _overlaps(
+    segments: Sequence[tuple[str, int | None, SegmentReport]],
+    overlaps: Sequence[tuple[int, int, int, int]],
+    max_output_size: int,
+) -> list[PartitionFinding]:
+    """Whether the segments that have offsets in common agree about them."""
+    found = []
+    for earlier, later, first, last in overlaps:
+        one, other = segments[earlier][0], segments[later][0]
+        offset = _kafkacomp.compare_segments(one, other, first, last, max_output_size)
+        if offset is None:
+            message = f"offsets {first} to {last} are in {one} as well, with the same records"
+            found.append(PartitionFinding(other, 0, is_error=False, message=message))
+        else:
+            message = f"{one} has different records at offset {offset}"
+            found.append(_error(other, 0, message))
+    return found
+
+
+def _epochs(segments: Sequence[tuple[str, int | None, SegmentReport]]) -> list[PartitionFinding]:
+    """Whether leader epochs do not decrease from segment to segment."""
+    found = []
+    greatest: int | None = None
+    end: int | None = None
+    for path, base, report in segments:
+        first = report.first_leader_epoch
+        follows = base is not None and end is not None and base >= end
+        if follows and first is not None and greatest is not None and first < greatest:
+            message = f"leader epoch {first} follows leader epoch {greatest} of the segment before"
+            found.append(_error(path, 0, message))
+        greatest = report.last_leader_epoch if report.last_leader_epoch is not None else greatest
+        if report.last_offset is not None:
+            end = report.last_offset + 1
+    return found

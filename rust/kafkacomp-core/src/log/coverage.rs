@@ -1,0 +1,227 @@
+//! The offsets that a partition lacks, from what its segment files have.
+
+use super::missing::{MissingRange, MissingRanges, MissingReason};
+
+/// What one segment file has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileOffsets {
+    /// The offset in its name.
+    pub base_offset: i64,
+    /// The first offset of an intact batch in it; `None` without one.
+    pub first_offset: Option<i64>,
+    /// The last one.
+    pub last_offset: Option<i64>,
+    /// What is missing in it.
+    pub missing: Vec<MissingRange>,
+    /// Whether compaction has removed records from its batches.
+    pub is_compacted: bool,
+}
+
+/// Two files that have offsets in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlap {
+    /// The index of the one with the lesser base offset.
+    pub earlier: usize,
+    /// The index of the other one.
+    pub later: usize,
+    /// The first offset that both may have.
+    pub first_offset: i64,
+    /// The last one.
+    pub last_offset: i64,
+}
+
+/// The files that have offsets in common with one before. `files` are in the order of their base offsets.
+pub fn overlaps(files: &[FileOffsets]) -> Vec<Overlap> {
+    let mut found = Vec::new();
+    for (later, file) in files.iter().enumerate() {
+        let (Some(first), Some(last)) = (file.first_offset, file.last_offset) else { continue };
+        for (earlier, before) in files.iter().enumerate().take(later) {
+            let (Some(from), Some(to)) = (before.first_offset, before.last_offset) else { continue };
+            let (first_offset, last_offset) = (first.max(from), last.min(to));
+            if first_offset <= last_offset {
+                found.push(Overlap { earlier, later, first_offset, last_offset });
+            }
+        }
+    }
+    found
+}
+
+/// The offsets that no file of a partition has, in order, each with the index of the file that should have it. `files` are
+/// in the order of their base offsets. Compaction explains gaps if it has removed records from batches of the partition,
+/// and those below `cleaned_to`.
+pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(usize, MissingRange)> {
+    let covered = covered(files);
+    let is_compacted = files.iter().any(|file| file.is_compacted);
+    let mut lacking: Vec<(usize, MissingRange)> = files
+        .iter()
+        .enumerate()
+        .flat_map(|(index, file)| file.missing.iter().map(move |range| (index, *range)))
+        .collect();
+    let mut end: Option<i64> = None;
+    for (index, file) in files.iter().enumerate() {
+        if let Some(end) = end {
+            let between = MissingRange::between(end, file.base_offset, MissingReason::Gap);
+            lacking.extend(between.map(|range| (index.saturating_sub(1), range)));
+        }
+        let known = file.last_offset.into_iter().chain(file.missing.iter().map(|range| range.last_offset)).max();
+        let own_end = known.map_or(file.base_offset, |last| last.saturating_add(1));
+        end = Some(end.map_or(own_end, |end| end.max(own_end)));
+    }
+    // A corrupt range says more than a gap about the same offsets.
+    lacking.sort_by_key(|(index, range)| (range.first_offset, range.reason == MissingReason::Gap, *index));
+    let mut found: Vec<(usize, MissingRange)> = Vec::new();
+    let mut done = i64::MIN;
+    for (index, range) in lacking {
+        let mut from = range.first_offset.max(done);
+        done = done.max(range.last_offset.saturating_add(1));
+        while from <= range.last_offset {
+            let at = covered.partition_point(|&(_, to)| to < from);
+            let next = covered.get(at).copied().unwrap_or((i64::MAX, i64::MAX));
+            if next.0 > from {
+                let to = range.last_offset.min(next.0.saturating_sub(1));
+                add(
+                    &mut found,
+                    index,
+                    MissingRange { first_offset: from, last_offset: to, ..range },
+                    is_compacted,
+                    cleaned_to,
+                );
+            }
+            from = next.1.saturating_add(1);
+            if next.1 == i64::MAX {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Adds a range, for the reason that is known now, to the one before it if it continues that.
+fn add(
+    found: &mut Vec<(usize, MissingRange)>,
+    index: usize,
+    range: MissingRange,
+    is_compacted: bool,
+    cleaned_to: Option<i64>,
+) {
+    if range.reason == MissingReason::Gap
+        && !is_compacted
+        && let Some(cleaned) =
+            cleaned_to.filter(|&cleaned| range.first_offset < cleaned && cleaned <= range.last_offset)
+    {
+        let before = MissingRange { last_offset: cleaned.saturating_sub(1), ..range };
+        add(found, index, before, is_compacted, cleaned_to);
+        return add(found, index, MissingRange { first_offset: cleaned, ..range }, is_compacted, cleaned_to);
+    }
+    let explained = is_compacted || cleaned_to.is_some_and(|cleaned| range.last_offset < cleaned);
+    let reason = match range.reason {
+        MissingReason::Gap if explained => MissingReason::Compacted,
+        reason => reason,
+    };
+    let range = MissingRange { reason, ..range };
+    match found.last_mut() {
+        Some((file, last)) if *file == index && last.continues_with(&range) => last.last_offset = range.last_offset,
+        _ => found.push((index, range)),
+    }
+}
+
+/// What the files have, as ranges in order that do not touch.
+fn covered(files: &[FileOffsets]) -> Vec<(i64, i64)> {
+    let mut parts = Vec::new();
+    for file in files {
+        let (Some(mut from), Some(last)) = (file.first_offset, file.last_offset) else { continue };
+        for range in file.missing.iter().filter(|range| range.first_offset <= last) {
+            if range.last_offset < from {
+                continue;
+            }
+            if range.first_offset > from {
+                parts.push((from, range.first_offset.saturating_sub(1)));
+            }
+            from = range.last_offset.saturating_add(1);
+        }
+        if from <= last {
+            parts.push((from, last));
+        }
+    }
+    parts.sort_unstable();
+    let mut merged: Vec<(i64, i64)> = Vec::new();
+    for (from, to) in parts {
+        match merged.last_mut() {
+            Some((_, end)) if from <= end.saturating_add(1) => *end = (*end).max(to),
+            _ => merged.push((from, to)),
+        }
+    }
+    merged
+}
+
+/// The same as a list of limited length, without the files.
+pub fn without_files(found: &[(usize, MissingRange)]) -> MissingRanges {
+    let mut missing = MissingRanges::default();
+    found.iter().for_each(|(_, range)| missing.push(*range));
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(base_offset: i64, last: i64, missing: &[(i64, i64, MissingReason)]) -> FileOffsets {
+        let missing = missing.iter().map(|&(first_offset, last_offset, reason)| MissingRange {
+            first_offset,
+            last_offset,
+            reason,
+        });
+        FileOffsets {
+            base_offset,
+            first_offset: Some(base_offset),
+            last_offset: Some(last),
+            missing: missing.collect(),
+            is_compacted: false,
+        }
+    }
+
+    fn found(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(usize, i64, i64, MissingReason)> {
+        let ranges = missing_offsets(files, cleaned_to);
+        ranges.into_iter().map(|(file, range)| (file, range.first_offset, range.last_offset, range.reason)).collect()
+    }
+
+    #[test]
+    fn files_that_follow_one_another_lack_nothing() {
+        let files = [file(0, 9, &[]), file(10, 19, &[]), file(20, 25, &[])];
+        assert_eq!(found(&files, None), []);
+        assert_eq!(overlaps(&files), []);
+    }
+
+    #[test]
+    fn a_deleted_file_is_a_gap() {
+        let files = [file(0, 9, &[(10, 19, MissingReason::Gap)]), file(20, 25, &[])];
+        assert_eq!(found(&files, None), [(0, 10, 19, MissingReason::Gap)]);
+        let files = [file(0, 9, &[]), file(20, 25, &[])];
+        assert_eq!(found(&files, None), [(0, 10, 19, MissingReason::Gap)]);
+        assert_eq!(found(&files, Some(15)), [(0, 10, 14, MissingReason::Compacted), (0, 15, 19, MissingReason::Gap)]);
+        assert_eq!(found(&files, Some(20)), [(0, 10, 19, MissingReason::Compacted)]);
+    }
+
+    #[test]
+    fn what_another_file_has_is_not_missing() {
+        let files =
+            [file(0, 130, &[(131, 219, MissingReason::Gap)]), file(0, 219, &[(50, 59, MissingReason::Corrupt)])];
+        assert_eq!(found(&files, None), []);
+        let overlap = Overlap { earlier: 0, later: 1, first_offset: 0, last_offset: 130 };
+        assert_eq!(overlaps(&files), [overlap]);
+        let files = [
+            file(0, 130, &[(40, 54, MissingReason::Gap)]),
+            file(0, 219, &[(50, 59, MissingReason::Corrupt)]),
+            file(240, 250, &[]),
+        ];
+        assert_eq!(found(&files, None), [(0, 50, 54, MissingReason::Gap), (1, 220, 239, MissingReason::Gap)]);
+    }
+
+    #[test]
+    fn a_file_without_intact_batches_is_missing() {
+        let mut empty = file(10, 19, &[(10, 19, MissingReason::Corrupt)]);
+        (empty.first_offset, empty.last_offset) = (None, None);
+        let files = [file(0, 9, &[]), empty, file(20, 25, &[])];
+        assert_eq!(found(&files, None), [(1, 10, 19, MissingReason::Corrupt)]);
+    }
+}
