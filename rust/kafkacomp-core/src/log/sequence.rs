@@ -425,7 +425,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         // An offset that another batch has cannot be this one's: the two may have changed places.
         let proposed = match proposed {
-            Some(field) if self.has_offset_field(field)? => None,
+            Some(field) if self.has_offset_field(batch, field)? => None,
             other => other,
         };
         // The inner offsets of a wrapper of magic 0 are under its checksum and are its offsets.
@@ -478,15 +478,17 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(found)
     }
 
-    /// Whether a batch of the segment has this offset field, as far as its low half tells.
-    fn has_offset_field(&mut self, field: i64) -> Result<bool, ChunkError> {
+    /// Whether another batch of the segment has this offset field, as far as its low half tells.
+    fn has_offset_field(&mut self, batch: &RecordBatch<'_>, field: i64) -> Result<bool, ChunkError> {
         let copies = match self.copies.take() {
             Some(copies) => copies,
             None => fingerprints(self.source)?,
         };
         let low = field as u64 & u64::from(u32::MAX);
         let at = copies.partition_point(|&each| each >> 32 < low);
-        let found = copies.get(at).is_some_and(|&each| each >> 32 == low);
+        // The batch itself is one of them if only the high half was altered.
+        let own = usize::from(batch.offset_field() as u64 & u64::from(u32::MAX) == low);
+        let found = copies.get(at.saturating_add(own)).is_some_and(|&each| each >> 32 == low);
         self.copies = Some(copies);
         Ok(found)
     }
