@@ -226,13 +226,16 @@ type FileTuple = (i64, Option<i64>, Option<i64>, Vec<(i64, i64, String)>, bool);
 /// Segment files that overlap: the indexes of both, and the first and last offset.
 type OverlapTuple = (usize, usize, i64, i64);
 
+/// A missing range as Python takes it: file, first and last offset, reason.
+type MissingTuple = (usize, i64, i64, &'static str);
+
 /// The offsets that a partition lacks, by file, first and last offset and reason; how many further ranges; which files
 /// overlap.
 #[pyfunction]
 pub fn partition_offsets(
     files: Vec<FileTuple>,
     cleaned_to: Option<i64>,
-) -> (Vec<(usize, i64, i64, &'static str)>, u64, Vec<OverlapTuple>) {
+) -> (Vec<MissingTuple>, u64, Vec<OverlapTuple>) {
     let reason = |name: &str| {
         let all = [
             MissingReason::Corrupt,

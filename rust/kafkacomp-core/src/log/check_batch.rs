@@ -91,13 +91,11 @@ impl BatchChecker {
             Err(error) if error.category() != Category::Corrupt => return Err(error),
             Err(error) => error,
         };
-        Ok(match self.fix(batch, &error)? {
-            Some((data, rule, counted)) => (Verdict::HeaderChecksumFixed { data, rule }, counted),
-            None => {
-                let counted = Counted { span: Span::of(batch), records: 0, wrong_inner_checksums: 0 };
-                (Verdict::Corrupt(error), counted)
-            }
-        })
+        if let Some((data, rule, counted)) = self.fix(batch, &error)? {
+            return Ok((Verdict::HeaderChecksumFixed { data, rule }, counted));
+        }
+        let counted = Counted { span: Span::of(batch), records: 0, wrong_inner_checksums: 0 };
+        Ok((Verdict::Corrupt(error), counted))
     }
 
     /// Corrects the LZ4 header checksum of a copy of `batch`, if nothing else is wrong with it.

@@ -1,6 +1,6 @@
 //! The offsets that a partition lacks, from what its segment files have.
 
-use super::missing::{MissingRange, MissingRanges, MissingReason};
+use super::missing::{MissingRange, MissingReason};
 
 /// What one segment file has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -152,13 +152,6 @@ fn covered(files: &[FileOffsets]) -> Vec<(i64, i64)> {
         }
     }
     merged
-}
-
-/// The same as a list of limited length, without the files.
-pub fn without_files(found: &[(usize, MissingRange)]) -> MissingRanges {
-    let mut missing = MissingRanges::default();
-    found.iter().for_each(|(_, range)| missing.push(*range));
-    missing
 }
 
 #[cfg(test)]

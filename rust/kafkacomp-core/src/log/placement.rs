@@ -147,9 +147,8 @@ fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
     if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
         return match witness {
             Some(next) if next.least() <= batch.last => misplaced,
-            Some(_) => Placement::InOrder,
             None if batch.first.is_some() && end_offset.is_some_and(|end| batch.last >= end) => misplaced,
-            None => Placement::InOrder,
+            _ => Placement::InOrder,
         };
     }
     if batch.first.is_some() && fitting.is_some() && resumes != batch.last.checked_add(1) {
@@ -221,7 +220,8 @@ mod tests {
     fn a_flipped_bit_is_found_next_to_corruption() {
         // What is before is corrupt, what is after is in order, and the other way round.
         for bit in 0..64 {
-            let first = 1000_i64 ^ (1_i64 << bit);
+            let place = 1000_i64;
+            let first = place ^ (1_i64 << bit);
             let batch = Span { first: Some(first), last: first.wrapping_add(9), crc: 1 };
             let next = Some(span(1010, 1019));
             let after = Neighbours { expected: 900, follows: false, next, adjacent: true, end_offset: None };

@@ -242,7 +242,9 @@ fn merged(one: &MissingRanges, other: &MissingRanges) -> MissingRanges {
     let mut all: Vec<MissingRange> = one.ranges().iter().chain(other.ranges()).copied().collect();
     all.sort_by_key(|range| range.first_offset);
     let mut missing = MissingRanges::default();
-    all.into_iter().for_each(|range| missing.push(range));
+    for range in all {
+        missing.push(range);
+    }
     missing
 }
 

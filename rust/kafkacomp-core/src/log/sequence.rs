@@ -275,7 +275,10 @@ struct Walk<'w, V: Visitor> {
 
 impl<V: Visitor> Walk<'_, V> {
     fn run(&mut self, data: &[u8], position: u64) -> Result<(), V::Error> {
-        let batches: Vec<_> = Batches::new(data, position).map_while(Result::ok).collect();
+        let mut batches = Vec::new();
+        for batch in Batches::new(data, position).map_while(Result::ok) {
+            memory::push(&mut batches, batch).map_err(|error| ChunkError::Io(error.into()))?;
+        }
         let mut held: Option<(&RecordBatch<'_>, Content<V::Detail>)> = None;
         for (index, batch) in batches.iter().enumerate() {
             let content = self.visitor.read(batch)?;
@@ -306,16 +309,12 @@ impl<V: Visitor> Walk<'_, V> {
 
     /// Judges the batch that waits, if there is one.
     fn settle(&mut self, next: Next) -> Result<(), V::Error> {
-        match self.waiting.take() {
-            Some(Waiting { data, position, content }) => {
-                let batch = RecordBatch::new(&data, position).map_err(unread)?;
-                self.judge(&batch, content, next)
-            }
-            None => {
-                self.before.extend(self.after.drain(..).map(Between::Range));
-                Ok(())
-            }
+        if let Some(Waiting { data, position, content }) = self.waiting.take() {
+            let batch = RecordBatch::new(&data, position).map_err(unread)?;
+            return self.judge(&batch, content, next);
         }
+        self.before.extend(self.after.drain(..).map(Between::Range));
+        Ok(())
     }
 
     #[inline]
@@ -352,7 +351,7 @@ impl<V: Visitor> Walk<'_, V> {
             _ => {}
         }
         judgement.epoch = self.epochs.judge(batch, content.span, next.epochs);
-        let restored = self.restore(batch, &judgement)?;
+        let restored = restore(batch, &judgement)?;
         let Some(data) = restored else { return self.accept(batch, content, judgement) };
         let restored = RecordBatch::new(&data, batch.position()).map_err(unread)?;
         let read = self.visitor.read(&restored)?;
@@ -363,28 +362,6 @@ impl<V: Visitor> Walk<'_, V> {
         }
         judgement.span = read.span;
         self.accept(&restored, read, judgement)
-    }
-
-    /// A copy of the batch with the fields restored that are determined.
-    fn restore(&self, batch: &RecordBatch<'_>, judgement: &Judgement) -> Result<Option<Vec<u8>>, ChunkError> {
-        let epoch = judgement.epoch.and_then(|fault| fault.restored);
-        let field = match judgement.place {
-            Place::Restored { offset_field, .. } => Some(offset_field),
-            _ => None,
-        };
-        if epoch.is_none() && field.is_none() {
-            return Ok(None);
-        }
-        let mut data = copy_of(batch)?;
-        let mut copy = MutableRecordBatch::new(&mut data, batch.position()).map_err(unread)?;
-        if let Some(field) = field {
-            let last = field.wrapping_add(i64::from(batch.last_offset_delta()));
-            copy.set_last_offset(last).map_err(unread)?;
-        }
-        if let Some(epoch) = epoch {
-            copy.set_partition_leader_epoch(epoch).map_err(unread)?;
-        }
-        Ok(Some(data))
     }
 
     fn place(&mut self, batch: &RecordBatch<'_>, span: Span, next: Next) -> Result<Place, ChunkError> {
@@ -402,11 +379,9 @@ impl<V: Visitor> Walk<'_, V> {
             // A wrapper says another last offset than its messages.
             Placement::InOrder if !has_field_of(batch, span) => (placement, Some(span.last)),
             Placement::InOrder if indexed.is_none() => return Ok(Place::InOrder),
-            Placement::InOrder => (placement, indexed),
-            Placement::PartlyRepeated => (placement, indexed),
-            Placement::Repeated => (placement, indexed),
+            Placement::InOrder | Placement::PartlyRepeated | Placement::Repeated => (placement, indexed),
             Placement::Misplaced { offset_field } => {
-                (placement, offset_field.map(|field| self.field(batch, span, field)).or(indexed))
+                (placement, offset_field.map(|field| field_for(batch, span, field)).or(indexed))
             }
         };
         if let Some(base_offset) = self.below_base_offset(span, &around) {
@@ -438,14 +413,6 @@ impl<V: Visitor> Walk<'_, V> {
         })
     }
 
-    /// The offset field that makes `first` the first offset of `batch`; a wrapper's field is its last offset.
-    fn field(&self, batch: &RecordBatch<'_>, span: Span, first: i64) -> i64 {
-        match (batch.base_offset(), span.first) {
-            (None, Some(stored)) => first.wrapping_add(span.last.wrapping_sub(stored)),
-            _ => first,
-        }
-    }
-
     /// The offset field that the index determines for a batch whose own differs from it in one bit.
     fn field_of_index(&self, batch: &RecordBatch<'_>, span: Span, next: Option<Span>) -> Option<i64> {
         let at = self.bounds.offset_index.partition_point(|entry| u64::from(entry.position) < batch.position());
@@ -453,7 +420,7 @@ impl<V: Visitor> Walk<'_, V> {
         let first = span.first?;
         let found = entry.offset.checked_sub(span.last.wrapping_sub(first))?;
         let fits = found >= self.expected && next.is_none_or(|next| next.first.unwrap_or(next.last) > entry.offset);
-        (fits && (found ^ first).count_ones() == 1).then(|| self.field(batch, span, found))
+        (fits && (found ^ first).count_ones() == 1).then(|| field_for(batch, span, found))
     }
 
     /// The base offset if it is the segment's name that is wrong: its first batch, and the one after that, which
@@ -628,6 +595,36 @@ impl<V: Visitor> Walk<'_, V> {
             _ => {}
         }
         Ok(self.report)
+    }
+}
+
+/// A copy of the batch with the fields restored that are determined.
+fn restore(batch: &RecordBatch<'_>, judgement: &Judgement) -> Result<Option<Vec<u8>>, ChunkError> {
+    let epoch = judgement.epoch.and_then(|fault| fault.restored);
+    let field = match judgement.place {
+        Place::Restored { offset_field, .. } => Some(offset_field),
+        _ => None,
+    };
+    if epoch.is_none() && field.is_none() {
+        return Ok(None);
+    }
+    let mut data = copy_of(batch)?;
+    let mut copy = MutableRecordBatch::new(&mut data, batch.position()).map_err(unread)?;
+    if let Some(field) = field {
+        let last = field.wrapping_add(i64::from(batch.last_offset_delta()));
+        copy.set_last_offset(last).map_err(unread)?;
+    }
+    if let Some(epoch) = epoch {
+        copy.set_partition_leader_epoch(epoch).map_err(unread)?;
+    }
+    Ok(Some(data))
+}
+
+/// The offset field that makes `first` the first offset of `batch`; a wrapper's field is its last offset.
+fn field_for(batch: &RecordBatch<'_>, span: Span, first: i64) -> i64 {
+    match (batch.base_offset(), span.first) {
+        (None, Some(stored)) => first.wrapping_add(span.last.wrapping_sub(stored)),
+        _ => first,
     }
 }
 

@@ -13,7 +13,7 @@ use kafkacomp_core::io::{Reader, Writer};
 use kafkacomp_core::log::repair::Repairer;
 use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
 use kafkacomp_core::log::write::{LogWriter, WriteError, WriteOptions};
-use kafkacomp_core::log::{ChunkError, InMemory};
+use kafkacomp_core::log::{ChunkError, InMemory, SegmentBounds};
 use kafkacomp_core::record::message_set::Entries;
 use kafkacomp_core::record::message_set_write::{Content, WriteFault, write_message_set};
 use kafkacomp_core::record::{
@@ -311,15 +311,20 @@ fn logs(values: &[&[u8]]) {
                 Rewrite::Recompress(ParallelRecompressor::new(compression, CAP, threads))
             };
             folder_of(&folder, |writer| {
-                rewrite_segment::<Ended>(&source, &mut rewrite, writer, &mut |_| Ok(()))?;
-                rewrite.finish::<Ended>(&mut |out| Ok(writer.append(out)?))
+                let mut sink = |out: &[u8]| Ok(writer.append(out)?);
+                let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
+                rewrite_segment::<Ended>(&source, bounds, 0, CAP, &mut rewrite, &mut sink, &mut |_| Ok(()))?;
+                rewrite.finish::<Ended>(&mut sink)
             })
         });
     }
     withstands("repair a log", || {
         let mut repairer = Repairer::new(CAP, None);
-        let log = folder_of(&folder, |writer| repairer.segment::<Ended>(&source, None, writer, &mut |_| Ok(())))?;
-        assert_eq!(repairer.finish()?.left_out, 0, "a batch was left out");
+        let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
+        let log = folder_of(&folder, |writer| {
+            repairer.segment::<Ended>(&source, 0, bounds, 0, writer, &mut |_| Ok(())).map(drop)
+        })?;
+        assert_eq!(repairer.finish()?.corrupt_ranges, 0, "a batch was left out");
         Ok(log)
     });
     fs::remove_dir_all(folder).unwrap();
