@@ -3,14 +3,17 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kafkacomp_core::Error;
+use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::enums::{compression_type, timestamp_type};
-use crate::error::to_py;
-use crate::record::{Backing, RecordSpan, Records};
+use crate::error::{out_of_memory, to_py};
+use crate::record::{Backing, Records};
+
+/// Decompressed records of more bytes are given to Python with the reader's buffer, fewer are copied.
+const MOST_COPIED: usize = 1 << 20;
 
 thread_local! {
     /// Contexts and the output buffer are kept from batch to batch.
@@ -115,41 +118,28 @@ impl Batch {
 
     fn read(&self, py: Python<'_>) -> PyResult<Records> {
         let batch = self.view(py)?;
-        let base = self.data.as_ptr().addr();
-        Ok(py.detach(|| {
+        py.detach(|| {
             READER.with_borrow_mut(|reader| {
                 reader.set_max_output_size(self.max_output_size);
-                let (mut spans, error) = spans(reader, &batch);
-                let payload = reader.payload();
-                let from = payload.as_ptr().addr();
-                let (backing, from) = if payload.is_empty() {
-                    (Backing::Input(Arc::clone(&self.data)), base)
-                } else {
-                    (Backing::Decompressed(Arc::from(payload)), from)
+                let input = Backing::Input(Arc::clone(&self.data));
+                let paused = match reader.records(&batch) {
+                    Ok(records) => records.pause(),
+                    Err(error) => return Ok(Records::failed(input, error)),
                 };
-                for span in &mut spans {
-                    span.rebase(from);
-                }
-                Records::new(backing, spans, error)
+                let length = reader.payload().len();
+                Ok(match length {
+                    0 => Records::new(input, (self.start, self.end), paused),
+                    // A small batch leaves the reader its warm buffer.
+                    ..=MOST_COPIED => {
+                        let payload = memory::copy_of(reader.payload())?;
+                        Records::new(Backing::Decompressed(Arc::new(payload)), (0, length), paused)
+                    }
+                    _ => Records::new(Backing::Decompressed(Arc::new(reader.take_payload())), (0, length), paused),
+                })
             })
-        }))
+        })
+        .map_err(out_of_memory)
     }
-}
-
-/// Where the records stand, and what is wrong behind them.
-fn spans(reader: &mut RecordReader, batch: &RecordBatch<'_>) -> (Vec<RecordSpan>, Option<Error>) {
-    let mut spans = Vec::new();
-    let records = match reader.records(batch) {
-        Ok(records) => records,
-        Err(error) => return (spans, Some(error)),
-    };
-    for record in records {
-        match record {
-            Ok(record) => spans.push(RecordSpan::of(&record)),
-            Err(error) => return (spans, Some(error)),
-        }
-    }
-    (spans, None)
 }
 
 #[pymethods]

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use kafkacomp_core::Error;
+use kafkacomp_core::memory;
 use kafkacomp_core::record::MessageSetFault;
 use kafkacomp_core::record::message_set::{self, Entries, Entry, Message, MessageSetReader, SIZE_LENGTH};
 use pyo3::prelude::*;
@@ -94,11 +95,20 @@ impl MessageReader {
             let unwrapped = reader.unwrap(entry);
             let from = unwrapped.content().as_ptr().addr();
             let messages = unwrapped.messages();
-            piece.messages.extend(messages.map(|(message, position)| (span(&message, from), self.offset(position))));
-            if !unwrapped.is_empty() {
-                piece.backing = Backing::Decompressed(Arc::from(unwrapped.content()));
+            let kept = memory::with_capacity(messages.len()).and_then(|mut kept| {
+                kept.extend(messages.map(|(message, position)| (span(&message, from), self.offset(position))));
+                Ok((kept, memory::copy_of(unwrapped.content())?))
+            });
+            match kept {
+                Ok((messages, content)) => {
+                    piece.messages = messages;
+                    if !unwrapped.is_empty() {
+                        piece.backing = Backing::Decompressed(Arc::new(content));
+                    }
+                    piece.error = unwrapped.error;
+                }
+                Err(error) => piece.error = Some(error.at(entry.position as u64)),
             }
-            piece.error = unwrapped.error;
         });
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use kafkacomp_core::Error;
 use kafkacomp_core::record::text::decode_utf8;
 use kafkacomp_core::record::varint::take_varint;
-use kafkacomp_core::record::{Record, TimestampType};
+use kafkacomp_core::record::{PausedRecords, Record, TimestampType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
+use crate::bytes::bytes;
 use crate::enums::timestamp_type;
 use crate::error::to_py;
 
@@ -19,17 +20,21 @@ pub enum Backing {
     /// The buffer that the caller gave.
     Input(Arc<PyBackedBytes>),
     /// The decompressed records of one batch.
-    Decompressed(Arc<[u8]>),
+    Decompressed(Arc<Vec<u8>>),
 }
 
 impl Backing {
-    /// What a span points at.
-    pub fn bytes(&self, span: Span) -> &[u8] {
-        let all: &[u8] = match self {
+    /// All bytes.
+    pub fn all(&self) -> &[u8] {
+        match self {
             Self::Input(data) => data,
             Self::Decompressed(data) => data,
-        };
-        all.get(span.start..span.start.saturating_add(span.length)).unwrap_or_default()
+        }
+    }
+
+    /// What a span points at.
+    pub fn bytes(&self, span: Span) -> &[u8] {
+        self.all().get(span.start..span.start.saturating_add(span.length)).unwrap_or_default()
     }
 }
 
@@ -95,19 +100,58 @@ impl RecordSpan {
     }
 }
 
+/// So many records are read at once: a batch of any size is not more in memory than its bytes.
+const READ_AT_ONCE: usize = 256;
+
 /// Iterates over the records of a batch.
 #[pyclass(module = "kafkacomp.record", name = "RecordIterator")]
 pub struct Records {
     backing: Backing,
+    /// Where the bytes that records are read from begin and end in the backing.
+    range: (usize, usize),
+    /// What is still to be read; `None` at the end.
+    paused: Option<PausedRecords>,
     spans: Vec<RecordSpan>,
     next: usize,
+    /// What is wrong after the records that were read.
     error: Option<Error>,
 }
 
 impl Records {
-    /// The records and what is wrong behind them.
-    pub fn new(backing: Backing, spans: Vec<RecordSpan>, error: Option<Error>) -> Self {
-        Self { backing, spans, next: 0, error }
+    /// The records that stand in these bytes of `backing`.
+    pub fn new(backing: Backing, range: (usize, usize), paused: PausedRecords) -> Self {
+        Self { backing, range, paused: Some(paused), spans: Vec::new(), next: 0, error: None }
+    }
+
+    /// No record, but what is wrong.
+    pub fn failed(backing: Backing, error: Error) -> Self {
+        Self { backing, range: (0, 0), paused: None, spans: Vec::new(), next: 0, error: Some(error) }
+    }
+
+    /// Reads the next records.
+    fn read(&mut self) {
+        let Some(paused) = self.paused.take() else { return };
+        let all = self.backing.all();
+        let from = all.as_ptr().addr();
+        let mut records = paused.resume(all.get(self.range.0..self.range.1).unwrap_or_default());
+        self.spans.clear();
+        self.next = 0;
+        for record in records.by_ref().take(READ_AT_ONCE) {
+            match record {
+                Ok(record) => {
+                    let mut span = RecordSpan::of(&record);
+                    span.rebase(from);
+                    self.spans.push(span);
+                }
+                Err(error) => {
+                    self.error = Some(error);
+                    return;
+                }
+            }
+        }
+        if self.spans.len() == READ_AT_ONCE {
+            self.paused = Some(records.pause());
+        }
     }
 }
 
@@ -118,6 +162,9 @@ impl Records {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyRecord>> {
+        if self.next == self.spans.len() && self.paused.is_some() {
+            self.read();
+        }
         let Some(span) = self.spans.get(self.next) else {
             return self.error.take().map_or(Ok(None), |error| Err(to_py(py, &error, None)));
         };
@@ -126,7 +173,8 @@ impl Records {
     }
 
     fn __length_hint__(&self) -> usize {
-        self.spans.len().saturating_sub(self.next)
+        let more = self.paused.as_ref().map_or(0, PausedRecords::most);
+        self.spans.len().saturating_sub(self.next).saturating_add(more)
     }
 }
 
@@ -138,8 +186,8 @@ pub struct PyRecord {
 }
 
 impl PyRecord {
-    fn field<'py>(&self, py: Python<'py>, span: Option<Span>) -> Option<Bound<'py, PyBytes>> {
-        span.map(|span| PyBytes::new(py, self.backing.bytes(span)))
+    fn field<'py>(&self, py: Python<'py>, span: Option<Span>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        span.map(|span| bytes(py, self.backing.bytes(span))).transpose()
     }
 }
 
@@ -166,12 +214,12 @@ impl PyRecord {
     }
 
     #[getter]
-    fn key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+    fn key<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         self.field(py, self.span.key)
     }
 
     #[getter]
-    fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         self.field(py, self.span.value)
     }
 
@@ -184,11 +232,12 @@ impl PyRecord {
             rest = behind;
             Some(bytes)
         };
-        let pairs = (0..self.span.headers_count).map(|_| {
-            let key = next().unwrap_or_default();
-            (decode_utf8(key), next().map(|value| PyBytes::new(py, value)))
-        });
-        PyTuple::new(py, pairs.collect::<Vec<_>>())
+        let pairs = PyList::empty(py);
+        for _ in 0..self.span.headers_count {
+            let key = decode_utf8(next().unwrap_or_default());
+            pairs.append((key, next().map(|value| bytes(py, value)).transpose()?))?;
+        }
+        Ok(pairs.to_tuple())
     }
 
     #[getter]
@@ -204,8 +253,8 @@ impl PyRecord {
             "Record(offset={}, timestamp={}, key={}, value={})",
             self.span.offset,
             self.span.timestamp,
-            show(self.key(py))?,
-            show(self.value(py))?
+            show(self.key(py)?)?,
+            show(self.value(py)?)?
         ))
     }
 }

@@ -159,6 +159,26 @@ impl<'a> DefaultRecords<'a> {
         Some(Self::over(batch, batch.data().get(RECORDS_OFFSET..).unwrap_or_default(), count, false, None))
     }
 
+    /// The same iteration over other bytes, of which `rest` is still to be read.
+    pub(super) fn over_bytes<'b>(self, payload: &'b [u8], rest: &'b [u8]) -> DefaultRecords<'b> {
+        let Self { position, base_offset, base_timestamp, log_append_time, timestamp_type, .. } = self;
+        let Self { base_sequence, count, read, compressed, codec_error, .. } = self;
+        DefaultRecords {
+            payload,
+            rest,
+            position,
+            base_offset,
+            base_timestamp,
+            log_append_time,
+            timestamp_type,
+            base_sequence,
+            count,
+            read,
+            compressed,
+            codec_error,
+        }
+    }
+
     /// The payload behind the last record.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest

@@ -286,6 +286,17 @@ impl<'a> LegacyRecords<'a> {
         Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper), count, last_offset })
     }
 
+    /// What is still to be read.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The same iteration over other bytes, which are still to be read.
+    pub(super) fn over_bytes(self, rest: &[u8]) -> LegacyRecords<'_> {
+        let Self { position, base_offset, wrapper, count, .. } = self;
+        LegacyRecords { rest, position, base_offset, wrapper, count }
+    }
+
     /// The first message's offset, without a look at its key and value; `None` if there is no further message.
     ///
     /// # Errors

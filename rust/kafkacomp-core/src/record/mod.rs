@@ -41,6 +41,6 @@ pub use message_set::{Entries, Entry, MessageSetReader, Unwrapped};
 pub use message_set_fault::{MessageSetFault, MessageSetKind};
 pub use mutable::MutableRecordBatch;
 pub use partial::{PartialRecord, PartialRecords};
-pub use reader::{RecordReader, Records};
+pub use reader::{PausedRecords, RecordReader, Records};
 pub use recompress::Recompressor;
 pub use record::{Headers, Record};

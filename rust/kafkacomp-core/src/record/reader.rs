@@ -1,8 +1,8 @@
 //! From a batch to its records: decompression into a kept buffer, then iteration without copies.
 
-use super::batch::RecordBatch;
+use super::batch::{LOG_OVERHEAD, RecordBatch};
 use super::default::{DefaultRecords, RECORDS_OFFSET};
-use super::legacy::{LegacyRecords, split_wrapper, wrapper_payload};
+use super::legacy::{LegacyRecords, RECORD_OVERHEAD_V0, split_wrapper, wrapper_payload};
 use super::partial::PartialRecords;
 use super::record::Record;
 use crate::CompressionType;
@@ -38,6 +38,11 @@ impl RecordReader {
     /// The decompressed bytes of the last batch; empty if it was not compressed.
     pub fn payload(&self) -> &[u8] {
         self.buffer.as_slice()
+    }
+
+    /// Gives away the decompressed bytes of the last batch, with their memory; empty if it was not compressed.
+    pub fn take_payload(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.buffer).into_vec()
     }
 
     /// The first offset of `batch`: where the header does not tell it (a wrapper of magic 0 or 1), the batch
@@ -194,6 +199,55 @@ pub enum Records<'a> {
     Default(DefaultRecords<'a>),
     /// Of a message or wrapper of magic 0 or 1.
     Legacy(LegacyRecords<'a>),
+}
+
+impl Records<'_> {
+    /// The iteration as it stands, without the bytes.
+    pub fn pause(self) -> PausedRecords {
+        match self {
+            Self::Default(records) => {
+                let left = records.rest().len();
+                PausedRecords { records: Records::Default(records.over_bytes(&[], &[])), left }
+            }
+            Self::Legacy(records) => {
+                let left = records.rest().len();
+                PausedRecords { records: Records::Legacy(records.over_bytes(&[])), left }
+            }
+        }
+    }
+}
+
+/// The bytes of the shortest record of magic 2: seven numbers of one byte.
+const LEAST_RECORD: usize = 7;
+
+/// An iteration over the records of a batch that borrows nothing: for those who keep the bytes themselves and read a
+/// few records at a time.
+#[derive(Debug)]
+pub struct PausedRecords {
+    records: Records<'static>,
+    /// How many bytes are still to be read; they are the last ones.
+    left: usize,
+}
+
+impl PausedRecords {
+    /// Continues over `bytes`: what the reader decompressed, or, where that is nothing, the bytes of the batch.
+    pub fn resume(self, bytes: &[u8]) -> Records<'_> {
+        let rest = bytes.get(bytes.len().saturating_sub(self.left)..).unwrap_or_default();
+        match self.records {
+            Records::Default(records) => Records::Default(records.over_bytes(bytes, rest)),
+            Records::Legacy(records) => Records::Legacy(records.over_bytes(rest)),
+        }
+    }
+
+    /// No more records than this are still to come.
+    pub fn most(&self) -> usize {
+        match &self.records {
+            Records::Default(records) => {
+                usize::try_from(records.remaining()).unwrap_or_default().min(self.left / LEAST_RECORD)
+            }
+            Records::Legacy(_) => self.left / (LOG_OVERHEAD + RECORD_OVERHEAD_V0),
+        }
+    }
 }
 
 impl<'a> Iterator for Records<'a> {
