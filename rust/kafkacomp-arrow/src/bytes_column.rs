@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use arrow_array::{BinaryArray, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::Spans;
 
 use crate::pool::BufferPool;
 use crate::validity::Validity;
 
-/// Binary or UTF-8 values with nulls. The caller sees to it that the bytes stay below 2^31.
+/// Binary or UTF-8 values with nulls. The caller sees to it that the bytes stay below 2^31, and asks
+/// [`lacks`](Self::lacks) before it uses the column.
 #[derive(Debug)]
 pub struct BytesColumn {
+    /// What could not be allocated: the column is of no use then.
+    lacks: Option<OutOfMemory>,
     offsets: Vec<i32>,
     data: Vec<u8>,
     validity: Validity,
@@ -21,7 +25,7 @@ pub struct BytesColumn {
 impl BytesColumn {
     /// An empty column whose bytes live in the pool's buffers.
     pub fn new(pool: &Arc<BufferPool>) -> Self {
-        Self { offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
+        Self { lacks: None, offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
     /// The column whose values are expected to be the bulk of the batch.
@@ -40,22 +44,41 @@ impl BytesColumn {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
     pub fn push(&mut self, value: Option<&[u8]>) {
-        if let Some(value) = value {
-            self.data.extend_from_slice(value);
+        let value_bytes = value.unwrap_or_default();
+        if (self.data.capacity() - self.data.len() < value_bytes.len() || self.offsets.len() == self.offsets.capacity())
+            && !self.grow(value_bytes.len(), 1)
+        {
+            return;
         }
+        self.data.extend_from_slice(value_bytes);
         self.validity.push(value.is_some());
         self.offsets.push(self.data.len() as i32);
+    }
+
+    /// Makes room; `false` where memory runs out.
+    #[inline(never)]
+    fn grow(&mut self, bytes: usize, rows: usize) -> bool {
+        let grown = memory::reserve(&mut self.data, bytes).and_then(|()| memory::reserve(&mut self.offsets, rows));
+        self.lacks = self.lacks.or(grown.err());
+        grown.is_ok()
+    }
+
+    /// What could not be allocated since the column was last empty.
+    pub fn lacks(&self) -> Option<OutOfMemory> {
+        self.lacks
     }
 
     /// Appends what `spans` say of `payload`.
     pub fn extend(&mut self, spans: &Spans, payload: &[u8]) {
         let (all, mut end) = (spans.as_slice(), self.data.len() as i32);
+        if !self.grow(spans.bytes(), all.len()) {
+            return;
+        }
         if spans.nulls() == all.len() {
             self.offsets.resize(self.offsets.len().saturating_add(all.len()), end);
             self.validity.push_many(false, all.len());
             return;
         }
-        self.data.reserve(spans.bytes());
         for span in all {
             self.data.extend_from_slice(span.bytes(payload));
         }
@@ -74,6 +97,7 @@ impl BytesColumn {
 
     /// Drops the rows from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
+        self.lacks = None;
         self.validity.drop_last(self.rows().saturating_sub(rows));
         self.offsets.truncate(rows.saturating_add(1));
         self.data.truncate(self.offsets.last().map_or(0, |&end| end as usize));
@@ -81,7 +105,7 @@ impl BytesColumn {
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
         // The next batch will be about as long as this one.
-        let mut offsets = Vec::with_capacity(self.offsets.len());
+        let mut offsets = memory::with_capacity(self.offsets.len()).unwrap_or_default();
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
         let next = self.pool.take(self.data.len());

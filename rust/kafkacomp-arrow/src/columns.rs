@@ -8,6 +8,7 @@ use arrow_array::{
 };
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
+use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::default::DefaultRecords;
 use kafkacomp_core::record::text::decode_utf8;
 use kafkacomp_core::record::{Headers, Record, RecordBlock, TimestampType};
@@ -21,6 +22,17 @@ use crate::validity::Validity;
 
 /// Fewer records than this are faster one by one.
 const LEAST_BLOCK: i32 = 8;
+
+/// Why columns could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum ColumnError {
+    /// Memory ran out.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+    /// Arrow refused arrays that were built here, which it has no reason to.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+}
 
 /// What the place of a batch adds to its records.
 #[derive(Debug, Clone)]
@@ -56,6 +68,8 @@ pub struct ColumnBuilder {
     rows: usize,
     /// Bytes of column data so far.
     bytes: usize,
+    /// What a column of fixed width could not allocate; see [`lacks`](Self::lacks).
+    lacks: Option<OutOfMemory>,
     /// Rows of the current Kafka batch that the run columns do not have yet.
     pending: usize,
     /// The columns that a batch's header determines.
@@ -127,6 +141,7 @@ impl ColumnBuilder {
             row_bytes: columns.iter().map(|column| row_bytes(*column)).sum(),
             rows: 0,
             bytes: 0,
+            lacks: None,
             pending: 0,
             batch_columns: columns.iter().copied().filter(|column| is_of_batch(*column)).collect(),
             place: None,
@@ -181,10 +196,10 @@ impl ColumnBuilder {
             self.value.push(record.value);
         }
         if self.wants.offset {
-            self.offset.push(record.offset);
+            push(&mut self.offset, record.offset, &mut self.lacks);
         }
         if self.wants.timestamp {
-            self.timestamp.push(record.timestamp);
+            push(&mut self.timestamp, record.timestamp, &mut self.lacks);
             self.timestamp_validity.push(record.timestamp_type != TimestampType::NoTimestampType);
         }
         if self.wants.timestamp_type {
@@ -194,7 +209,7 @@ impl ColumnBuilder {
             self.headers.push(record.headers);
         }
         if self.wants.sequence {
-            self.sequence.push(record.sequence);
+            push(&mut self.sequence, record.sequence, &mut self.lacks);
         }
         self.rows += 1;
         self.pending += 1;
@@ -212,6 +227,10 @@ impl ColumnBuilder {
     /// [`bytes_of_block`](Self::bytes_of_block), a column at a time.
     pub fn push_block(&mut self, records: &DefaultRecords<'_>, block: &RecordBlock, bytes: usize) {
         let rows = block.len();
+        if let Err(error) = self.reserve(rows) {
+            self.lacks = Some(error);
+            return;
+        }
         self.bytes += bytes;
         if self.wants.key {
             self.key.extend(block.keys(), records.payload());
@@ -244,6 +263,19 @@ impl ColumnBuilder {
         }
         self.rows += rows;
         self.pending += rows;
+    }
+
+    /// Room for `rows` rows in the columns of fixed width.
+    fn reserve(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+        memory::reserve(&mut self.offset, if self.wants.offset { rows } else { 0 })?;
+        memory::reserve(&mut self.timestamp, if self.wants.timestamp { rows } else { 0 })?;
+        memory::reserve(&mut self.sequence, if self.wants.sequence { rows } else { 0 })
+    }
+
+    /// What could not be allocated for rows that were pushed. They are not whole then, and must be
+    /// [dropped](Self::truncate): a record costs no check of its own.
+    pub fn lacks(&self) -> Option<OutOfMemory> {
+        self.lacks.or(self.key.lacks()).or(self.value.lacks()).or(self.headers.lacks())
     }
 
     /// Appends records a block at a time as long as they are of the usual kind and the builder stays within `most_rows`
@@ -310,6 +342,7 @@ impl ColumnBuilder {
     /// Drops the rows from `rows` on; `bytes` is what [`bytes`](Self::bytes) was before them.
     pub fn truncate(&mut self, rows: usize, bytes: usize) {
         self.bytes = bytes;
+        self.lacks = None;
         let dropped = self.rows.saturating_sub(rows);
         self.rows -= dropped;
         // Rows of earlier Kafka batches are in the columns of runs already.
@@ -329,27 +362,31 @@ impl ColumnBuilder {
     /// have been called for all of them.
     ///
     /// # Errors
-    /// None that a caller could cause; Arrow checks the lengths of the columns once more.
-    pub fn finish(&mut self) -> Result<ArrowRecordBatch, ArrowError> {
+    /// Lack of memory, also for rows pushed before; no other that a caller could cause: Arrow checks the lengths of the
+    /// columns once more.
+    pub fn finish(&mut self) -> Result<ArrowRecordBatch, ColumnError> {
+        if let Some(error) = self.lacks() {
+            return Err(error.into());
+        }
         self.settle_place();
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
         let columns = self.columns.clone();
         let arrays = columns.iter().map(|column| self.finish_column(*column)).collect::<Result<Vec<_>, _>>()?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
-        ArrowRecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+        Ok(ArrowRecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
 
-    fn finish_column(&mut self, column: Column) -> Result<ArrayRef, ArrowError> {
+    fn finish_column(&mut self, column: Column) -> Result<ArrayRef, ColumnError> {
         Ok(match column {
             Column::Key => Arc::new(self.key.finish_binary()),
             Column::Value => Arc::new(self.value.finish_binary()),
             Column::Headers => Arc::new(self.headers.finish()?),
             Column::Offset => Arc::new(Int64Array::from(take_vec(&mut self.offset))),
             Column::Timestamp => self.finish_timestamp(),
-            Column::TimestampType => self.timestamp_type.finish(),
+            Column::TimestampType => self.timestamp_type.finish()?,
             Column::Sequence => Arc::new(Int32Array::from(take_vec(&mut self.sequence))),
-            other => self.runs.finish(other),
+            other => self.runs.finish(other)?,
         })
     }
 
@@ -382,9 +419,17 @@ impl ColumnBuilder {
     }
 }
 
-/// The vector's content; a new one with the same room takes its place.
+/// Appends a value, or notes what could not be allocated for it.
+#[inline]
+fn push<T>(values: &mut Vec<T>, value: T, lacks: &mut Option<OutOfMemory>) {
+    if let Err(error) = memory::push(values, value) {
+        *lacks = Some(error);
+    }
+}
+
+/// The vector's content; a new one with the same room, if there is memory for it, takes its place.
 fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
-    let room = Vec::with_capacity(values.len());
+    let room = memory::with_capacity(values.len()).unwrap_or_default();
     std::mem::replace(values, room)
 }
 
@@ -479,7 +524,7 @@ impl BatchRuns {
         self.is_control.truncate(rows);
     }
 
-    fn finish(&mut self, column: Column) -> ArrayRef {
+    fn finish(&mut self, column: Column) -> Result<ArrayRef, OutOfMemory> {
         match column {
             Column::Topic => self.topic.finish(),
             Column::Partition => self.partition.finish(),
@@ -500,6 +545,7 @@ impl BatchRuns {
 /// The headers' column: a list of key and value, null where a record has none.
 #[derive(Debug)]
 struct HeadersColumn {
+    lacks: Option<OutOfMemory>,
     offsets: Vec<i32>,
     validity: Validity,
     key: BytesColumn,
@@ -509,7 +555,7 @@ struct HeadersColumn {
 impl HeadersColumn {
     fn new(pool: &Arc<BufferPool>) -> Self {
         let (key, value) = (BytesColumn::new(pool), BytesColumn::new(pool));
-        Self { offsets: vec![0], validity: Validity::default(), key, value }
+        Self { lacks: None, offsets: vec![0], validity: Validity::default(), key, value }
     }
 
     #[inline]
@@ -523,15 +569,24 @@ impl HeadersColumn {
             }
             self.validity.push(true);
         }
-        self.offsets.push(self.key.rows() as i32);
+        push(&mut self.offsets, self.key.rows() as i32, &mut self.lacks);
+    }
+
+    fn lacks(&self) -> Option<OutOfMemory> {
+        self.lacks.or(self.key.lacks()).or(self.value.lacks())
     }
 
     fn push_none(&mut self, rows: usize) {
+        if let Err(error) = memory::reserve(&mut self.offsets, rows) {
+            self.lacks = Some(error);
+            return;
+        }
         self.validity.push_many(false, rows);
         self.offsets.resize(self.offsets.len() + rows, self.key.rows() as i32);
     }
 
     fn truncate(&mut self, rows: usize) {
+        self.lacks = None;
         self.validity.drop_last((self.offsets.len() - 1).saturating_sub(rows));
         self.offsets.truncate(rows + 1);
         let inner = self.offsets.last().map_or(0, |&end| end as usize);
@@ -540,7 +595,7 @@ impl HeadersColumn {
     }
 
     fn finish(&mut self) -> Result<ListArray, ArrowError> {
-        let mut offsets = Vec::with_capacity(self.offsets.len());
+        let mut offsets = memory::with_capacity(self.offsets.len()).unwrap_or_default();
         offsets.push(0);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
         let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), Arc::new(self.value.finish_binary())];

@@ -5,6 +5,7 @@ use kafkacomp_core::log::{
     AbortedRange, BatchHeader, ChunkError, Family, HeaderWalk, Hop, Piece, ReadAt, TransactionCollector,
     TransactionFilter, TransactionIndex, walk_segment,
 };
+use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::family::family_of;
@@ -118,7 +119,7 @@ pub fn whole_batch<'b>(
     buffer: &'b mut Vec<u8>,
 ) -> std::io::Result<Option<RecordBatch<'b>>> {
     let Some(size) = usize::try_from(header.size).ok().filter(|&size| size <= most) else { return Ok(None) };
-    buffer.resize(size, 0);
+    memory::resize(buffer, size)?;
     let read = read_full(source, buffer, header.position)?;
     Ok(RecordBatch::new(buffer.get(..read).unwrap_or_default(), header.position).ok())
 }

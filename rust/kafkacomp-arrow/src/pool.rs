@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
 
 use arrow_buffer::Buffer;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
+use kafkacomp_core::memory;
 
 /// Below this size the allocator keeps pages warm by itself.
 const MIN_POOLED_BUFFER: usize = 64 << 10;
@@ -53,7 +54,11 @@ impl BufferPool {
         let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
         let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
         // A little more than last time, so that the next batch does not outgrow it.
-        tightest.map_or_else(|| Vec::with_capacity(bytes.saturating_add(bytes / 8)), |index| free.swap_remove(index))
+        // Room is a hint: where memory runs out, whoever fills the buffer says so.
+        tightest.map_or_else(
+            || memory::with_capacity(bytes.saturating_add(bytes / 8)).unwrap_or_default(),
+            |index| free.swap_remove(index),
+        )
     }
 
     /// The largest buffer that came back, for a column of unknown size.

@@ -5,8 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use kafkacomp_core::log::{ChunkError, MissingReason};
+use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::{Category, Error};
 
+use crate::columns::ColumnError;
 use crate::missing::{Missing, MissingOffsets};
 
 /// Bytes that a scan left out.
@@ -181,6 +183,8 @@ pub enum ScanError {
         /// The first offset about which they disagree.
         offset: i64,
     },
+    /// Memory ran out for the columns.
+    OutOfMemory(OutOfMemory),
     /// A worker thread could not be started.
     Thread(String),
     /// A worker thread panicked: an error in this library.
@@ -192,6 +196,15 @@ pub enum ScanError {
     },
     /// A [`Closer`](crate::scan::Closer) closed the scan.
     Closed,
+}
+
+impl From<ColumnError> for ScanError {
+    fn from(error: ColumnError) -> Self {
+        match error {
+            ColumnError::OutOfMemory(error) => Self::OutOfMemory(error),
+            ColumnError::Arrow(error) => Self::Thread(error.to_string()),
+        }
+    }
 }
 
 impl ScanError {
@@ -286,6 +299,7 @@ impl ScanError {
                 "{later}: offset {offset} has another record than in {earlier}: remove the file that is not valid, or \
                  read with on_error=\"skip\", which takes the records of the first"
             ),
+            Self::OutOfMemory(error) => error.to_string(),
             Self::Thread(what) => format!("scan thread: {what}"),
             Self::Panicked { segment, message } => format!("{segment}: internal error: {message}"),
             Self::Closed => "the scan was closed".to_owned(),

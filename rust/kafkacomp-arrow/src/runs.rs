@@ -3,27 +3,79 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, StringArray};
+use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, StringArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use kafkacomp_core::memory::{self, OutOfMemory};
+
+use crate::validity::Validity;
 
 /// A value that can fill a column.
 pub trait RunValue: Clone + PartialEq {
     /// The Arrow array of `runs`.
-    fn array(runs: &[(Self, usize)]) -> ArrayRef;
+    ///
+    /// # Errors
+    /// Memory runs out, or the column would be larger than Arrow's 32-bit offsets reach.
+    fn array(runs: &[(Self, usize)]) -> Result<ArrayRef, OutOfMemory>;
+}
+
+fn rows<T>(runs: &[(T, usize)]) -> usize {
+    runs.iter().map(|(_, rows)| rows).sum()
+}
+
+fn primitive<T: ArrowPrimitiveType>(runs: &[(Option<T::Native>, usize)]) -> Result<ArrayRef, OutOfMemory> {
+    let mut values = memory::with_capacity(rows(runs))?;
+    let mut validity = Validity::default();
+    for (value, rows) in runs {
+        values.resize(values.len().saturating_add(*rows), value.unwrap_or_default());
+        validity.push_many(value.is_some(), *rows);
+    }
+    Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), validity.finish())))
 }
 
 macro_rules! run_value {
-    ($($type:ty => $array:ident),*) => {$(
-        impl RunValue for $type {
-            fn array(runs: &[(Self, usize)]) -> ArrayRef {
-                let all = runs.iter().flat_map(|(value, rows)| std::iter::repeat_n(value.clone(), *rows));
-                Arc::new(all.collect::<$array>())
+    ($($native:ty => $type:ty),*) => {$(
+        impl RunValue for Option<$native> {
+            fn array(runs: &[(Self, usize)]) -> Result<ArrayRef, OutOfMemory> {
+                primitive::<$type>(runs)
             }
         }
     )*};
 }
 
-run_value!(Option<i8> => Int8Array, Option<i16> => Int16Array, Option<i32> => Int32Array, Option<i64> => Int64Array,
-    Option<bool> => BooleanArray, Option<Arc<str>> => StringArray);
+run_value!(i8 => Int8Type, i16 => Int16Type, i32 => Int32Type, i64 => Int64Type);
+
+impl RunValue for Option<bool> {
+    /// Arrow's builder allocates two bits a row.
+    fn array(runs: &[(Self, usize)]) -> Result<ArrayRef, OutOfMemory> {
+        let all = runs.iter().flat_map(|(value, rows)| std::iter::repeat_n(*value, *rows));
+        Ok(Arc::new(all.collect::<BooleanArray>()))
+    }
+}
+
+impl RunValue for Option<Arc<str>> {
+    fn array(runs: &[(Self, usize)]) -> Result<ArrayRef, OutOfMemory> {
+        let length = |value: &Self| value.as_ref().map_or(0, |value| value.len());
+        let bytes =
+            runs.iter().fold(0_usize, |sum, (value, rows)| sum.saturating_add(length(value).saturating_mul(*rows)));
+        if i32::try_from(bytes).is_err() {
+            return Err(OutOfMemory { bytes });
+        }
+        let mut offsets = memory::with_capacity(rows(runs).saturating_add(1))?;
+        let mut data = memory::with_capacity(bytes)?;
+        let mut validity = Validity::default();
+        offsets.push(0);
+        for (value, rows) in runs {
+            for _ in 0..*rows {
+                data.extend_from_slice(value.as_deref().unwrap_or_default().as_bytes());
+                offsets.push(data.len() as i32);
+            }
+            validity.push_many(value.is_some(), *rows);
+        }
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        Ok(Arc::new(StringArray::new(offsets, data.into(), validity.finish())))
+    }
+}
 
 /// A column of runs.
 #[derive(Debug)]
@@ -70,15 +122,18 @@ impl<T: RunValue> RunColumn<T> {
     }
 
     /// The column so far; the column is empty then.
-    pub fn finish(&mut self) -> ArrayRef {
+    ///
+    /// # Errors
+    /// As [`RunValue::array`].
+    pub fn finish(&mut self) -> Result<ArrayRef, OutOfMemory> {
         let runs = std::mem::take(&mut self.runs);
         let [(value, rows)] = runs.as_slice() else { return T::array(&runs) };
         match &self.cached {
-            Some((cached, array)) if cached == value && array.len() >= *rows => array.slice(0, *rows),
+            Some((cached, array)) if cached == value && array.len() >= *rows => Ok(array.slice(0, *rows)),
             _ => {
-                let array = T::array(&runs);
+                let array = T::array(&runs)?;
                 self.cached = Some((value.clone(), Arc::clone(&array)));
-                array
+                Ok(array)
             }
         }
     }

@@ -365,6 +365,9 @@ impl<B: BatchFields> Rows<'_, B> {
             }
             self.builder.push(&record, size);
         }
+        if let Some(error) = self.builder.lacks() {
+            return Err(self.give_up(error.at(self.batch.position())));
+        }
         self.builder.end_batch(self.batch, &self.context.place);
         Ok(())
     }
@@ -403,7 +406,7 @@ fn flush_builder(
         return Ok(());
     }
     let bytes = builder.bytes();
-    let finished = builder.finish().map_err(|error| Stop::Failed(ScanError::Thread(error.to_string())))?;
+    let finished = builder.finish().map_err(|error| Stop::Failed(error.into()))?;
     let seen = std::mem::take(seen);
     {
         let mut report = lock(report);

@@ -171,6 +171,7 @@ pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
         }
         ScanError::Undecided { .. } | ScanError::Closed => PyValueError::new_err(error.message()),
         ScanError::Replaced { .. } => KafkaCompError::new_err(error.message()),
+        ScanError::OutOfMemory(error) => out_of_memory(error),
         ScanError::Thread(_) | ScanError::Panicked { .. } => PyRuntimeError::new_err(error.message()),
     }
 }
@@ -198,6 +199,7 @@ pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
             exception
         }
         CellError::Cell { .. } | CellError::Length { .. } => PyValueError::new_err(message),
+        CellError::OutOfMemory(error) => out_of_memory(error),
         CellError::TooLarge { .. } => PyOverflowError::new_err(message),
         CellError::Arrow(_) => PyRuntimeError::new_err(message),
     }

@@ -9,6 +9,7 @@ use arrow_schema::DataType;
 use kafkacomp_core::buffer::OutputBuffer;
 use kafkacomp_core::compress::{self, CodecError, CodecFault, Decompressor};
 use kafkacomp_core::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
+use kafkacomp_core::memory;
 use kafkacomp_core::{CompressionType, Error};
 
 use super::fault::{CellError, CellFault, OnBadCell};
@@ -213,14 +214,14 @@ fn build<O: OffsetSizeTrait, C: Content>(
     on_bad_cell: OnBadCell,
     mut fill: impl FnMut(usize, &mut C) -> Result<bool, CellError>,
 ) -> Result<ArrayRef, CellError> {
-    let mut offsets = Vec::with_capacity(rows.saturating_add(1));
+    let mut offsets = memory::with_capacity(rows.saturating_add(1))?;
     offsets.push(O::zero());
     let mut validity = Validity::default();
     for row in 0..rows {
         let start = content.len();
         let valid = match fill(row, &mut content) {
             Ok(valid) => valid,
-            Err(CellError::Cell { .. }) if on_bad_cell == OnBadCell::Null => {
+            Err(CellError::Cell { fault, .. }) if on_bad_cell == OnBadCell::Null && fault.is_the_cells() => {
                 content.truncate(start);
                 false
             }

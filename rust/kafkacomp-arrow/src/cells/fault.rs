@@ -1,8 +1,11 @@
 //! What can be wrong with a column of cells, and with one of them.
 
 use arrow_schema::{ArrowError, DataType};
-use kafkacomp_core::Error;
 use kafkacomp_core::compress::LevelOutOfRange;
+use kafkacomp_core::memory::OutOfMemory;
+use kafkacomp_core::{Category, Error};
+
+use crate::columns::ColumnError;
 
 /// What a bad cell does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,9 +58,28 @@ pub enum CellError {
         /// What helps.
         advice: &'static str,
     },
+    /// Memory ran out for the result.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
     /// What Arrow says of arrays that were built here.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
+}
+
+impl From<ColumnError> for CellError {
+    fn from(error: ColumnError) -> Self {
+        match error {
+            ColumnError::OutOfMemory(error) => Self::OutOfMemory(error),
+            ColumnError::Arrow(error) => Self::Arrow(error),
+        }
+    }
+}
+
+impl CellFault {
+    /// Whether something is wrong with the cell, and not that memory ran out.
+    pub(crate) fn is_the_cells(&self) -> bool {
+        !matches!(self, Self::Content(error) if error.category() == Category::Resource)
+    }
 }
 
 /// What is wrong with a cell.

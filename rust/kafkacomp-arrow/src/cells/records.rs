@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
-use kafkacomp_core::Error;
 use kafkacomp_core::compress::CodecFault;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, Records, Tail};
+use kafkacomp_core::{Category, Error, memory};
 
 use super::codec::{at, binary};
 use super::fault::{CellError, OnBadCell};
@@ -58,7 +58,7 @@ pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRe
         place: Place { topic: None, partition: None, segment: Arc::from("") },
         options,
     };
-    let mut offsets = Vec::with_capacity(data.len().saturating_add(1));
+    let mut offsets = memory::with_capacity(data.len().saturating_add(1))?;
     offsets.push(0);
     let mut validity = Validity::default();
     let mut verdict = Ok(());
@@ -109,7 +109,9 @@ impl Parser<'_> {
         let (rows, bytes) = (self.builder.rows(), self.builder.bytes());
         match self.records(cell) {
             Ok(()) => Ok(true),
-            Err(Stop::Bad(_)) if self.options.on_bad_cell == OnBadCell::Null => {
+            Err(Stop::Bad(error))
+                if self.options.on_bad_cell == OnBadCell::Null && error.category() != Category::Resource =>
+            {
                 self.builder.truncate(rows, bytes);
                 Ok(false)
             }
@@ -151,6 +153,9 @@ impl Parser<'_> {
                 push_all(builder, |record| records.advance(record))?;
             }
             Records::Legacy(mut records) => push_all(builder, |record| records.advance(record))?,
+        }
+        if let Some(error) = builder.lacks() {
+            return Err(Stop::Bad(error.at(batch.position())));
         }
         builder.end_batch(batch, &self.place);
         Ok(())

@@ -10,6 +10,7 @@ use super::chunk::ChunkError;
 use super::placement::Span;
 use super::source::{ReadAt, part, read_full};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
 use crate::record::default::RECORD_BATCH_OVERHEAD;
 use crate::record::message_set::{HEADER_LENGTH_V0, SIZE_LENGTH};
@@ -82,7 +83,8 @@ impl<'s> Window<'s> {
             at
         } else {
             self.source.check_interrupt()?;
-            self.buffer.resize(size.max(self.source.worth_reading()), 0);
+            let size_read = size.max(self.source.worth_reading());
+            memory::resize(&mut self.buffer, size_read).map_err(std::io::Error::from)?;
             self.begin = position;
             let read = read_full(self.source, &mut self.buffer, position)?;
             self.buffer.truncate(read);

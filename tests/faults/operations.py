@@ -1,0 +1,193 @@
+"""What is run while allocations fail: each operation returns its data, or raises what kafkacomp raises.
+
+Run as ``python operations.py FOLDER NAME LEAST MOST AT_MOST``: every allocation of LEAST to MOST bytes is refused in turn,
+and all from each on. The last line of the output is the number of refused allocations.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import io
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+import kafkacomp as kc
+from kafkacomp import log, message_set, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+#: A record of more than a mebibyte, half of it random by a fixed rule.
+VALUE = b"".join(hashlib.sha256(b"%d" % number).digest() + bytes(32) for number in range(22_000))
+MODULES = {name: getattr(kc, name) for name in CODECS[1:]}
+
+
+def make_log(folder: Path) -> None:
+    """Make a partition with batches of every codec, and the same data under each codec by itself."""
+    batches, offset = [], 0
+    for codec in CODECS:
+        for values in ([VALUE], [b"a", VALUE[:700_000], VALUE[9:]]):
+            builder = record.RecordBatchBuilder(compression_type=codec, base_offset=offset)
+            for value in values:
+                builder.append(value, key=b"k", timestamp=offset, headers=[("h", b"x")])
+                offset += 1
+            batches.append(builder.build())
+    (folder / "t-0").mkdir(parents=True)
+    (folder / "t-0" / f"{0:020}.log").write_bytes(b"".join(batches))
+
+
+class Operations:
+    """The operations by name, over the data in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.partition = str(folder / "t-0")
+        self.segment = folder / "t-0" / f"{0:020}.log"
+        self.data = self.segment.read_bytes()
+        self.target = folder / "out-0"
+        self.compressed = {name: module.compress(VALUE) for name, module in MODULES.items()}
+        self.set = message_set.write_messages([VALUE, b"a", VALUE], compression_type="gzip")
+        self.table = pa.table({"value": pa.array([VALUE] * 4, pa.binary()), "key": pa.array([b"k"] * 4, pa.binary())})
+
+    def named(self) -> dict[str, Callable[[], Any]]:
+        """All of them."""
+        found: dict[str, Callable[[], Any]] = {
+            name.removeprefix("do_"): getattr(self, name) for name in dir(self) if name.startswith("do_")
+        }
+        for codec in MODULES:
+            found[f"compress_{codec}"] = lambda codec=codec: MODULES[codec].compress(VALUE)
+            found[f"decompress_{codec}"] = lambda codec=codec: MODULES[codec].decompress(self.compressed[codec])
+            found[f"stream_{codec}"] = lambda codec=codec: self._stream(MODULES[codec])
+            found[f"read_stream_{codec}"] = lambda codec=codec: self._read_stream(codec)
+        return found
+
+    def _stream(self, module: Any) -> bytes:
+        kept = io.BytesIO()
+        with module.open(kept, "wb") as file:
+            for start in range(0, len(VALUE), 300_000):
+                file.write(VALUE[start : start + 300_000])
+        return kept.getvalue()
+
+    def _read_stream(self, codec: str) -> bytes:
+        with MODULES[codec].open(io.BytesIO(self.compressed[codec])) as file:
+            return file.read()
+
+    def _scanned(self, **options: Any) -> list[Any]:
+        reader = kc.scan(self.partition, **options)
+        found = [pa.record_batch(batch) for batch in reader]
+        assert not reader.report.skipped, reader.report
+        return found
+
+    def do_scan(self) -> list[Any]:
+        return self._scanned(threads=1)
+
+    def do_scan_skip(self) -> list[Any]:
+        return self._scanned(threads=1, on_error="skip")
+
+    def do_scan_skip_threads(self) -> list[Any]:
+        return self._scanned(threads=2, on_error="skip", columns=kc.arrow.COLUMNS)
+
+    def do_verify(self) -> object:
+        report = log.verify_segment(str(self.segment))
+        assert report.bad_batches == 0, report
+        return (report.last_offset, report.bad_batches)
+
+    def _made(self, make: Callable[[], object]) -> bytes:
+        shutil.rmtree(self.target, ignore_errors=True)
+        try:
+            make()
+        except BaseException:
+            assert sorted(path.name for path in self.folder.iterdir()) == ["t-0"], "a partial target"
+            raise
+        found = b"".join(path.read_bytes() for path in sorted(self.target.rglob("*.log")))
+        shutil.rmtree(self.target)
+        return found
+
+    def do_repair(self) -> bytes:
+        def repaired() -> None:
+            report = log.repair(self.partition, str(self.target))
+            assert not report.repairs, report
+
+        return self._made(repaired)
+
+    def do_recompress(self) -> bytes:
+        return self._made(lambda: log.recompress(self.partition, str(self.target), compression_type="zstd", threads=2))
+
+    def do_merge(self) -> bytes:
+        def merged() -> None:
+            log.recompress(self.partition, str(self.target), compression_type="lz4", batch_bytes=4 << 20)
+
+        return self._made(merged)
+
+    def do_convert(self) -> bytes:
+        no_zstd = b"".join(
+            bytes(batch) for batch in record.read_batches(self.data) if batch.compression_type.value != 4
+        )
+        return record.convert(no_zstd, 1)
+
+    def do_write(self) -> bytes:
+        return self._made(lambda: kc.write(self.table, str(self.folder), topic="out", compression_type="gzip"))
+
+    def do_records(self) -> list[Any]:
+        return [(r.offset, r.key, r.value, r.headers) for batch in record.read_batches(self.data) for r in batch]
+
+    def do_build_batches(self) -> bytes:
+        return record.build_batches(self.table, compression_type="lz4")
+
+    def do_decompress_cells(self) -> Any:
+        cells = pa.array([self.compressed["zstd"], b"bad", self.compressed["zstd"]], pa.binary())
+        return pa.array(kc.arrow.decompress_cells(cells, "zstd", on_error="null"))
+
+    def do_compress_cells(self) -> Any:
+        return pa.array(kc.arrow.compress_cells(pa.array([VALUE, b"x"], pa.binary()), "gzip", on_error="null"))
+
+    def do_parse_cells(self) -> Any:
+        return pa.array(kc.arrow.parse_cells(pa.array([self.data, None], pa.binary()), on_error="null"))
+
+    def do_messages(self) -> list[Any]:
+        return [(offset, message.payload) for message, offset in message_set.read_messages(self.set)]
+
+    def do_write_messages(self) -> bytes:
+        return message_set.write_messages([VALUE, VALUE], compression_type="snappy")
+
+
+def main() -> None:
+    """Refuse one allocation after another."""
+    folder, name, least, most, at_most = Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6])
+    shim = ctypes.CDLL(None)
+    shim.faults_arm.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_long, ctypes.c_long]
+    operations = Operations(folder)
+    operation = operations.named()[name]
+    expected = operation()
+    refused = 0
+    # A thread's first use makes its contexts, which are kept: so each attempt has a thread of its own.
+    for number in (1, 1 << 30):
+        for after in range(at_most):
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(int).result()
+                shim.faults_arm(least, most, after, number)
+                try:
+                    found = pool.submit(operation).result()
+                    shim.faults_disarm()
+                    assert found == expected, f"other data after {after} allocations"
+                except MemoryError:
+                    pass
+                finally:
+                    seen = shim.faults_disarm()
+            refused += shim.faults_refused()
+            print(f"after {after} of {seen}", flush=True)
+            if after >= seen:
+                break
+    assert operation() == expected, "other data afterwards"
+    print(refused)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Allocations that fail: the answer is the right data or MemoryError. See README.md."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import operations
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).resolve().parent
+NAMES = (
+    *(
+        f"{way}_{codec}"
+        for way in ("compress", "decompress", "stream", "read_stream")
+        for codec in ("gzip", "snappy", "lz4", "zstd")
+    ),
+    "scan",
+    "scan_skip",
+    "scan_skip_threads",
+    "verify",
+    "repair",
+    "recompress",
+    "merge",
+    "convert",
+    "write",
+    "records",
+    "build_batches",
+    "decompress_cells",
+    "compress_cells",
+    "parse_cells",
+    "messages",
+    "write_messages",
+)
+
+#: What the standard library, Python and Arrow allocate themselves is smaller, but for what data determine.
+LARGE = (1 << 20, 1 << 62)
+TIMEOUT = 600
+
+
+class Place(NamedTuple):
+    """What all runs share."""
+
+    shim: Path
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs cc and glibc")
+    folder = tmp_path_factory.mktemp("faults")
+    shim = folder / "failing_malloc.so"
+    source = HERE / "failing_malloc.c"
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(shim), str(source)], check=True)
+    operations.make_log(folder / "log")
+    yield Place(shim, folder / "log")
+
+
+def run(place: Place, tmp_path: Path, name: str, sizes: tuple[int, int], at_most: int) -> int:
+    """Run an operation under the shim; how many allocations were refused."""
+    folder = tmp_path / "log"
+    shutil.copytree(place.folder, folder)
+    command = [sys.executable, str(HERE / "operations.py"), str(folder), name, *map(str, sizes), str(at_most)]
+    environment = {**os.environ, "LD_PRELOAD": str(place.shim), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0, f"{done.stdout[-500:]}\n{done.stderr[-3000:]}"
+    return int(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", ["scan_skip", "repair", "decompress_zstd", "decompress_cells"])
+def test_a_failed_allocation_is_a_memory_error(place: Place, tmp_path: Path, name: str) -> None:
+    assert run(place, tmp_path, name, LARGE, 3) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_large_allocation_may_fail(place: Place, tmp_path: Path, name: str) -> None:
+    run(place, tmp_path, name, LARGE, 60)
