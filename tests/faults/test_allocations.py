@@ -7,13 +7,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import operations
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from faults import operations
 
 HERE = Path(__file__).resolve().parent
 NAMES = (
@@ -53,7 +51,7 @@ class Place(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs cc and glibc")
@@ -62,7 +60,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     source = HERE / "failing_malloc.c"
     subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(shim), str(source)], check=True)
     operations.make_log(folder / "log")
-    yield Place(shim, folder / "log")
+    return Place(shim, folder / "log")
 
 
 def run(place: Place, tmp_path: Path, name: str, sizes: tuple[int, int], at_most: int) -> int:

@@ -32,7 +32,7 @@ pub fn transaction_filter(
     segments.dedup_by(|later, earlier| later.name == earlier.name);
     for segment in segments {
         match pass.segment(segment) {
-            Err(_) if options.on_error == OnError::Skip => {}
+            Err(error) if options.on_error == OnError::Skip && error.skip_reason().is_some() => {}
             other => other?,
         }
         warnings.extend(pass.index(segment));
