@@ -256,7 +256,7 @@ impl ScanError {
             Self::Io { .. } | Self::Shrunk { .. } | Self::Replaced { .. } => Category::Io,
             Self::Undecided { .. } | Self::Closed => Category::Argument,
             Self::Misplaced { .. } | Self::ZeroTail { .. } | Self::Conflict { .. } => Category::Corrupt,
-            Self::Thread(_) | Self::Panicked { .. } => Category::Resource,
+            Self::OutOfMemory(_) | Self::Thread(_) | Self::Panicked { .. } => Category::Resource,
         }
     }
 
