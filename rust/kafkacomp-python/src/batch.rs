@@ -130,7 +130,7 @@ impl Batch {
                 Ok(match length {
                     0 => Records::new(input, (self.start, self.end), paused),
                     // A small batch leaves the reader its warm buffer.
-                    ..=MOST_COPIED => {
+                    1..=MOST_COPIED => {
                         let payload = memory::copy_of(reader.payload())?;
                         Records::new(Backing::Decompressed(Arc::new(payload)), (0, length), paused)
                     }

@@ -293,8 +293,8 @@ impl<'a> LegacyRecords<'a> {
 
     /// The same iteration over other bytes, which are still to be read.
     pub(super) fn over_bytes(self, rest: &[u8]) -> LegacyRecords<'_> {
-        let Self { position, base_offset, wrapper, count, .. } = self;
-        LegacyRecords { rest, position, base_offset, wrapper, count }
+        let Self { position, base_offset, wrapper, count, last_offset, .. } = self;
+        LegacyRecords { rest, position, base_offset, wrapper, count, last_offset }
     }
 
     /// The first message's offset, without a look at its key and value; `None` if there is no further message.
