@@ -1,7 +1,6 @@
 //! Where the bytes of a segment come from: positional reads, never a map. A live log that shrinks under a
 //! map is a SIGBUS; under a positional read it is an error that names the file.
 
-use crate::memory;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
