@@ -36,7 +36,7 @@ COLUMNS = {
     "`PERMISSIVE`": "Spark PERMISSIVE",
 }
 #: Injections of each kind into each log.
-_TIMES = 3
+_TIMES = 2
 
 
 def _answer_in_words(tool: str, answer: Answer, injected: Injected) -> str:
