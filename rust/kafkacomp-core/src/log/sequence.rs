@@ -550,7 +550,8 @@ impl<V: Visitor> Walk<'_, V> {
             }
         }
         let Some(missing) = missing else { return Ok(()) };
-        if self.claimed.take() == Some(missing) {
+        if self.claimed == Some(missing) {
+            self.claimed = None;
             // The finding about the batch that should be here names them.
             self.add_missing(Some(missing), MissingReason::Corrupt);
             return Ok(());
