@@ -7,6 +7,8 @@ use super::header::{BlockMaxSize, FrameHeader, HeaderChecksumWritten};
 use crate::checksum::xxh32;
 use crate::memory;
 
+/// The longest header: magic, FLG, BD, content size, dictionary id, checksum.
+const HEADER_LENGTH_MAX: usize = 19;
 /// What follows the last block.
 pub(super) const END_MARK: [u8; 4] = [0; 4];
 
@@ -54,6 +56,9 @@ impl EncodeOptions {
 /// # Errors
 /// The library refused, which it has no reason to.
 pub fn compress(data: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let out_of_memory =
+        |position| CodecError { compression_type: CompressionType::Lz4, position, fault: CodecFault::OutOfMemory };
+    memory::reserve(out, HEADER_LENGTH_MAX).map_err(|_| out_of_memory(0))?;
     header(options, data.len() as u64).write(out);
     let mut position = 0;
     for content in data.chunks(options.block_max_size.bytes()) {
@@ -64,6 +69,7 @@ pub fn compress(data: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Resul
         })?;
         position += content.len() as u64;
     }
+    memory::reserve(out, END_MARK.len() + size_of::<u32>()).map_err(|_| out_of_memory(position))?;
     out.extend_from_slice(&END_MARK);
     if options.content_checksum {
         out.extend_from_slice(&xxh32(data).to_le_bytes());

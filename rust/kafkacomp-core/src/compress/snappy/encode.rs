@@ -32,7 +32,8 @@ impl Default for Encoder {
 impl Encoder {
     /// Appends a stream to `out`: the header, even if there is no content, and blocks of 32 KiB.
     pub(in super::super) fn encode(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
-        out.extend_from_slice(&HEADER);
+        let (compression_type, fault) = (CompressionType::Snappy, CodecFault::OutOfMemory);
+        memory::append(out, &HEADER).map_err(|_| CodecError { compression_type, position: 0, fault })?;
         for (index, content) in data.chunks(BLOCK_SIZE).enumerate() {
             let position = (index * BLOCK_SIZE) as u64;
             self.block(content, position, out)?;

@@ -50,10 +50,15 @@ pub(super) fn put_message(
 
 /// The front of a wrapper: everything but the compressed value, whose length and checksum [`finish_wrapper`]
 /// fills in.
-pub(super) fn put_wrapper(out: &mut Vec<u8>, head: &Head) {
+///
+/// # Errors
+/// The vector cannot grow; it is as it was then.
+pub(super) fn put_wrapper(out: &mut Vec<u8>, head: &Head) -> Result<(), OutOfMemory> {
+    memory::reserve(out, LOG_OVERHEAD + record_overhead(head.magic))?;
     put_head(out, head, 0);
     out.extend_from_slice(&(-1_i32).to_be_bytes());
     out.extend_from_slice(&0_i32.to_be_bytes());
+    Ok(())
 }
 
 /// Fills in the sizes and the checksum of the wrapper that is all of `entry`.

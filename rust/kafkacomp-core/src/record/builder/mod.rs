@@ -496,7 +496,7 @@ impl RecordBatchBuilder {
         let start = out.len();
         let header_size = self.settings.batch_header_size_in_bytes();
         if magic >= 2 {
-            out.resize(start.saturating_add(header_size), 0);
+            memory::resize(out, start.saturating_add(header_size))?;
         } else {
             let head = legacy::Head {
                 offset: self.last_offset.unwrap_or(self.settings.base_offset),
@@ -505,7 +505,7 @@ impl RecordBatchBuilder {
                 timestamp_type,
                 timestamp: self.info().max_timestamp,
             };
-            legacy::put_wrapper(out, &head);
+            legacy::put_wrapper(out, &head)?;
         }
         compressor.compress(compression, magic, self.records(), out)?;
         let batch = out.get_mut(start..).unwrap_or_default();
