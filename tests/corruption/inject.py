@@ -112,13 +112,18 @@ def _describe(segment: Segment, place: int) -> str:
     return f"{segment.name} batch {place} (offsets {batch.first} to {batch.last})" if batch else segment.name
 
 
+def _has(name: str, batch: Batch) -> bool:
+    """Whether a batch has a field, or a payload: compaction may leave none."""
+    return len(batch.data) > PAYLOAD[batch.magic] if name == "payload" else name in FIELDS[batch.magic]
+
+
 def _flip_field(name: str) -> Callable[[Injected, random.Random], None]:
     def flip(injected: Injected, rng: random.Random) -> None:
         choices = [
             (segment, place)
             for segment in injected.segments
             for place, piece in enumerate(segment.pieces)
-            if piece.batch is not None and (name == "payload" or name in FIELDS[piece.batch.magic])
+            if piece.batch is not None and _has(name, piece.batch)
         ]
         segment, place = rng.choice(choices)
         piece = segment.pieces[place]
@@ -227,7 +232,10 @@ def _swap(injected: Injected, rng: random.Random) -> None:
     pieces = segment.pieces
     injected.what = f"{_describe(segment, first)} and batch {second}"
     pieces[first], pieces[second] = pieces[second], pieces[first]
-    injected.moved = {piece.batch.number for piece in (pieces[first], pieces[second]) if piece.batch}
+    moved = [pieces[first], pieces[second]]
+    if second - first == 2:  # of three in descending order each may be the one that was not moved
+        moved.append(pieces[first + 1])
+    injected.moved = {piece.batch.number for piece in moved if piece.batch}
 
 
 def _repeat(*, later: bool) -> Callable[[Injected, random.Random], None]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from corruption.inject import Injected
+    from corruption.inject import Injected, Piece
 
 __all__ = ["Expected", "expected"]
 
@@ -49,7 +49,7 @@ def expected(injected: Injected) -> Expected:
     for batch in injected.log.batches:
         for offset, value in batch.records:
             allowed = frozenset(values.get(offset, {value}))
-            if states[batch.number] & {"intact", "epoch"} and batch.number not in injected.moved:
+            if "intact" in states[batch.number] and batch.number not in injected.moved:
                 required[offset] = allowed
             elif states[batch.number] - {"broken"}:
                 optional[offset] = allowed
@@ -64,7 +64,7 @@ def expected(injected: Injected) -> Expected:
         required,
         optional,
         frozenset(offset for offset in lost if begin <= offset <= end),
-        any(piece.state in {"broken", "offset"} for piece in pieces),
+        any(piece.state != "intact" for piece in pieces),
         _undecidable(injected),
         _blamed(injected),
     )
@@ -89,9 +89,23 @@ def _blamed(injected: Injected) -> dict[str, list[tuple[int, int]]]:
 def _undecidable(injected: Injected) -> str | None:
     """Why nobody can tell what was done; the documentation has the same list."""
     last = injected.log.batches[-1].number
-    altered = {p.batch.number for s in injected.segments for p in s.pieces if p.batch and p.state == "offset"}
-    if last in altered:
+    altered = [p for s in injected.segments for p in s.pieces if p.batch and p.state == "offset"]
+    if any(piece.batch and piece.batch.number == last for piece in altered):
         return "base offset of the last batch"
-    if injected.log.is_compacted and (altered or injected.kind == "batch overwritten by another"):
+    copies = {"batch overwritten by another", "batch repeated directly", "batch repeated later"}
+    names = {"wrong base offset in the file name"}
+    if injected.log.is_compacted and (altered or injected.kind in copies | names):
         return "base offset in a compacted log"
+    if any(_stays_between(piece, injected) for piece in altered):
+        return "offset of compressed messages between those of its neighbours"
     return None
+
+
+def _stays_between(piece: Piece, injected: Injected) -> bool:
+    """Whether the header of compressed messages of magic 0 or 1, which has their last offset alone, is plausible."""
+    batch, batches = piece.batch, injected.log.batches
+    if batch is None or batch.magic == 2 or not batch.is_compressed:
+        return False
+    offset = int.from_bytes(piece.data[:8], "big", signed=True)
+    before = batches[batch.number - 1].last if batch.number else -1
+    return before < offset < batches[batch.number + 1].last

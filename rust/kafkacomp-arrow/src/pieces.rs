@@ -80,42 +80,47 @@ struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
 }
 
 impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
-    /// The first batch with the right checksum that begins at `target` or after it, and that the next batch continues:
-    /// no checksum covers its base offset, by which a piece is known. Where none of the next batches is continued (in a
-    /// compacted log, say), the first one.
+    /// The first batch with the right checksum that begins at `target` or after it, that continues the batch before, and
+    /// that the next batch continues: no checksum covers its base offset, by which a piece is known. Where there is none
+    /// among the next batches (in a compacted log, say), the first one that is in order.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<Seam>)>, ChunkError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
         let mut buffer = Vec::new();
-        let mut first = None;
+        let mut previous: Option<BatchHeader> = None;
         let mut candidate: Option<(BatchHeader, Seam)> = None;
+        let mut in_order: Option<(BatchHeader, Seam)> = None;
         let mut left = MOST_CANDIDATES;
-        while let Hop::Batch(header) = walk.next_batch()? {
-            if let Some((before, seam)) = candidate.take_if(|(before, _)| continues(before, &header)) {
-                self.known = before.position;
-                return Ok(Some((before.position, Some(seam))));
-            }
-            if first.is_none() {
-                self.known = header.position;
+        let mut continued = true;
+        let at_end = loop {
+            let header = match walk.next_batch()? {
+                Hop::Batch(header) => header,
+                hop => break hop == Hop::End,
+            };
+            if let Some((before, seam)) = candidate.take_if(|(before, _)| rises(before, &header)) {
+                if continued && continues(&before, &header) {
+                    self.known = before.position;
+                    return Ok(Some((before.position, Some(seam))));
+                }
+                in_order = in_order.or(Some((before, seam)));
             }
             if header.position < target {
-                continue;
+                self.known = header.position;
+            } else if left == 0 {
+                break false;
+            } else {
+                left = left.saturating_sub(1);
+                candidate = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
+                    .filter(RecordBatch::is_valid)
+                    .filter(|_| previous.is_none_or(|previous| rises(&previous, &header)))
+                    .map(|batch| (header, Seam::of(&header, &batch)));
+                continued = previous.is_none_or(|previous| continues(&previous, &header));
             }
-            if left == 0 {
-                break;
-            }
-            candidate = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
-                .filter(RecordBatch::is_valid)
-                .map(|batch| (header, Seam::of(&header, &batch)));
-            first = first.or(candidate);
-            left = left.saturating_sub(usize::from(first.is_some()));
-        }
-        if let Some((header, seam)) = first {
-            self.known = header.position;
-            return Ok(Some((header.position, Some(seam))));
-        }
-        self.known = walk.position();
-        Ok(None)
+            previous = Some(header);
+        };
+        let found = in_order.or(candidate.filter(|_| at_end));
+        self.known = found.map_or(walk.position(), |(header, _)| header.position);
+        Ok(found.map(|(header, seam)| (header.position, Some(seam))))
     }
 
     /// Where the index knows of a batch that is closer to `target`; `None` as well if what stands there is not the batch
@@ -147,4 +152,9 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
 fn continues(before: &BatchHeader, next: &BatchHeader) -> bool {
     let expected = before.last_offset.saturating_add(1);
     next.span.first.map_or(next.last_offset >= expected, |first| first == expected)
+}
+
+/// Whether a batch has no offset of another one before it, as far as its header tells.
+fn rises(before: &BatchHeader, next: &BatchHeader) -> bool {
+    next.span.first.unwrap_or(next.last_offset) > before.last_offset
 }

@@ -381,7 +381,11 @@ impl<V: Visitor> Walk<'_, V> {
             Placement::InOrder if indexed.is_none() => return Ok(Place::InOrder),
             Placement::InOrder | Placement::PartlyRepeated | Placement::Repeated => (placement, indexed),
             Placement::Misplaced { offset_field } => {
-                (placement, offset_field.map(|field| field_for(batch, span, field)).or(indexed))
+                // A field that differs in more than one bit is another batch's, of which this one may be a copy.
+                let fitting = offset_field
+                    .map(|field| field_for(batch, span, field))
+                    .filter(|field| (field ^ batch.offset_field()).count_ones() == 1);
+                (placement, fitting.or(indexed))
             }
         };
         if let Some(base_offset) = self.below_base_offset(span, &around) {
@@ -413,11 +417,15 @@ impl<V: Visitor> Walk<'_, V> {
         })
     }
 
-    /// The offset field that the index determines for a batch whose own differs from it in one bit.
+    /// The offset field that the index determines for a batch whose own differs from it in one bit. An index that is
+    /// older than the file is wrong about a batch that the next one continues.
     fn field_of_index(&self, batch: &RecordBatch<'_>, span: Span, next: Option<Span>) -> Option<i64> {
         let at = self.bounds.offset_index.partition_point(|entry| u64::from(entry.position) < batch.position());
         let entry = self.bounds.offset_index.get(at).filter(|entry| u64::from(entry.position) == batch.position())?;
         let first = span.first?;
+        if next.is_some_and(|next| next.first.is_none_or(|next| Some(next) == span.last.checked_add(1))) {
+            return None;
+        }
         let found = entry.offset.checked_sub(span.last.wrapping_sub(first))?;
         let fits = found >= self.expected && next.is_none_or(|next| next.first.unwrap_or(next.last) > entry.offset);
         (fits && (found ^ first).count_ones() == 1).then(|| field_for(batch, span, found))
