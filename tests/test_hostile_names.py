@@ -41,7 +41,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(params=["", os.fsdecode(b"\xff\xfe")], ids=["controls", "bytes"])
 def evil(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A log folder whose own name, and that of a topic, a terminal would obey."""
-    folder = tmp_path / (EVIL + request.param)
+    folder: Path = tmp_path / (EVIL + request.param)
     (folder / f"{EVIL}-0").mkdir(parents=True)
     (folder / f"{EVIL}-0" / f"{FIRST}.log").write_bytes(segment(EVIL.encode()))
     return folder
@@ -130,7 +130,7 @@ def test_special_files_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     ]
     for call in calls:
         with pytest.raises(OSError, match="not a regular file") as raised:
-            call()
+            call()  # type: ignore[no-untyped-call]
         assert str(raised.value.filename) == str(path)
 
 

@@ -14,7 +14,7 @@ from kafkacomp._cli.command import run
 from kafkacomp.record import RecordBatchBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 Losses = list[tuple[int, int, str]]
 
@@ -31,7 +31,7 @@ def batch(first: int, count: int = EACH, *, magic: int = 2, codec: str = "none",
     return bytes(builder.build())
 
 
-def log(folder: Path, segments: dict[int, Iterable[bytes]]) -> Path:
+def log(folder: Path, segments: Mapping[int, Iterable[bytes]]) -> Path:
     """A partition's folder with these segments."""
     partition = folder / "t-0"
     partition.mkdir(parents=True, exist_ok=True)

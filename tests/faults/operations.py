@@ -102,8 +102,8 @@ class Operations:
 
     def _do_verify(self) -> object:
         report = log.verify_segment(str(self.segment))
-        assert report.bad_batches == 0, report
-        return (report.last_offset, report.bad_batches)
+        assert report.corrupt_batches == 0, report
+        return (report.last_offset, report.corrupt_batches)
 
     def _made(self, make: Callable[[], object]) -> bytes:
         shutil.rmtree(self.target, ignore_errors=True)

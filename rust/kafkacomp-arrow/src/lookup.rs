@@ -2,7 +2,7 @@
 //!
 //! The first record, in the order of offsets, whose timestamp is not below the one asked for. Timestamps need not
 //! rise. A broker takes the last entry of a closed segment's time index for its greatest timestamp; here headers decide, or,
-//! where reads are requests, an index that agrees with them ([`bounds`](crate::bounds)).
+//! where reads are requests, an index that agrees with them (`bounds`).
 //! Source: `UnifiedLog.fetchOffsetByTimestamp`, `LogSegment.findOffsetByTimestamp`.
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 //!    which batches inside a record cannot do: headers follow the value.
 //! 2. Otherwise the intact batch that begins first. All headers that may be one are candidates. One pass computes the
 //!    checksum of all that precedes a place, for both polynomials, and with it that of every candidate as soon as the pass
-//!    reaches its end ([`running`](crate::checksum::running)): overlapping candidates cost no more than others.
+//!    reaches its end (`checksum::running`): overlapping candidates cost no more than others.
 //!
 //! A candidate that begins before an intact batch and ends after it may be what that one is a part of, so the search looks
 //! ahead for its end. Such looks, and those at the place that a corrupt batch states, are paid from a budget that grows as

@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | 0.8.2, 0.9 | numbers plain messages, compresses all others anew; magic never looked at | `before_0_10` |
 //! | 0.10.0, 0.10.2 | formats 0 and 1, in place or anew | `v0_10` |
-//! | 0.11, 1.1, 2.8 | [`LogValidator`] by the rules of its [`Era`] | `modern` |
-//! | 3.9, 4.3 | [`LogValidator`] | `modern` |
+//! | 0.11, 1.1, 2.8 | [`LogValidator`](super::validator::LogValidator) by the rules of its [`Era`](super::validator::Era) | `modern` |
+//! | 3.9, 4.3 | [`LogValidator`](super::validator::LogValidator) | `modern` |
 //!
 //! Error codes changed as much as rules did: KIP-57 promised 2 for every LZ4 error, and only 0.10.0 kept it; 87 is
 //! from 2.4 on. What hangs on more than the bytes and the topic's settings is not answered here: transactional
