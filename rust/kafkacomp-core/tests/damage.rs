@@ -69,6 +69,7 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
         leader_epochs: &[],
         max_output_size: CAP,
         may_be_truncated: false,
+        others: None,
     };
     let source = InMemory(data);
     verify_segment(&source, SideFiles::default(), options, &mut |_| Ok::<(), OverlapFault>(())).unwrap();

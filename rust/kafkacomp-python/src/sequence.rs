@@ -1,10 +1,12 @@
 //! The segment files of a partition one after another: their order, overlaps and missing offsets.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use kafkacomp_arrow::SideFile;
 use kafkacomp_core::log::coverage::{FileOffsets, missing_offsets, overlaps};
 use kafkacomp_core::log::rewrite::SegmentRewritten;
+use kafkacomp_core::log::sequence::OtherSegments;
 use kafkacomp_core::log::{
     ChunkError, HeaderWalk, Hop, LeaderEpochEntry, MAX_MISSING_RANGES, MissingRange, MissingReason, OffsetIndex,
     OffsetPosition, OverlapError, OverlapFault, ReadAt, SegmentBounds, compare_overlap,
@@ -66,7 +68,32 @@ pub struct Tracker<'a> {
     leader_epoch: Option<i32>,
     leader_epochs: Vec<LeaderEpochEntry>,
     offset_index: Vec<OffsetPosition>,
+    others: Others<'a>,
     warnings: Vec<String>,
+}
+
+/// The segments but for the one that is worked on.
+struct Others<'a> {
+    job: &'a Job,
+    current: usize,
+}
+
+impl std::fmt::Debug for Others<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "all segments but {}", self.current)
+    }
+}
+
+impl OtherSegments for Others<'_> {
+    fn open(&self, offset: i64) -> std::io::Result<Option<(usize, Arc<dyn ReadAt>)>> {
+        let bases =
+            self.job.segments.iter().enumerate().filter_map(|(index, segment)| Some((segment.base_offset?, index)));
+        let found = bases.filter(|&(base, _)| base <= offset).max().filter(|&(_, index)| index != self.current);
+        let Some((index, segment)) = found.and_then(|(_, index)| Some((index, self.job.segments.get(index)?))) else {
+            return Ok(None);
+        };
+        Ok(Some((index, segment.files.open()?)))
+    }
 }
 
 impl<'a> Tracker<'a> {
@@ -97,6 +124,7 @@ impl<'a> Tracker<'a> {
             leader_epoch: None,
             leader_epochs,
             offset_index: Vec::new(),
+            others: Others { job, current: 0 },
             warnings: Vec::new(),
         })
     }
@@ -146,6 +174,7 @@ impl<'a> Tracker<'a> {
         let end_offset = base_offset
             .and_then(|base| (self.at..self.order.len()).filter_map(|at| self.base_of(at)).find(|&next| next > base));
         let index = self.next().unwrap_or_default();
+        self.others.current = index;
         let segment = self.job.segments.get(index);
         let data = segment.and_then(|segment| segment.files.side_file(SideFile::OffsetIndex).ok().flatten());
         let entries = data.as_deref().zip(base_offset).and_then(|(data, base)| OffsetIndex::parse(data, base).ok());
@@ -157,6 +186,7 @@ impl<'a> Tracker<'a> {
             offset_index: &self.offset_index,
             leader_epochs: &self.leader_epochs,
             leader_epoch: self.leader_epoch.filter(|_| follows),
+            others: Some(&self.others),
         };
         SegmentJob { source, bounds, from: self.end, index }
     }

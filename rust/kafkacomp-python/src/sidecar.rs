@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use kafkacomp_core::log::sequence::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{self, ChunkError, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt};
 use kafkacomp_core::log::{OverlapError, OverlapFault, SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
 use kafkacomp_core::record::control::{LeaderChangeVoter, Voter};
@@ -278,12 +279,14 @@ pub fn verify_segment<'py>(
     let side_files = side_files(&indexes);
     let leader_epochs: Vec<_> =
         epochs.into_iter().map(|(epoch, start_offset)| log::LeaderEpochEntry { epoch, start_offset }).collect();
+    let others = base_offset.map(|_| FolderSegments(PathBuf::from(&name)));
     let options = VerifyOptions {
         base_offset,
         next_base_offset,
         leader_epochs: &leader_epochs,
         max_output_size,
         may_be_truncated,
+        others: others.as_ref().map(|others| others as &dyn OtherSegments),
     };
     let mut tell = |done: u64| tell(progress.as_ref(), done).map_err(Stop::Python);
     let report = py.detach(|| {

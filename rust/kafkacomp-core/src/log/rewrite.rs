@@ -9,7 +9,7 @@ use std::thread;
 
 use super::chunk::ChunkError;
 use super::placement::Span;
-use super::sequence::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order};
+use super::sequence::{Content, EpochFault, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order};
 use super::source::ReadAt;
 use super::walk::Damage;
 use super::write::WriteError;
@@ -285,8 +285,14 @@ impl<E: From<ChunkError> + From<Error> + From<WriteError>> Visitor for SegmentRe
     fn batch(&mut self, batch: &RecordBatch<'_>, _: Content<()>, judgement: &Judgement) -> std::result::Result<(), E> {
         let at = batch.position();
         let (first, last) = (judgement.span.first.unwrap_or(judgement.span.last), judgement.span.last);
-        if let Some(fault) = judgement.epoch {
-            return Err(Error::LeaderEpoch { position: at, stored: fault.stored }.into());
+        match judgement.epoch {
+            Some(EpochFault { stored, restored: None }) => {
+                return Err(Error::LeaderEpoch { position: at, stored }.into());
+            }
+            Some(EpochFault { stored, restored: Some(restored) }) => {
+                self.warn(format!("leader epoch {stored} of the batch at byte {at} is restored to {restored}"));
+            }
+            None => {}
         }
         let mut from = self.from;
         match judgement.place {

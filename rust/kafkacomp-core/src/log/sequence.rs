@@ -4,14 +4,17 @@
 //! [`walk_segment`] finds the batches whose checksums are right. No checksum covers base offset and leader epoch; a
 //! batch therefore waits for the next one before it is judged ([`placement`](super::placement)). Where the neighbours,
 //! the offset index or the leader epoch checkpoint determine an altered field, the visitor gets the batch with the
-//! field restored. A batch is taken for a repeated one only if the segment has the same bytes a second time.
+//! field restored, unless the batch is a copy of another one of the partition.
 //!
 //! Missing offsets are those between two batches in order, from the base offset on and up to the next segment's.
 
+mod copies;
 mod epochs;
 
 use std::mem;
 
+use copies::Copies;
+pub use copies::{FolderSegments, OtherSegments};
 use epochs::{Epochs, NextEpochs};
 
 use super::chunk::{ChunkError, ChunkReader, chunk_bytes};
@@ -41,6 +44,8 @@ pub struct SegmentBounds<'a> {
     pub leader_epochs: &'a [LeaderEpochEntry],
     /// The leader epoch of the last batch before the segment, if known.
     pub leader_epoch: Option<i32>,
+    /// The other segments of the partition, of which batches may be copies.
+    pub others: Option<&'a dyn OtherSegments>,
 }
 
 /// Where a batch belongs.
@@ -193,7 +198,7 @@ pub fn walk_in_order<V: Visitor>(
         after: Vec::new(),
         claimed: None,
         has_zero_tail: false,
-        copies: None,
+        copies: Copies::new(bounds.others),
         epochs: Epochs::new(bounds.leader_epochs, bounds.leader_epoch),
         report: SequenceReport::default(),
         visitor,
@@ -266,8 +271,7 @@ struct Walk<'w, V: Visitor> {
     claimed: Option<(i64, i64)>,
     /// Whether zeros follow the last batch.
     has_zero_tail: bool,
-    /// The low half of the offset field and the checksum of every batch, sorted.
-    copies: Option<Vec<u64>>,
+    copies: Copies<'w>,
     epochs: Epochs<'w>,
     report: SequenceReport,
     visitor: &'w mut V,
@@ -391,7 +395,7 @@ impl<V: Visitor> Walk<'_, V> {
         if let Some(base_offset) = self.below_base_offset(span, &around) {
             return Ok(Place::BelowBaseOffset { base_offset });
         }
-        if self.has_copy(batch)? {
+        if self.copies.has(self.source, batch)? {
             return Ok(match found {
                 Placement::InOrder => Place::InOrder,
                 Placement::PartlyRepeated => Place::PartlyRepeated { expected },
@@ -404,7 +408,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         // An offset that another batch has cannot be this one's: the two may have changed places.
         let proposed = match proposed {
-            Some(field) if self.has_offset_field(batch, field)? => None,
+            Some(field) if self.copies.has_offset_field(self.source, batch, field)? => None,
             other => other,
         };
         // The inner offsets of a wrapper of magic 0 are under its checksum and are its offsets.
@@ -436,36 +440,11 @@ impl<V: Visitor> Walk<'_, V> {
     fn below_base_offset(&self, span: Span, around: &Neighbours) -> Option<i64> {
         let base_offset = self.bounds.base_offset?;
         let next = around.next.filter(|_| around.adjacent && self.report.first_offset.is_none())?;
-        let continued = span.first? < base_offset && next.first == span.last.checked_add(1);
+        // In a compacted log the next batch need not follow directly, and is below the name as well.
+        let follows = next.first == span.last.checked_add(1)
+            || (next.first.is_some_and(|first| first > span.last) && next.last < base_offset);
+        let continued = span.first? < base_offset && follows;
         (continued && span.first? >= 0 && next.last < around.end_offset.unwrap_or(i64::MAX)).then_some(base_offset)
-    }
-
-    /// Whether the segment has these bytes at another place, too.
-    fn has_copy(&mut self, batch: &RecordBatch<'_>) -> Result<bool, ChunkError> {
-        let copies = match self.copies.take() {
-            Some(copies) => copies,
-            None => fingerprints(self.source)?,
-        };
-        let wanted = fingerprint(batch);
-        let at = copies.partition_point(|&each| each < wanted);
-        let found = copies.get(at.saturating_add(1)) == Some(&wanted);
-        self.copies = Some(copies);
-        Ok(found)
-    }
-
-    /// Whether another batch of the segment has this offset field, as far as its low half tells.
-    fn has_offset_field(&mut self, batch: &RecordBatch<'_>, field: i64) -> Result<bool, ChunkError> {
-        let copies = match self.copies.take() {
-            Some(copies) => copies,
-            None => fingerprints(self.source)?,
-        };
-        let low = field as u64 & u64::from(u32::MAX);
-        let at = copies.partition_point(|&each| each >> 32 < low);
-        // The batch itself is one of them if only the high half was altered.
-        let own = usize::from(batch.offset_field() as u64 & u64::from(u32::MAX) == low);
-        let found = copies.get(at.saturating_add(own)).is_some_and(|&each| each >> 32 == low);
-        self.copies = Some(copies);
-        Ok(found)
     }
 
     /// Keeps a batch that is not used until it is known which offsets are missing.
@@ -659,23 +638,4 @@ fn is_compacted(batch: &RecordBatch<'_>, span: Span, records: Option<u64>) -> bo
         Some(count) => i64::from(count) < i64::from(batch.last_offset_delta()).saturating_add(1),
         None => records.zip(offsets).is_some_and(|(records, offsets)| records < offsets.unsigned_abs()),
     }
-}
-
-fn fingerprint(batch: &RecordBatch<'_>) -> u64 {
-    (batch.offset_field() as u64) << 32 | u64::from(batch.crc())
-}
-
-/// The fingerprints of all batches of a segment, sorted.
-fn fingerprints(source: &dyn ReadAt) -> Result<Vec<u64>, ChunkError> {
-    let mut found = Vec::new();
-    walk_segment::<ChunkError>(source, &mut |piece, _| {
-        if let Piece::Batches { data, position } = piece {
-            for batch in Batches::new(data, position).map_while(Result::ok) {
-                memory::push(&mut found, fingerprint(&batch)).map_err(std::io::Error::from)?;
-            }
-        }
-        Ok(())
-    })?;
-    found.sort_unstable();
-    Ok(found)
 }

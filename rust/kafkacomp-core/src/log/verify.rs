@@ -14,7 +14,7 @@ use super::chunk::ChunkError;
 use super::missing::{MissingRanges, MissingReason};
 use super::offset_index::{OffsetIndex, OffsetPosition};
 use super::placement::Span;
-use super::sequence::{Content, EpochFault, Judgement, Place, SegmentBounds, Visitor, walk_in_order};
+use super::sequence::{Content, EpochFault, Judgement, OtherSegments, Place, SegmentBounds, Visitor, walk_in_order};
 use super::source::ReadAt;
 use super::walk::Damage;
 use crate::CompressionType;
@@ -175,6 +175,8 @@ pub struct VerifyOptions<'a> {
     pub max_output_size: usize,
     /// Whether an incomplete batch at the end is no error, as in a fetch response.
     pub may_be_truncated: bool,
+    /// The other segments of the partition, of which batches may be copies.
+    pub others: Option<&'a dyn OtherSegments>,
 }
 
 /// Checks a segment. `progress` is called with the bytes done, now and then; its error ends the check.
@@ -202,6 +204,7 @@ pub fn verify_segment<E: From<ChunkError> + From<Error>>(
         offset_index: &offset_index,
         leader_epochs: options.leader_epochs,
         leader_epoch: None,
+        others: options.others,
     };
     let mut check = Check {
         report,

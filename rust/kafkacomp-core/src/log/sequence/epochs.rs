@@ -79,7 +79,13 @@ impl<'a> Epochs<'a> {
         };
         let restored = self.of_checkpoint(span).filter(in_range);
         let both = self.current.filter(|_| self.current == next);
-        Some(EpochFault { stored, restored: restored.or(both) })
+        // The one neighbour from which the epoch differs in a single bit.
+        let flipped = |epoch: &i32| (stored ^ *epoch).count_ones() == 1;
+        let near = match (self.current.filter(flipped), next.filter(flipped)) {
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        };
+        Some(EpochFault { stored, restored: restored.or(both).or(near) })
     }
 
     /// The epoch that the checkpoint has for the batch.
