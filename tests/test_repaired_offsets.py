@@ -37,7 +37,9 @@ def folder_of(path: Path, segments: dict[int, bytes]) -> Path:
 
 
 def offsets(folder: Path, **options: Any) -> list[int]:
-    found: list[int] = pa.table(kc.scan(folder, columns=["offset"], include_control=True, **options))["offset"].to_pylist()
+    found: list[int] = pa.table(kc.scan(folder, columns=["offset"], include_control=True, **options))[
+        "offset"
+    ].to_pylist()
     return found
 
 

@@ -27,7 +27,6 @@ ABSURD = 100_000
 Row = tuple[int, "bytes | None"]
 
 _LOGGER = logging.getLogger("kafkacomp")
-_LOGGER.setLevel(logging.CRITICAL)  # what is expected here need not be printed
 
 
 @dataclass
@@ -97,12 +96,13 @@ def scan_skip_threads(folder: Path) -> Answer:
 
 def _command(*arguments: object) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
+    before = _LOGGER.level
     _LOGGER.setLevel(logging.WARNING)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = run([str(each) for each in arguments])
     finally:
-        _LOGGER.setLevel(logging.CRITICAL)
+        _LOGGER.setLevel(before)
     return status, out.getvalue(), err.getvalue()
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_commit import content, job, staged
 
 import kafkacomp as kc
+from commit_jobs import content, job, staged
 from kafkacomp import _published
 from kafkacomp.spark import _commit
 from kafkacomp.spark._commit import discard, new_staging, recover

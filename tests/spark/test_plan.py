@@ -383,11 +383,12 @@ def test_times_lead_to_offsets(tmp_path: Path) -> None:
     assert offsets(folder, **both) == list(range(5, 2000))
 
 
-def test_segments_outside_the_times_are_not_opened(tmp_path: Path) -> None:
+def test_segments_after_the_times_are_not_opened(tmp_path: Path) -> None:
+    """Of those before, the headers are read: a time index on the local disk may be wrong, and is a hint only."""
     folder = make(tmp_path, count=2000, segment_bytes=200_000)
     files = logs(folder)
     bases = [int(each.stem) for each in files]
-    forbid(files[:4] + files[7:])
+    forbid(files[7:])
     found = offsets(folder, startingTimestamp=str(bases[4] * 1000 + 1), endingTimestamp=str(bases[6] * 1000 + 1))
     assert found == list(range(bases[4] + 1, bases[6] + 1))
 

@@ -385,6 +385,10 @@ impl Planner {
             Family::Records => {
                 let warn = |text: String| self.with_report(|report| report.warnings.push(text));
                 let found = seams::find(segment, source.as_ref(), length)?;
+                if found.is_replaced {
+                    // Brokers replace a segment when they compact it, which explains what is not there any more.
+                    self.with_report(|report| report.missing.set_compacted(&context.id));
+                }
                 context.start_offset = context.start_offset.max(found.first);
                 context.last_offset = context.last_offset.min(found.last);
                 context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));

@@ -66,6 +66,8 @@ pub(crate) struct Found {
     pub first: i64,
     /// Inclusive.
     pub last: i64,
+    /// Whether the file is another one than when the range was cut, as after compaction.
+    pub is_replaced: bool,
 }
 
 /// Finds a segment's range in the file that is there now.
@@ -74,7 +76,7 @@ pub(crate) struct Found {
 /// What the file system says; [`ScanError::Replaced`].
 pub(crate) fn find(segment: &Segment, source: &dyn ReadAt, length: u64) -> Result<Found, ScanError> {
     let (start, stop) = segment.range.unwrap_or((0, length));
-    let mut found = Found { start, stop, first: i64::MIN, last: i64::MAX };
+    let mut found = Found { start, stop, first: i64::MIN, last: i64::MAX, is_replaced: false };
     let seams = &segment.seams;
     let moved = |seam: Option<Seam>, position: u64| match seam {
         None => Ok(None),
@@ -90,12 +92,15 @@ pub(crate) fn find(segment: &Segment, source: &dyn ReadAt, length: u64) -> Resul
     if let Some(first) = moved(seams.begin, start)? {
         found.first = first;
         found.start = 0;
+        found.is_replaced = true;
     }
     let is_shifted = found.start != start;
     let end = match seams.next_base {
         Some(next) if seams.end.is_none() && (is_shifted || length != seams.length) => Some(next),
         _ => moved(seams.end, stop)?,
     };
+    // A file that only grew is the same one.
+    found.is_replaced |= end.is_some() || length < seams.length;
     if let Some(end) = end {
         found.last = end.saturating_sub(1);
         found.stop = length;

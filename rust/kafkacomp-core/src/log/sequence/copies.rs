@@ -19,7 +19,7 @@ use crate::record::{Batches, RecordBatch};
 const MAX_SEARCHES: usize = 16;
 
 /// The other segments of a partition.
-pub trait OtherSegments: Debug {
+pub trait OtherSegments: Debug + Sync {
     /// The segment that has the offset by its base offset, and a number that identifies it; `None` if there is none but
     /// the one that is asked for.
     ///
@@ -43,7 +43,7 @@ impl OtherSegments for FolderSegments {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let base = name.get(..20).filter(|_| name.ends_with(".log")).and_then(|digits| digits.parse::<i64>().ok());
+            let base = name.strip_suffix(".log").and_then(|stem| stem.get(..20)?.parse::<i64>().ok());
             if let Some(base) =
                 base.filter(|&base| base <= offset && found.as_ref().is_none_or(|(most, _)| base > *most))
             {

@@ -1,0 +1,48 @@
+"""Jobs of a Spark write without Spark: what a task stages, what a job commits, and what is there then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+import kafkacomp as kc
+from kafkacomp import _kafkacomp, record
+from kafkacomp.spark._commit import Staged, commit, new_staging
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTINGS = record.batch_settings(magic=2, compression_type="lz4", level=None, base_offset=0, batch_bytes=500)
+SEGMENT_BYTES = 1500
+
+
+def staged(staging: Path, task: int, counts: dict[tuple[str, int], int], first: int = 0) -> list[Staged]:
+    """A task's files, with so many rows for each topic-partition; the values are numbers from `first`."""
+    staging.mkdir(parents=True, exist_ok=True)
+    files = _kafkacomp.StagedBatches(SETTINGS, staging / f"{task}-test", None, None, {}, task)
+    rows = [
+        {"topic": topic, "partition": partition, "value": str(first + n), "timestamp": 1_700_000_000_000 + first + n}
+        for (topic, partition), count in counts.items()
+        for n in range(count)
+    ]
+    types = {"topic": pa.string(), "partition": pa.int32(), "value": pa.string(), "timestamp": pa.int64()}
+    files.push(pa.Table.from_pylist(rows, pa.schema(list(types.items()))))
+    return [Staged(*each) for each in files.finish()]
+
+
+def job(target: Path, counts: dict[tuple[str, int], int], first: int = 0, **options: Any) -> bool:
+    """One whole job of one task."""
+    staging = new_staging(target)
+    files = staged(staging, 0, counts, first)
+    return commit(target, staging, files, **({"overwrite": False, "segment_bytes": SEGMENT_BYTES} | options))
+
+
+def content(target: Path) -> dict[str, list[int]]:
+    """The values by partition; offsets must count from 0 without gaps, and no file may be missing or too much."""
+    found: dict[str, list[int]] = {}
+    for row in pa.table(kc.scan(target, columns=("topic", "partition", "offset", "value"))).to_pylist():
+        values = found.setdefault(f"{row['topic']}-{row['partition']}", [])
+        assert row["offset"] == len(values)
+        values.append(int(row["value"]))
+    return found
