@@ -59,6 +59,9 @@ def compact(folder: Path, group: list[Path], *, index: str, every: int = 3) -> l
         if path != group[0] or index == "none":
             path.with_suffix(".index").unlink()
     swap.rename(group[0])
+    following = [int(path.stem) for path in logs(folder) if path not in group]
+    cleaned_to = min((base for base in following if base > int(group[-1].stem)), default=COUNT)
+    (folder.parent / "cleaner-offset-checkpoint").write_text(f"0\n1\nt 0 {cleaned_to}\n")
     return offsets_of(left)
 
 

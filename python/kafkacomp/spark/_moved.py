@@ -69,7 +69,9 @@ def moved(partition: Partition, start: int | None, end: int | None, options: Rea
         if known is not None and known < end:
             return None  # truncated
     segments = [each for each in segments if end is None or _base(each) < end]
-    return Partition(partition.topic, partition.partition, segments, [], partition.transactions)
+    return Partition(
+        partition.topic, partition.partition, segments, [], partition.transactions, checkpoints=partition.checkpoints
+    )
 
 
 def _base(segment: Segment) -> int:
