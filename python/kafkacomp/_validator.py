@@ -101,6 +101,17 @@ def _for_config(value: str) -> BrokerCompressionType:
     raise ValueError(f"compression.type must be one of {known}, not {value!r}")
 
 
+def _target(kind: CompressionType | BrokerCompressionType | str) -> CompressionType | BrokerCompressionType:
+    """A codec, or PRODUCER, whose codec is the source's."""
+    if isinstance(kind, BrokerCompressionType):
+        kind = kind.value
+    if kind == BrokerCompressionType.PRODUCER.value:
+        return BrokerCompressionType.PRODUCER
+    if kind == BrokerCompressionType.UNCOMPRESSED.value:
+        return CompressionType.NONE
+    return _compression_type(kind)
+
+
 def _compression_type(kind: CompressionType | str) -> CompressionType:
     return CompressionType.for_name(kind) if isinstance(kind, str) else CompressionType.for_id(kind)
 
@@ -115,8 +126,9 @@ class ValidatorConfig:
 
     #: What the records came with: ``LogAppendInfo.source_compression``. A name will do.
     source_compression_type: CompressionType | str
-    #: What is to be stored: see :func:`target_compression_type`. A name will do.
-    target_compression_type: CompressionType | str
+    #: What is to be stored: a codec, or a topic's ``compression.type`` (``producer`` is the source's codec). A name
+    #: will do.
+    target_compression_type: CompressionType | BrokerCompressionType | str
     #: The level for compressing anew; ``None`` for Kafka's default.
     level: int | None = None
     #: Whether the topic is compacted, so that every record needs a key.
@@ -142,7 +154,7 @@ class ValidatorConfig:
         """Take names for enum members, and check every number's range."""
         put = object.__setattr__
         put(self, "source_compression_type", _compression_type(self.source_compression_type))
-        put(self, "target_compression_type", _compression_type(self.target_compression_type))
+        put(self, "target_compression_type", _target(self.target_compression_type))
         put(self, "origin", AppendOrigin(self.origin))
         put(self, "timestamp_type", TimestampType(self.timestamp_type))
         if self.timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:

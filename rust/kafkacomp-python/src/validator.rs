@@ -26,7 +26,7 @@ static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 #[derive(FromPyObject)]
 struct Settings {
     source_compression_type: u8,
-    target_compression_type: u8,
+    target_compression_type: Target,
     level: Option<Level>,
     compacted: bool,
     to_magic: i8,
@@ -37,6 +37,28 @@ struct Settings {
     origin: u8,
     inter_broker_protocol_version: Option<String>,
     max_output_size: usize,
+}
+
+/// A codec's id, or the member `PRODUCER` of `kafkacomp.log.BrokerCompressionType`.
+#[derive(FromPyObject)]
+enum Target {
+    Codec(u8),
+    Broker { value: String },
+}
+
+impl Target {
+    /// The codec in which a broker stores what comes with `source`.
+    fn of(&self, source: CompressionType) -> PyResult<CompressionType> {
+        match self {
+            Self::Codec(id) => compression_type(*id),
+            Self::Broker { value } => Ok(broker_compression_type(value)?.target_compression_type(source)),
+        }
+    }
+}
+
+fn broker_compression_type(value: &str) -> PyResult<BrokerCompressionType> {
+    BrokerCompressionType::for_config(value)
+        .ok_or_else(|| PyValueError::new_err(format!("compression.type has no value {value:?}")))
 }
 
 fn compression_type(id: u8) -> PyResult<CompressionType> {
@@ -60,7 +82,8 @@ fn version(text: &str) -> PyResult<InterBrokerProtocolVersion> {
 
 impl Settings {
     fn config(self) -> PyResult<ValidatorConfig> {
-        let target_compression = compression(compression_type(self.target_compression_type)?, self.level)?;
+        let source = compression_type(self.source_compression_type)?;
+        let target_compression = compression(self.target_compression_type.of(source)?, self.level)?;
         let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
         Ok(ValidatorConfig {
             compacted: self.compacted,
@@ -72,7 +95,7 @@ impl Settings {
             origin: append_origin(self.origin)?,
             inter_broker_protocol_version: self.inter_broker_protocol_version.as_deref().map(version).transpose()?,
             max_output_size: self.max_output_size,
-            ..ValidatorConfig::new(compression_type(self.source_compression_type)?, target_compression)
+            ..ValidatorConfig::new(source, target_compression)
         })
     }
 }
@@ -179,9 +202,7 @@ pub struct TopicSettings {
 
 impl TopicSettings {
     fn append(self) -> PyResult<Append> {
-        let compression_type = BrokerCompressionType::for_config(&self.compression_type).ok_or_else(|| {
-            PyValueError::new_err(format!("compression.type has no value {:?}", self.compression_type))
-        })?;
+        let compression_type = broker_compression_type(&self.compression_type)?;
         let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
         Ok(Append {
             compression_type,
