@@ -2,21 +2,19 @@
 
 #![no_main]
 
-use kafkacomp_core::log::{
-    checkpoint, offset_index, partition_metadata, producer_snapshot, time_index, transaction_index,
-};
+use kafkacomp_core::log::index::{checkpoint, offset, partition_metadata, producer_snapshot, time, transaction};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    if let Ok(index) = offset_index::OffsetIndex::parse(data, 0) {
+    if let Ok(index) = offset::OffsetIndex::parse(data, 0) {
         assert_eq!(index.iter().count(), index.len());
         let _ = index.lookup(i64::MAX);
     }
-    if let Ok(index) = time_index::TimeIndex::parse(data, 0) {
+    if let Ok(index) = time::TimeIndex::parse(data, 0) {
         assert_eq!(index.iter().count(), index.len());
         let _ = index.lookup(i64::MAX);
     }
-    if let Ok(index) = transaction_index::TransactionIndex::parse(data, 0) {
+    if let Ok(index) = transaction::TransactionIndex::parse(data, 0) {
         assert_eq!(index.iter().count(), index.len());
         let _ = index.collect_aborted_txns(0, i64::MAX);
     }

@@ -1,8 +1,9 @@
-//! What a batch gives to the columns of its records, whatever its family.
+//! What a batch gives to the columns of its records, whatever its log format.
 
 use kafkacomp_core::CompressionType;
+use kafkacomp_core::message_set::Entry;
+use kafkacomp_core::record::RecordBatch;
 use kafkacomp_core::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID};
-use kafkacomp_core::record::{Entry, RecordBatch};
 
 /// The fields that all records of a batch share.
 pub trait BatchFields {

@@ -6,8 +6,8 @@
 //! late timestamp. So the headers of batches decide about times, unless reads are requests ([`ReadAt::is_remote`]). Then the
 //! last entry that is of use is believed if the batch that it names has its timestamp, and if the entry lies in the segment.
 
-use kafkacomp_core::log::offset_index::OffsetIndex;
-use kafkacomp_core::log::time_index::{TimeIndex, TimestampOffset};
+use kafkacomp_core::log::index::offset::OffsetIndex;
+use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt};
 
 use crate::committed::whole_batch;

@@ -9,8 +9,8 @@ use arrow_array::{
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::default::DefaultRecords;
-use kafkacomp_core::record::text::decode_utf8;
+use kafkacomp_core::record::java_string::decode_utf8;
+use kafkacomp_core::record::v2::DefaultRecords;
 use kafkacomp_core::record::{Headers, Record, RecordBlock, TimestampType};
 
 use crate::batch_fields::BatchFields;

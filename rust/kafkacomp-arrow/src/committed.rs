@@ -1,14 +1,14 @@
 //! The pass over a partition that finds its transactions, before a committed reader begins.
 
-use kafkacomp_core::log::source::read_full;
+use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, BatchHeader, ChunkError, Family, HeaderWalk, Hop, Piece, ReadAt, TransactionCollector,
+    AbortedRange, BatchHeader, ChunkError, HeaderWalk, Hop, LogFormat, Piece, ReadAt, TransactionCollector,
     TransactionFilter, TransactionIndex, walk_segment,
 };
 use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
-use crate::family::family_of;
+use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
 use crate::report::ScanError;
 
@@ -50,7 +50,7 @@ impl Pass<'_> {
     fn segment(&mut self, segment: &Segment) -> Result<(), ScanError> {
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
         let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
-        if family_of(segment, source.as_ref(), length, self.options)? == Family::MessageSet {
+        if log_format_of(segment, source.as_ref(), length, self.options)? == LogFormat::MessageSet {
             return Ok(()); // There were no transactions.
         }
         match self.options.on_error {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{Family, MissingRange, MissingReason, TransactionFilter};
+use kafkacomp_core::log::{LogFormat, MissingRange, MissingReason, TransactionFilter};
 
 use crate::columns::Place;
 use crate::missing::PartitionId;
@@ -27,8 +27,8 @@ pub struct Context {
     pub cleaned_to: Option<i64>,
     /// What a committed reader sees, when only that is asked for.
     pub transactions: Option<Arc<TransactionFilter>>,
-    /// The family of the segment's format.
-    pub family: Family,
+    /// The segment's log format.
+    pub log_format: LogFormat,
     /// The number in the segment's name, 0 without one. In Kafka 0.7 it is the position of its first byte in
     /// the partition.
     pub base_offset: i64,
@@ -62,7 +62,7 @@ impl Context {
             asked,
             cleaned_to: checkpoints.cleaned_to,
             transactions: None,
-            family: Family::Records,
+            log_format: LogFormat::Records,
             base_offset: segment.and_then(|segment| segment.base_offset).unwrap_or_default(),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::MissingReason;
 use kafkacomp_core::record::RecordBatch;
-use kafkacomp_core::record::legacy::LegacyRecords;
+use kafkacomp_core::record::v0_v1::LegacyRecords;
 
 use crate::continuity::Note;
 use crate::plan::Chunk;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kafkacomp_core::log::{InMemory, ReadAt, open_file};
 
 use crate::options::{OpenSegment, Segment, SideFile};
-use crate::seams::Seams;
+use crate::split_boundaries::SplitBoundaries;
 
 /// A segment at a path; its side files lie beside it under the same name.
 ///
@@ -63,7 +63,7 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> 
             base_offset: Some(0),
             files: Arc::new(self),
             range: None,
-            seams: Seams::default(),
+            boundaries: SplitBoundaries::default(),
             active: false,
             may_be_cut: false,
         }

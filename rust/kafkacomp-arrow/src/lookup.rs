@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::{BatchHeader, Family, HeaderWalk, Hop, ReadAt, Resync};
+use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, Resync};
 use kafkacomp_core::record::{RecordReader, TimestampType};
 
 use crate::bounds::Start;
 use crate::committed::whole_batch;
-use crate::family::family_of;
+use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 
@@ -36,11 +36,11 @@ pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOpti
 /// damage hides it.
 ///
 /// # Errors
-/// What the file system says; a family that cannot be told.
+/// What the file system says; a log format that cannot be determined.
 pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
-    let Opened { source, length, family } = open(segment, options)?;
+    let Opened { source, length, log_format } = open(segment, options)?;
     let base_offset = segment.base_offset.unwrap_or_default();
-    if family == Family::MessageSet {
+    if log_format == LogFormat::MessageSet {
         return Ok(Some(base_offset.saturating_add_unsigned(length)));
     }
     // The index's last entry: of a batch that the offset asked for cannot precede.
@@ -66,14 +66,14 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
 struct Opened {
     source: Arc<dyn ReadAt>,
     length: u64,
-    family: Family,
+    log_format: LogFormat,
 }
 
 fn open(segment: &Segment, options: &ScanOptions) -> Result<Opened, ScanError> {
     let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
     let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
-    let family = family_of(segment, source.as_ref(), length, options)?;
-    Ok(Opened { source, length, family })
+    let log_format = log_format_of(segment, source.as_ref(), length, options)?;
+    Ok(Opened { source, length, log_format })
 }
 
 fn first_in_segment(
@@ -82,8 +82,8 @@ fn first_in_segment(
     timestamp: i64,
     options: &ScanOptions,
 ) -> Result<Option<i64>, ScanError> {
-    let Opened { source, length, family } = open(segment, options)?;
-    if family == Family::MessageSet {
+    let Opened { source, length, log_format } = open(segment, options)?;
+    if log_format == LogFormat::MessageSet {
         return Ok(None);
     }
     let source = source.as_ref();

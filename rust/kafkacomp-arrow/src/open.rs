@@ -35,7 +35,7 @@ impl std::fmt::Debug for SharedSource {
     }
 }
 
-/// Cuts a segment of either family into chunks.
+/// Cuts a segment of either log format into chunks.
 #[derive(Debug)]
 pub enum Reader {
     /// Since Kafka 0.8.
@@ -81,7 +81,7 @@ pub struct Ends {
     /// The base offset of the next segment.
     pub next_base: Option<i64>,
     /// The first offset of the batch after the piece, if that is known.
-    pub next_piece: Option<i64>,
+    pub next_split: Option<i64>,
     /// Whether another piece of the segment follows.
     pub is_piece: bool,
 }
@@ -412,7 +412,7 @@ impl Open {
     /// the partition that could show more is read after it; whether it is.
     pub fn finish(&mut self, finish: Finish, is_last: bool, high_watermark: Option<i64>) -> bool {
         let resumes = match finish {
-            Finish::Piece => self.ends.next_piece,
+            Finish::Piece => self.ends.next_split,
             Finish::File => self.ends.next_base.or(high_watermark),
             Finish::Bound | Finish::Growing => None,
         };

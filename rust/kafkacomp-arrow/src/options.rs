@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::{Family, ReadAt, TransactionFilter};
+use kafkacomp_core::log::{LogFormat, ReadAt, TransactionFilter};
 
 use crate::schema::Column;
-use crate::seams::Seams;
+use crate::split_boundaries::SplitBoundaries;
 
 /// The largest `batch_bytes`: a column of 32-bit offsets holds 2^31 - 1 bytes, and half of that leaves room
 /// for whatever one record adds.
@@ -64,8 +64,8 @@ pub struct ScanOptions {
     /// Whether records that consumers do not see are left out: those below the log start offset, and those from the high
     /// watermark on.
     pub visible_only: bool,
-    /// The family of all segments; `None`: by the content of each, and where that does not decide by its name.
-    pub family: Option<Family>,
+    /// The log format of all segments; `None`: by the content of each, and where that does not decide by its name.
+    pub log_format: Option<LogFormat>,
 }
 
 impl ScanOptions {
@@ -99,7 +99,7 @@ impl Default for ScanOptions {
             verify_crc: true,
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
             visible_only: false,
-            family: None,
+            log_format: None,
         }
     }
 }
@@ -153,7 +153,7 @@ pub struct Segment {
     /// Only the batches that begin in these bytes; `None` for all.
     pub range: Option<(u64, u64)>,
     /// How the range is found again where the file has been replaced since.
-    pub seams: Seams,
+    pub boundaries: SplitBoundaries,
     /// Whether a broker may still be writing it: an incomplete batch at its end may be on its way.
     pub active: bool,
     /// Whether it may end inside a batch, as Kafka cuts the answer to a fetch: a warning, not an error.

@@ -3,11 +3,11 @@
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
-use kafkacomp_core::log::overlap::{OverlapError, OverlapFault, compare_overlap};
-use kafkacomp_core::log::source::read_full;
-use kafkacomp_core::log::{ChunkError, Family, ReadAt};
+use kafkacomp_core::log::continuity::overlap::{OverlapError, OverlapFault, compare_overlap};
+use kafkacomp_core::log::read::source::read_full;
+use kafkacomp_core::log::{ChunkError, LogFormat, ReadAt};
 
-use crate::family::family_of;
+use crate::log_format::log_format_of;
 use crate::lookup::end_offset;
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
@@ -75,7 +75,7 @@ pub fn disagreement(
     let open = |segment: &Segment| segment.files.open().map_err(|error| ScanError::io(&segment.name, error));
     let (one, other) = (open(earlier)?, open(later)?);
     let length = one.length().map_err(|error| ScanError::io(&earlier.name, error))?;
-    if family_of(earlier, one.as_ref(), length, options)? == Family::MessageSet {
+    if log_format_of(earlier, one.as_ref(), length, options)? == LogFormat::MessageSet {
         return different_byte((earlier, &one), (later, &other), first, last);
     }
     compare_overlap(one.as_ref(), other.as_ref(), first, last, options.max_output_size).map_err(|error| {

@@ -7,20 +7,20 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::{
-    ChunkReader, EntryChunkReader, Family, MissingRange, MissingReason, ReadAt, TransactionFilter, chunk_bytes,
+    ChunkReader, EntryChunkReader, LogFormat, MissingRange, MissingReason, ReadAt, TransactionFilter, chunk_bytes,
 };
 
 use crate::bounds::Start;
 use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings, Note};
-use crate::family::family_of;
+use crate::log_format::log_format_of;
 use crate::missing::PartitionId;
 use crate::open::{Ends, Finish, Open, Reader, SharedSource, Step};
 use crate::options::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
 use crate::overlap;
 use crate::report::{ScanError, ScanReport, SkippedRange};
-use crate::seams;
+use crate::split_boundaries;
 use crate::unreadable::SkipUnreadable;
 
 /// What a chunk is to make where several workers share the scan: columns that stay in the cache, in time that
@@ -333,7 +333,7 @@ impl Planner {
         };
         let Some(mut current) = self.current.take() else { return Ok(()) };
         self.gap_before(&mut current, segment, context);
-        let resumes = segment.seams.next_base.or(following);
+        let resumes = segment.boundaries.next_base.or(following);
         let from = segment.base_offset.map(|base| current.accounted.as_ref().map_or(base, |(_, end)| base.max(*end)));
         let name = &segment.name;
         let skipped = SkippedRange::of(name, 0, 0, &error).between(from, resumes);
@@ -361,7 +361,7 @@ impl Planner {
             (self.options.on_error == OnError::Skip).then(|| Arc::new(SkipUnreadable::new(Arc::clone(&source))));
         let source = unreadable.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
         let length = source.length().map_err(io)?;
-        context.family = family_of(segment, source.as_ref(), length, &self.options)?;
+        context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
         let is_inner = segment.range.is_some_and(|(start, _)| start > 0);
         let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
         if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
@@ -374,17 +374,17 @@ impl Planner {
             context.asked.0 = context.asked.0.max(*accounted);
         }
         let mut ends =
-            Ends { next_base: segment.seams.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
+            Ends { next_base: segment.boundaries.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
         let mut expected = segment.base_offset;
-        let (reader, stop) = match context.family {
-            Family::MessageSet => {
+        let (reader, stop) = match context.log_format {
+            LogFormat::MessageSet => {
                 let (start, stop) = segment.range.unwrap_or((0, length));
                 let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
                 (Reader::MessageSet(reader), stop)
             }
-            Family::Records => {
+            LogFormat::Records => {
                 let warn = |text: String| self.with_report(|report| report.warnings.push(text));
-                let found = seams::find(segment, source.as_ref(), length)?;
+                let found = split_boundaries::find(segment, source.as_ref(), length)?;
                 if found.is_replaced {
                     // Brokers replace a segment when they compact it, which explains what is not there any more.
                     self.with_report(|report| report.missing.set_compacted(&context.id));
@@ -396,14 +396,14 @@ impl Planner {
                 let start = Start { segment, source: source.as_ref(), length, begin: found.start, warn: &warn };
                 let start = start.position(offset, &self.options)?;
                 if start > 0 {
-                    let begin = segment.seams.begin.filter(|_| start == found.start);
+                    let begin = segment.boundaries.begin.filter(|_| start == found.start);
                     expected = begin.and_then(|begin| begin.first_offset);
                 }
                 (Reader::Records(ChunkReader::new(start, length, self.options.verify_crc)), found.stop)
             }
         };
         ends.is_piece = stop < length;
-        ends.next_piece = segment.seams.end.and_then(|end| end.first_offset);
+        ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
         let context = Arc::new(context.clone());
         let ordered = segment.base_offset.is_some();
         let mut open = Open {
@@ -420,7 +420,7 @@ impl Planner {
             found: Findings::default(),
             context: Arc::clone(&context),
         };
-        if ordered && context.family == Family::Records {
+        if ordered && context.log_format == LogFormat::Records {
             open.continuity = Some(Continuity::new(context, &self.options, expected, before));
         } else if let (Some((name, from)), Some(base)) = (before, segment.base_offset) {
             context.missing(from, base, MissingReason::Gap, &mut |range| {

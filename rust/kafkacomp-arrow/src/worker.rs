@@ -4,13 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::Error;
-use kafkacomp_core::log::Family;
-use kafkacomp_core::log::entry_chunk::later;
-use kafkacomp_core::record::default::DefaultRecords;
-use kafkacomp_core::record::message_set::Entries;
-use kafkacomp_core::record::{
-    Batches, Entry, MessageSetReader, Record, RecordBatch, RecordBlock, RecordReader, Records,
-};
+use kafkacomp_core::log::LogFormat;
+use kafkacomp_core::log::read::entry_chunk::later;
+use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
+use kafkacomp_core::record::v2::DefaultRecords;
+use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::columns::ColumnBuilder;
@@ -78,9 +76,9 @@ impl Worker {
     /// # Errors
     /// [`Stop`]; rows of batches before the failing one are in the builder or delivered.
     pub fn chunk(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
-        match chunk.context.family {
-            Family::Records => self.batches(chunk, data, sink),
-            Family::MessageSet => self.entries(chunk, data, sink),
+        match chunk.context.log_format {
+            LogFormat::Records => self.batches(chunk, data, sink),
+            LogFormat::MessageSet => self.entries(chunk, data, sink),
         }?;
         for (segment, range) in &chunk.missing {
             lock(&self.report).missing.add(&chunk.context.id, segment, *range);
@@ -205,7 +203,7 @@ impl Worker {
     }
 
     /// Whether no record of the batch can be wanted, by its header alone.
-    fn is_beside_the_point(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
+    fn can_skip_batch(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
         (batch.is_control_batch() && !self.options.include_control)
             || batch.last_offset() < context.start_offset
             || batch.base_offset().is_some_and(|base| base > context.last_offset)
@@ -227,7 +225,7 @@ impl Worker {
         if self.options.worker_verifies() {
             batch.ensure_valid().map_err(BatchStop::Bad)?;
         }
-        if self.is_beside_the_point(batch, context) {
+        if self.can_skip_batch(batch, context) {
             return Ok(());
         }
         if let Some(visible) = context.visible

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use kafkacomp_arrow::{
-    OnError, OpenSegment, Partition, Scan, ScanError, ScanOptions, Segment, SideFile, Step, seams::Seams,
+    OnError, OpenSegment, Partition, Scan, ScanError, ScanOptions, Segment, SideFile, Step,
+    split_boundaries::SplitBoundaries,
 };
 use kafkacomp_core::log::ReadAt;
 
@@ -92,7 +93,7 @@ fn segment(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault) -> S
         base_offset: Some(base_offset),
         files: Arc::new(Files { data: Arc::clone(data), fault }),
         range: None,
-        seams: Seams::default(),
+        boundaries: SplitBoundaries::default(),
         active: false,
         may_be_cut: false,
     }

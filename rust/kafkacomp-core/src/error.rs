@@ -3,7 +3,8 @@
 
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::log::LogFileFault;
-use crate::record::{BuildFault, ControlFault, MessageSetFault, MessageSetKind};
+use crate::message_set::{MessageSetFault, MessageSetKind};
+use crate::record::{BuildFault, ControlFault};
 
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;

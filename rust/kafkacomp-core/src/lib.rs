@@ -6,6 +6,7 @@
 //! | [`compress`] | the five compression types and their framings; knows nothing of records |
 //! | [`io`] | standard readers and writers over the codecs' streams |
 //! | [`record`] | message formats 0, 1 and 2: batches, records, headers, control records |
+//! | [`message_set`] | the sets of Kafka 0.7: entries, reader, writer |
 //! | [`broker`] | what brokers do with a record set that is appended: validation today, and era by era |
 //! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
 //! | [`error`] | one error type: numbers and a byte position, text only when asked |
@@ -25,6 +26,7 @@ pub mod io;
 pub mod limits;
 pub mod log;
 pub mod memory;
+pub mod message_set;
 pub mod record;
 pub mod uuid;
 

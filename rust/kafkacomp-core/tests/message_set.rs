@@ -8,8 +8,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use kafkacomp_core::ErrorKind;
 use kafkacomp_core::limits::MAX_MESSAGE_SET_NESTING;
-use kafkacomp_core::record::message_set::valid_bytes;
-use kafkacomp_core::record::{Entries, MessageSetKind, MessageSetReader};
+use kafkacomp_core::message_set::entries::valid_bytes;
+use kafkacomp_core::message_set::{Entries, MessageSetKind, MessageSetReader};
 use proptest::prelude::*;
 
 type Found = (Vec<(Vec<u8>, usize)>, Option<ErrorKind>);

@@ -9,7 +9,8 @@ use kafkacomp_core::compress::CodecError;
 use kafkacomp_core::log::ChunkError;
 use kafkacomp_core::log::write::WriteError;
 use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::record::{BuildFault, MessageSetFault};
+use kafkacomp_core::message_set::MessageSetFault;
+use kafkacomp_core::record::BuildFault;
 use kafkacomp_core::{Error, ErrorKind};
 use pyo3::exceptions::{
     PyFileExistsError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use kafkacomp_core::Error;
 use kafkacomp_core::memory;
-use kafkacomp_core::record::MessageSetFault;
-use kafkacomp_core::record::message_set::{self, Entries, Entry, Message, MessageSetReader, SIZE_LENGTH};
+use kafkacomp_core::message_set::MessageSetFault;
+use kafkacomp_core::message_set::entries::{self, Entries, Entry, Message, MessageSetReader, SIZE_LENGTH};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
@@ -228,5 +228,5 @@ impl PyMessage {
 #[pyfunction]
 pub fn valid_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
     let data = bytes_like(data)?;
-    py.detach(|| message_set::valid_bytes(&data)).map_err(|error| to_py(py, &error, None))
+    py.detach(|| entries::valid_bytes(&data)).map_err(|error| to_py(py, &error, None))
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::memory;
-use kafkacomp_core::record::message_set_write::{Content, WriteFault, codec_of, write_message_set};
+use kafkacomp_core::message_set::writer::{Content, WriteFault, codec_of, write_message_set};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use kafkacomp_core::log::migrate::{Mapping, Migrator};
+use kafkacomp_core::log::maintain::migrate::{Mapping, Migrator};
 use kafkacomp_core::log::write::{LogWriter, WriteReport};
-use kafkacomp_core::log::{ChunkError, Family};
+use kafkacomp_core::log::{ChunkError, LogFormat};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -17,21 +17,21 @@ use crate::rewrite::{Counts, Job, JobTuple, Stop, counts};
 #[pyfunction]
 pub fn partition_format(py: Python<'_>, job: JobTuple<'_>) -> PyResult<Option<&'static str>> {
     let job = Job::new(job)?;
-    let family = job.run(py, |job| {
+    let log_format = job.run(py, |job| {
         let mut named = None;
         for (index, segment) in job.segments.iter().enumerate() {
             let source = job.open(index)?;
             let length = source.length().map_err(ChunkError::Io)?;
-            if let Some(found) = Family::of_content(source.as_ref(), length)? {
+            if let Some(found) = LogFormat::of_content(source.as_ref(), length)? {
                 return Ok(Some(found));
             }
-            named = named.or_else(|| Family::of_name(&segment.name));
+            named = named.or_else(|| LogFormat::of_name(&segment.name));
         }
         Ok(named)
     })?;
-    Ok(family.map(|family| match family {
-        Family::MessageSet => "0.7",
-        Family::Records => "0.8+",
+    Ok(log_format.map(|log_format| match log_format {
+        LogFormat::MessageSet => "0.7",
+        LogFormat::Records => "0.8+",
     }))
 }
 

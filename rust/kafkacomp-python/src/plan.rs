@@ -1,16 +1,16 @@
 //! What a plan needs to know of segments before they are read: `kafkacomp._plan`.
 
 use kafkacomp_arrow::committed::transaction_filter;
-use kafkacomp_arrow::seams::Seam;
-use kafkacomp_arrow::{OnError, Partition, ScanOptions, family, lookup, pieces};
-use kafkacomp_core::log::Family;
+use kafkacomp_arrow::split_boundaries::SplitBoundary;
+use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits};
+use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::scan_to_py;
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
-use crate::scan::family as family_of;
+use crate::scan::log_format as log_format_of;
 use crate::segment::{PartitionTuple, SeamTuple, SegmentTuple, Transactions, partitions, segment};
 
 /// Where a segment may be cut: ranges of about `piece_bytes`, each with what the batch at its beginning is known by.
@@ -23,10 +23,10 @@ pub fn cut_segment(
 ) -> PyResult<Vec<(u64, u64, Option<SeamTuple>)>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let pieces = py.detach(|| pieces::cut(&segment, piece_bytes, &options));
-    let pieces = raised.or(py, pieces.map_err(|error| scan_to_py(py, error)))?;
-    let known = |seam: Seam| (seam.offset, seam.size, seam.first_offset);
-    Ok(pieces.into_iter().map(|(start, stop, seam)| (start, stop, seam.map(known))).collect())
+    let splits = py.detach(|| splits::split(&segment, piece_bytes, &options));
+    let splits = raised.or(py, splits.map_err(|error| scan_to_py(py, error)))?;
+    let known = |boundary: SplitBoundary| (boundary.offset, boundary.size, boundary.first_offset);
+    Ok(splits.into_iter().map(|(start, stop, boundary)| (start, stop, boundary.map(known))).collect())
 }
 
 /// Whether a segment is of Kafka 0.7.
@@ -34,8 +34,8 @@ pub fn cut_segment(
 pub fn is_message_set(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<bool> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
-    let found = py.detach(|| family::of_segment(&segment, &options)).map_err(|error| scan_to_py(py, error));
-    raised.or(py, found).map(|family| family == Family::MessageSet)
+    let found = py.detach(|| log_format::of_segment(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    raised.or(py, found).map(|log_format| log_format == LogFormat::MessageSet)
 }
 
 /// Where a log ends whose last segment is `source`; `None` where damage hides it.
@@ -95,7 +95,7 @@ fn options(format: &str, skip: bool, max_output_size: Option<usize>) -> ScanOpti
     ScanOptions {
         on_error: if skip { OnError::Skip } else { OnError::Raise },
         max_output_size: max_output_size.unwrap_or(defaults.max_output_size),
-        family: family_of(format),
+        log_format: log_format_of(format),
         ..defaults
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kafkacomp_core::Error;
-use kafkacomp_core::record::text::decode_utf8;
+use kafkacomp_core::record::java_string::decode_utf8;
 use kafkacomp_core::record::varint::take_varint;
 use kafkacomp_core::record::{PausedRecords, Record, TimestampType};
 use pyo3::prelude::*;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kafkacomp_arrow::{Partition, ScanError, Segment};
-use kafkacomp_core::log::repair::{Repair, RepairReport, Repairer, first_offset};
-use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, SegmentRewritten, rewrite_segment};
-use kafkacomp_core::log::sequence::start_offset;
+use kafkacomp_core::log::continuity::sequence::start_offset;
+use kafkacomp_core::log::maintain::repair::{Repair, RepairReport, Repairer, first_offset};
+use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite, SegmentRewritten, rewrite_segment};
 use kafkacomp_core::log::write::{LogWriter, ProducerState, Staging, WriteError, WriteOptions, WriteReport};
 use kafkacomp_core::log::{
     ChunkError, LeaderEpochEntry, PartitionMetadata, ProducerSnapshot, ReadAt, read_leader_epoch_checkpoint,

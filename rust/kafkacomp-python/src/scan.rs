@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use kafkacomp_arrow::{
     Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
 };
-use kafkacomp_core::log::Family;
+use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -189,11 +189,11 @@ fn in_use() -> PyErr {
     PyValueError::new_err("this scan is being read: by another thread, or by a call that has not returned")
 }
 
-/// The family that `format` names; `None`: the segments tell.
-pub fn family(format: &str) -> Option<Family> {
+/// The log format that `format` names; `None`: the segments tell.
+pub fn log_format(format: &str) -> Option<LogFormat> {
     match format {
-        "0.7" => Some(Family::MessageSet),
-        "0.8+" => Some(Family::Records),
+        "0.7" => Some(LogFormat::MessageSet),
+        "0.8+" => Some(LogFormat::Records),
         _ => None,
     }
 }
@@ -226,7 +226,7 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         verify_crc: get(settings, "verify_crc")?,
         max_output_size: get(settings, "max_output_size")?,
         visible_only: get(settings, "visible_only")?,
-        family: family(&get::<String>(settings, "format")?),
+        log_format: log_format(&get::<String>(settings, "format")?),
     })
 }
 

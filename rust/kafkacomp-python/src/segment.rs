@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
-use kafkacomp_arrow::seams::{Seam, Seams};
+use kafkacomp_arrow::split_boundaries::{SplitBoundaries, SplitBoundary};
 use kafkacomp_arrow::{Checkpoints, OpenSegment, Partition, Segment};
 use kafkacomp_core::log::{AbortedRange, TransactionFilter};
 use pyo3::prelude::*;
@@ -37,7 +37,7 @@ pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
 /// What is known of a partition's transactions.
 pub type Known = Option<Transactions>;
 
-/// A segment as Python gives it: name, base offset, path or bytes or opener, range, seams, whether it is active.
+/// A segment as Python gives it: name, base offset, path or bytes or opener, range, boundaries, whether it is active.
 pub type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, SeamsTuple, bool);
 
 /// What a piece's ends are known by: the batch at the beginning and that behind the end by [`SeamTuple`], the segment's
@@ -97,14 +97,14 @@ pub fn segment(
         may_be_cut = true;
         Arc::new(MemorySegment(Arc::new(SharedBytes(Held::new(bytes_like(&source)?)))))
     };
-    let seam = |(offset, size, first_offset)| Seam { offset, size, first_offset };
-    let seams = known.map_or_else(Seams::default, |(begin, end, length, next_base)| Seams {
-        begin: begin.map(seam),
-        end: end.map(seam),
+    let boundary = |(offset, size, first_offset)| SplitBoundary { offset, size, first_offset };
+    let boundaries = known.map_or_else(SplitBoundaries::default, |(begin, end, length, next_base)| SplitBoundaries {
+        begin: begin.map(boundary),
+        end: end.map(boundary),
         length,
         next_base,
     });
-    Ok(Segment { name: Arc::from(name), base_offset, files, range, seams, active, may_be_cut })
+    Ok(Segment { name: Arc::from(name), base_offset, files, range, boundaries, active, may_be_cut })
 }
 
 struct SharedBytes(Held<PyBackedBytes>);

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use kafkacomp_arrow::SideFile;
-use kafkacomp_core::log::coverage::{FileOffsets, missing_offsets, overlaps};
-use kafkacomp_core::log::rewrite::SegmentRewritten;
-use kafkacomp_core::log::sequence::OtherSegments;
+use kafkacomp_core::log::continuity::coverage::{FileOffsets, missing_offsets, overlaps};
+use kafkacomp_core::log::continuity::sequence::OtherSegments;
+use kafkacomp_core::log::maintain::rewrite::SegmentRewritten;
 use kafkacomp_core::log::{
     ChunkError, HeaderWalk, Hop, LeaderEpochEntry, MAX_MISSING_RANGES, MissingRange, MissingReason, OffsetIndex,
     OffsetPosition, OverlapError, OverlapFault, ReadAt, SegmentBounds, compare_overlap,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kafkacomp_core::log::sequence::{FolderSegments, OtherSegments};
+use kafkacomp_core::log::continuity::sequence::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{self, ChunkError, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt};
 use kafkacomp_core::log::{OverlapError, OverlapFault, SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
 use kafkacomp_core::record::control::{LeaderChangeVoter, Voter};
@@ -229,18 +229,18 @@ impl From<Error> for Stop {
 /// The contents of `.index`, `.timeindex` and `.txnindex`, as far as there are any.
 type Indexes = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>);
 
-/// Which family of formats a path or bytes are of by their content: `0.7` or `0.8+`; `None` if it does not decide.
+/// Which log format a path or bytes are of by their content: `0.7` or `0.8+`; `None` if it does not decide.
 #[pyfunction]
 pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     let (name, source) = open(source)?;
     let found = py.detach(|| {
         let length = source.length().map_err(ChunkError::Io)?;
-        log::Family::of_content(source.as_ref(), length)
+        log::LogFormat::of_content(source.as_ref(), length)
     });
-    let family = found.map_err(|error| chunk_to_py(py, &name, error))?;
-    Ok(family.map(|family| match family {
-        log::Family::MessageSet => "0.7",
-        log::Family::Records => "0.8+",
+    let log_format = found.map_err(|error| chunk_to_py(py, &name, error))?;
+    Ok(log_format.map(|log_format| match log_format {
+        log::LogFormat::MessageSet => "0.7",
+        log::LogFormat::Records => "0.8+",
     }))
 }
 

@@ -9,12 +9,12 @@
 
 use super::attributes::{Attributes, TimestampType};
 use super::bytes::{be_i8, be_i16, be_i32, be_i64, be_u32};
-use super::default::{
+use super::v0_v1;
+use super::v2::{
     ATTRIBUTES_OFFSET, BASE_SEQUENCE_OFFSET, BASE_TIMESTAMP_OFFSET, CRC_OFFSET, LAST_OFFSET_DELTA_OFFSET,
     MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET, PRODUCER_EPOCH_OFFSET, PRODUCER_ID_OFFSET,
     RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET, increment_sequence,
 };
-use super::legacy;
 use crate::checksum::{crc32, crc32c};
 use crate::error::{Error, Result};
 use crate::{CompressionType, limits};
@@ -158,7 +158,7 @@ impl<'a> RecordBatch<'a> {
     /// The low byte of the attributes.
     #[inline]
     pub fn attributes(&self) -> Attributes {
-        let at = if self.is_default() { ATTRIBUTES_OFFSET + 1 } else { LOG_OVERHEAD + legacy::ATTRIBUTES_OFFSET };
+        let at = if self.is_default() { ATTRIBUTES_OFFSET + 1 } else { LOG_OVERHEAD + v0_v1::ATTRIBUTES_OFFSET };
         Attributes(be_i8(self.data, at) as u8)
     }
 
@@ -189,7 +189,7 @@ impl<'a> RecordBatch<'a> {
     pub fn base_timestamp(&self) -> i64 {
         match self.magic {
             0 => NO_TIMESTAMP,
-            1 => be_i64(self.data, LOG_OVERHEAD + legacy::TIMESTAMP_OFFSET),
+            1 => be_i64(self.data, LOG_OVERHEAD + v0_v1::TIMESTAMP_OFFSET),
             _ => be_i64(self.data, BASE_TIMESTAMP_OFFSET),
         }
     }
@@ -258,7 +258,7 @@ impl<'a> RecordBatch<'a> {
     /// The stored checksum: CRC-32C of magic 2, CRC-32 before.
     #[inline]
     pub fn crc(&self) -> u32 {
-        be_u32(self.data, if self.is_default() { CRC_OFFSET } else { LOG_OVERHEAD + legacy::CRC_OFFSET })
+        be_u32(self.data, if self.is_default() { CRC_OFFSET } else { LOG_OVERHEAD + v0_v1::CRC_OFFSET })
     }
 
     /// The checksum of the bytes. In magic 2 it begins at the attributes, so that a broker may set the
@@ -310,8 +310,8 @@ impl BatchHead {
             return Ok(None);
         }
         let size = be_i32(data, SIZE_OFFSET);
-        if size < legacy::RECORD_OVERHEAD_V0 as i32 {
-            return Err(Error::SizeTooSmall { position, size, minimum: legacy::RECORD_OVERHEAD_V0 as i32 });
+        if size < v0_v1::RECORD_OVERHEAD_V0 as i32 {
+            return Err(Error::SizeTooSmall { position, size, minimum: v0_v1::RECORD_OVERHEAD_V0 as i32 });
         }
         if data.len() < HEADER_SIZE_UP_TO_MAGIC {
             return Ok(None);
@@ -339,8 +339,8 @@ impl BatchHead {
     /// [`Error::SizeTooSmall`].
     pub fn check_minimum(&self, position: u64) -> Result<()> {
         let minimum = match self.magic {
-            0 => legacy::RECORD_OVERHEAD_V0,
-            1 => legacy::RECORD_OVERHEAD_V1,
+            0 => v0_v1::RECORD_OVERHEAD_V0,
+            1 => v0_v1::RECORD_OVERHEAD_V1,
             _ => RECORD_BATCH_OVERHEAD - LOG_OVERHEAD,
         } as i32;
         if self.size < minimum { Err(Error::SizeTooSmall { position, size: self.size, minimum }) } else { Ok(()) }

@@ -13,7 +13,7 @@
 use super::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use super::builder::BatchSettings;
 use super::convert::converted_settings;
-use super::default::increment_sequence;
+use super::v2::increment_sequence;
 use super::{Recompressor, RecordBatch, TimestampType};
 use crate::CompressionType;
 use crate::compress::Compression;

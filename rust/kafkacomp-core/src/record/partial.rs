@@ -7,7 +7,7 @@
 
 use super::attributes::TimestampType;
 use super::batch::RecordBatch;
-use super::default::{ATTRIBUTES_BITS, short_varint, word_at, zig_zag};
+use super::v2::{ATTRIBUTES_BITS, short_varint, word_at, zig_zag};
 use super::varint::{VarintError, size_of_varint, take_varint, take_varlong};
 use crate::compress::CodecError;
 use crate::error::{Error, RecordFault, Result};

@@ -1,10 +1,10 @@
 //! From a batch to its records: decompression into a kept buffer, then iteration without copies.
 
 use super::batch::{LOG_OVERHEAD, RecordBatch};
-use super::default::{DefaultRecords, RECORDS_OFFSET};
-use super::legacy::{LegacyRecords, RECORD_OVERHEAD_V0, split_wrapper, wrapper_payload};
 use super::partial::PartialRecords;
 use super::record::Record;
+use super::v0_v1::{LegacyRecords, RECORD_OVERHEAD_V0, split_wrapper, wrapper_payload};
+use super::v2::{DefaultRecords, RECORDS_OFFSET};
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::{CodecError, CodecFault, Decompressor};

@@ -16,9 +16,9 @@
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, SIZE_LENGTH, SIZE_OFFSET};
 use super::builder::{BatchSettings, BuildFault, Feature, RecordBatchBuilder};
 use super::convert::converted_settings;
-use super::default::{ATTRIBUTES_OFFSET, increment_sequence};
 use super::merge::merged_settings;
-use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader, legacy};
+use super::v2::{ATTRIBUTES_OFFSET, increment_sequence};
+use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader, v0_v1};
 use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
 use crate::error::{Error, Result};
@@ -165,7 +165,7 @@ impl Recompressor {
 /// Sets compression type, sizes and checksum of the batch that is all of `data`; its first `head` bytes stand in front
 /// of the records.
 fn seal(data: &mut [u8], magic: i8, to: CompressionType, head: usize) -> Result<()> {
-    let attributes = if magic < 2 { LOG_OVERHEAD + legacy::ATTRIBUTES_OFFSET } else { ATTRIBUTES_OFFSET + 1 };
+    let attributes = if magic < 2 { LOG_OVERHEAD + v0_v1::ATTRIBUTES_OFFSET } else { ATTRIBUTES_OFFSET + 1 };
     if let Some(attributes) = data.get_mut(attributes) {
         *attributes = *attributes & !COMPRESSION_CODEC_MASK | to.id();
     }
@@ -174,7 +174,7 @@ fn seal(data: &mut [u8], magic: i8, to: CompressionType, head: usize) -> Result<
     put(data, SIZE_OFFSET..SIZE_OFFSET + SIZE_LENGTH, size);
     if magic < 2 {
         let value_size = (data.len().saturating_sub(head) as i32).to_be_bytes();
-        put(data, head.saturating_sub(legacy::SIZE_OF_LENGTH)..head, value_size);
+        put(data, head.saturating_sub(v0_v1::SIZE_OF_LENGTH)..head, value_size);
     }
     MutableRecordBatch::new(data, 0)?.update_checksum()
 }

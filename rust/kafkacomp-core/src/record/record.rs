@@ -21,7 +21,7 @@ pub struct Record<'a> {
     /// The headers (magic 2).
     pub headers: Headers<'a>,
     /// Magic 0 and 1 only: the whole message behind its size field, for its own checksum.
-    pub legacy: Option<super::legacy::Message<'a>>,
+    pub legacy: Option<super::v0_v1::Message<'a>>,
 }
 
 impl Record<'_> {

@@ -10,15 +10,15 @@ use allocator::{Failing, counting, refusing};
 use kafkacomp_core::compress::stream::{DecoderOptions, Frames, encoder};
 use kafkacomp_core::compress::{Compression, Compressor, MessageSetCodec};
 use kafkacomp_core::io::{Reader, Writer};
-use kafkacomp_core::log::repair::Repairer;
-use kafkacomp_core::log::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
+use kafkacomp_core::log::maintain::repair::Repairer;
+use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
 use kafkacomp_core::log::write::{LogWriter, WriteError, WriteOptions};
 use kafkacomp_core::log::{ChunkError, InMemory, SegmentBounds};
-use kafkacomp_core::record::message_set::Entries;
-use kafkacomp_core::record::message_set_write::{Content, WriteFault, write_message_set};
+use kafkacomp_core::message_set::writer::{Content, WriteFault, write_message_set};
+use kafkacomp_core::message_set::{Entries, MessageSetReader};
 use kafkacomp_core::record::{
-    BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, MessageSetReader, Recompressor,
-    RecordBatchBuilder, RecordReader, convert,
+    BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, Recompressor, RecordBatchBuilder,
+    RecordReader, convert,
 };
 use kafkacomp_core::{Category, CompressionType, Error, compress::CodecError};
 use std::fs;

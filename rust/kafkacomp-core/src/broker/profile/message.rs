@@ -13,7 +13,7 @@ use crate::error::{Error, RecordFault, Result};
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
-use crate::record::legacy::{
+use crate::record::v0_v1::{
     ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, KEY_SIZE_OFFSET_V0, KEY_SIZE_OFFSET_V1, MAGIC_OFFSET,
     RECORD_OVERHEAD_V0, TIMESTAMP_OFFSET,
 };

@@ -22,7 +22,7 @@ mod request;
 mod v0_10;
 mod versions;
 
-use crate::broker::Error;
+use super::Error;
 
 pub use request::Append;
 pub use versions::Broker;

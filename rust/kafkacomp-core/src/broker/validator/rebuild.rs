@@ -17,7 +17,7 @@ use crate::compress::{Compression, Compressor};
 use crate::error::Error;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
-use crate::record::text::decode_utf8;
+use crate::record::java_string::decode_utf8;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 
 /// What is kept between calls.

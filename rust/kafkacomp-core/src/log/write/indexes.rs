@@ -4,9 +4,9 @@
 //! since the last one; it is about the batch that comes then. The time index gets the greatest timestamp so
 //! far if it is greater than its last entry's, and once more when the segment is closed.
 
-use super::super::offset_index::{OffsetPosition, relative_offset};
-use super::super::time_index::{NO_TIMESTAMP, TimestampOffset};
-use super::super::transaction_index::AbortedTxn;
+use crate::log::index::offset::{OffsetPosition, relative_offset};
+use crate::log::index::time::{NO_TIMESTAMP, TimestampOffset};
+use crate::log::index::transaction::AbortedTxn;
 use crate::record::RecordBatch;
 
 /// Kafka's default of `index.interval.bytes`.

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::producer_snapshot::{ProducerEntry, encode_producer_snapshot};
-use super::super::transaction_index::{AbortedTxn, CURRENT_VERSION};
 use crate::Result;
+use crate::log::index::producer_snapshot::{ProducerEntry, encode_producer_snapshot};
+use crate::log::index::transaction::{AbortedTxn, CURRENT_VERSION};
 use crate::record::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::record::{ControlRecord, RecordBatch, RecordReader};
 

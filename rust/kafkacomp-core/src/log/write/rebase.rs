@@ -8,10 +8,10 @@ use std::path::Path;
 
 use super::{LogWriter, WriteError};
 use crate::error::{Error, Result};
-use crate::log::chunk::ChunkError;
-use crate::log::source::open_file;
-use crate::log::walk::{Piece, walk_segment};
-use crate::record::legacy::RECORD_OVERHEAD_V0;
+use crate::log::read::chunk::ChunkError;
+use crate::log::read::source::open_file;
+use crate::log::read::walk::{Piece, walk_segment};
+use crate::record::v0_v1::RECORD_OVERHEAD_V0;
 use crate::record::{Batches, MutableRecordBatch};
 
 /// Why a walk ended early.

@@ -12,10 +12,10 @@ use super::rebase::Stop;
 use super::writer::segment_name;
 use super::{LogWriter, ProducerState, WriteError, WriteOptions};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use crate::log::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
-use crate::log::producer_snapshot::ProducerSnapshot;
-use crate::log::source::open_file;
-use crate::log::walk::{Piece, walk_segment};
+use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
+use crate::log::index::producer_snapshot::ProducerSnapshot;
+use crate::log::read::source::open_file;
+use crate::log::read::walk::{Piece, walk_segment};
 use crate::record::{Batches, RecordReader};
 
 /// What a partition's log ends with.

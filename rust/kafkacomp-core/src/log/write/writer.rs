@@ -6,8 +6,8 @@ use std::path::Path;
 use super::staging::StagedFile;
 use super::{DEFAULT_INDEX_INTERVAL_BYTES, ProducerState, SegmentIndexes, Staging, WriteError};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use crate::log::checkpoint::{LeaderEpochEntry, encode_leader_epoch_checkpoint};
-use crate::log::partition_metadata::PartitionMetadata;
+use crate::log::index::checkpoint::{LeaderEpochEntry, encode_leader_epoch_checkpoint};
+use crate::log::index::partition_metadata::PartitionMetadata;
 use crate::record::{Batches, RecordBatch, RecordReader};
 use crate::uuid::Uuid;
 

@@ -1,6 +1,6 @@
 //! Record headers on their way into a batch: encoded once, in a buffer that is kept.
 
-use super::default::put_nullable;
+use super::v2::put_nullable;
 use crate::memory::OutOfMemory;
 use crate::record::Headers;
 

@@ -11,11 +11,11 @@
 //! compressor gave so far; so all that it says of a batch under way is said here too.
 //! Sources: `MemoryRecordsBuilder`, `DefaultRecordBatch`, `LegacyRecord`, `EndTransactionMarker`.
 
-mod default;
 mod fault;
 mod headers;
-mod legacy;
 mod settings;
+mod v0_v1;
+mod v2;
 
 pub use fault::{BuildFault, Feature};
 pub use headers::HeadersBuffer;
@@ -24,8 +24,8 @@ pub use settings::BatchSettings;
 use super::TimestampType;
 use super::batch::NO_TIMESTAMP;
 use super::control::{ControlRecordType, end_txn_marker_value};
-use super::default::RECORD_BATCH_OVERHEAD;
 use super::record::{Headers, Record};
+use super::v2::RECORD_BATCH_OVERHEAD;
 use crate::CompressionType;
 use crate::compress::Compressor;
 use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
@@ -248,7 +248,7 @@ impl RecordBatchBuilder {
         let timestamp = if self.settings.magic >= 2 {
             let fields = self.fields(offset, timestamp, key, value, headers);
             let body_size = fields.body_size();
-            let size = default::record_size(body_size);
+            let size = v2::record_size(body_size);
             if kind == Kind::DataIfRoom && !self.fits(size) {
                 return Ok(false);
             }
@@ -257,7 +257,7 @@ impl RecordBatchBuilder {
             self.base_timestamp.get_or_insert(timestamp);
             timestamp
         } else {
-            let size = legacy::entry_size(self.settings.magic, key, value);
+            let size = v0_v1::entry_size(self.settings.magic, key, value);
             if kind == Kind::DataIfRoom && !self.fits(size) {
                 return Ok(false);
             }
@@ -358,8 +358,8 @@ impl RecordBatchBuilder {
         key: Option<&'r [u8]>,
         value: Option<&'r [u8]>,
         headers: Headers<'r>,
-    ) -> default::Fields<'r> {
-        default::Fields {
+    ) -> v2::Fields<'r> {
+        v2::Fields {
             offset_delta: offset.wrapping_sub(self.settings.base_offset) as i32,
             timestamp_delta: timestamp.wrapping_sub(self.base_timestamp.unwrap_or(timestamp)),
             key,
@@ -369,11 +369,11 @@ impl RecordBatchBuilder {
     }
 
     #[inline]
-    fn put_default(&mut self, fields: &default::Fields<'_>, body_size: i32) -> Result<(), OutOfMemory> {
+    fn put_default(&mut self, fields: &v2::Fields<'_>, body_size: i32) -> Result<(), OutOfMemory> {
         if self.buffer.is_empty() {
             self.buffer.resize(RECORD_BATCH_OVERHEAD, 0);
         }
-        default::put_record(&mut self.buffer, fields, body_size)
+        v2::put_record(&mut self.buffer, fields, body_size)
     }
 
     /// Writes a message; the timestamp that it got.
@@ -387,14 +387,14 @@ impl RecordBatchBuilder {
         let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
         let relative = magic > 0 && self.settings.is_compressed();
         let timestamp = if timestamp_type == TimestampType::LogAppendTime { log_append_time } else { timestamp };
-        let head = legacy::Head {
+        let head = v0_v1::Head {
             offset: if relative { offset.wrapping_sub(base_offset) } else { offset },
             magic,
             compression_type: CompressionType::None,
             timestamp_type,
             timestamp,
         };
-        legacy::put_message(&mut self.buffer, &head, key, value)?;
+        v0_v1::put_message(&mut self.buffer, &head, key, value)?;
         Ok(timestamp)
     }
 
@@ -486,7 +486,7 @@ impl RecordBatchBuilder {
         check_batch_size(self.buffer.len())?;
         if self.settings.magic >= 2 {
             let fields = self.header_fields();
-            default::write_header(&mut self.buffer, &self.settings, &fields);
+            v2::write_header(&mut self.buffer, &self.settings, &fields);
         }
         Ok(())
     }
@@ -498,30 +498,30 @@ impl RecordBatchBuilder {
         if magic >= 2 {
             memory::resize(out, start.saturating_add(header_size))?;
         } else {
-            let head = legacy::Head {
+            let head = v0_v1::Head {
                 offset: self.last_offset.unwrap_or(self.settings.base_offset),
                 magic,
                 compression_type: compression.compression_type(),
                 timestamp_type,
                 timestamp: self.info().max_timestamp,
             };
-            legacy::put_wrapper(out, &head)?;
+            v0_v1::put_wrapper(out, &head)?;
         }
         compressor.compress(compression, magic, self.records(), out)?;
         let batch = out.get_mut(start..).unwrap_or_default();
         check_batch_size(batch.len())?;
         if magic >= 2 {
-            default::write_header(batch, &self.settings, &self.header_fields());
+            v2::write_header(batch, &self.settings, &self.header_fields());
         } else {
-            legacy::finish_wrapper(batch, magic);
+            v0_v1::finish_wrapper(batch, magic);
         }
         self.compression_ratio = ratio(batch.len().saturating_sub(header_size), self.records_size());
         Ok(())
     }
 
-    fn header_fields(&self) -> default::HeaderFields {
+    fn header_fields(&self) -> v2::HeaderFields {
         let base_offset = self.settings.base_offset;
-        default::HeaderFields {
+        v2::HeaderFields {
             last_offset_delta: self.last_offset.unwrap_or(base_offset).wrapping_sub(base_offset) as i32,
             base_timestamp: self.base_timestamp.unwrap_or(NO_TIMESTAMP),
             max_timestamp: self.info().max_timestamp,
@@ -609,10 +609,10 @@ impl RecordBatchBuilder {
             return false;
         }
         let size = if self.settings.magic < 2 {
-            legacy::entry_size(self.settings.magic, key, value)
+            v0_v1::entry_size(self.settings.magic, key, value)
         } else {
             let fields = self.fields(self.next_offset(), timestamp, key, value, headers);
-            default::record_size(fields.body_size())
+            v2::record_size(fields.body_size())
         };
         self.fits(size)
     }
@@ -647,12 +647,12 @@ pub fn estimate_size_upper_bound(
     headers: Headers<'_>,
 ) -> u64 {
     let record = if settings.magic >= 2 {
-        default::Fields { offset_delta: 0, timestamp_delta: 0, key, value, headers }.size_upper_bound()
+        v2::Fields { offset_delta: 0, timestamp_delta: 0, key, value, headers }.size_upper_bound()
     } else if settings.is_compressed() {
         // Kafka counts one offset and size here, not both the wrapper's and the inner message's.
-        legacy::entry_size(settings.magic, key, value).saturating_sub(super::batch::LOG_OVERHEAD as u64)
+        v0_v1::entry_size(settings.magic, key, value).saturating_sub(super::batch::LOG_OVERHEAD as u64)
     } else {
-        legacy::entry_size(settings.magic, key, value)
+        v0_v1::entry_size(settings.magic, key, value)
     };
     (settings.batch_header_size_in_bytes() as u64).saturating_add(record)
 }

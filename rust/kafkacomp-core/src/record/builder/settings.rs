@@ -7,8 +7,8 @@ use crate::record::TimestampType;
 use crate::record::batch::{
     LOG_OVERHEAD, NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP,
 };
-use crate::record::default::RECORD_BATCH_OVERHEAD;
-use crate::record::legacy::record_overhead;
+use crate::record::v0_v1::record_overhead;
+use crate::record::v2::RECORD_BATCH_OVERHEAD;
 
 /// What a batch is to be. Start from [`BatchSettings::default`]: magic 2, no compression, CreateTime, base
 /// offset 0, no producer, no limit.

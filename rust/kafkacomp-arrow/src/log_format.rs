@@ -1,0 +1,40 @@
+//! The log format of a segment.
+
+use std::sync::Arc;
+
+use kafkacomp_core::log::{LogFormat, ReadAt};
+
+use crate::options::{ScanOptions, Segment};
+use crate::report::ScanError;
+
+/// The log format that was given, or else that the content tells, or else the name.
+///
+/// # Errors
+/// None of them tells, or the bytes cannot be read.
+pub fn log_format_of(
+    segment: &Segment,
+    source: &dyn ReadAt,
+    length: u64,
+    options: &ScanOptions,
+) -> Result<LogFormat, ScanError> {
+    if let Some(log_format) = options.log_format {
+        return Ok(log_format);
+    }
+    if length == 0 {
+        return Ok(LogFormat::Records);
+    }
+    let content = LogFormat::of_content(source, length).map_err(|error| ScanError::chunk(&segment.name, error))?;
+    let log_format = content.or_else(|| LogFormat::of_name(&segment.name));
+    log_format.ok_or_else(|| ScanError::Undecided { segment: Arc::clone(&segment.name) })
+}
+
+/// As [`log_format_of`], of a segment that is not open.
+///
+/// # Errors
+/// As there.
+pub fn of_segment(segment: &Segment, options: &ScanOptions) -> Result<LogFormat, ScanError> {
+    let io = |error| ScanError::io(&segment.name, error);
+    let source = segment.files.open().map_err(io)?;
+    let length = source.length().map_err(io)?;
+    log_format_of(segment, source.as_ref(), length, options)
+}

@@ -1,0 +1,162 @@
+//! Cutting a large segment into splits that begin where a batch begins, without reading its records.
+//!
+//! The offset index tells of a batch near each place; from there, or without one from the last cut, headers lead on.
+//! A piece begins at a batch whose checksum is right, so that whoever steps over damage in the piece before ends there.
+
+use std::iter::Peekable;
+
+use kafkacomp_core::log::index::offset::OffsetIndex;
+use kafkacomp_core::log::{
+    BatchHeader, ChunkError, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, next_entry_from,
+};
+use kafkacomp_core::record::RecordBatch;
+
+use crate::committed::whole_batch;
+use crate::log_format::log_format_of;
+use crate::options::{ScanOptions, Segment, SideFile};
+use crate::report::ScanError;
+use crate::split_boundaries::SplitBoundary;
+
+/// A batch of more bytes is not one to cut at: it would be read whole to be checked.
+const MOST_CHECKED: usize = 64 << 20;
+
+/// So many valid batches are looked at for one that the next batch continues.
+const MOST_CANDIDATES: usize = 8;
+
+/// A range of bytes, and the batch that it begins with; `None` at the segment's beginning and in logs of 0.7.
+pub type Piece = (u64, u64, Option<SplitBoundary>);
+
+/// Cuts `segment` into ranges of about `piece_bytes`, in order and without gaps, that hold all of it: a range holds the
+/// batches that begin in it. What would be less than half as long is part of the one before. What cannot be cut
+/// (damage without an index beyond it, a batch larger than a piece) makes a longer range.
+///
+/// # Errors
+/// What the file system says; a log format that cannot be determined.
+pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result<Vec<Piece>, ScanError> {
+    let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
+    let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
+    let piece_bytes = piece_bytes.max(1);
+    let last = length.saturating_sub(piece_bytes / 2);
+    let mut splits = Vec::new();
+    let (mut begin, mut boundary) = (0, None);
+    if piece_bytes < last {
+        let source = source.as_ref();
+        let log_format = log_format_of(segment, source, length, options)?;
+        // An index that cannot be read or is none saves nothing, and is no reason to stop.
+        let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
+        let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
+        let mut cutter = Cutter { source, length, known: 0, entries, entry: None };
+        let mut target = piece_bytes;
+        while target < last {
+            let found = match log_format {
+                LogFormat::Records => cutter.batch_from(target),
+                LogFormat::MessageSet => cutter.entry_from(target).map(|found| found.map(|position| (position, None))),
+            };
+            let found = found.map_err(|error| ScanError::chunk(&segment.name, error))?;
+            if let Some((position, batch)) = found.filter(|&(position, _)| position < last) {
+                splits.push((begin, position, boundary));
+                (begin, boundary) = (position, batch);
+                target = position.saturating_add(piece_bytes);
+            } else if let Some(entry) = cutter.entries.peek().filter(|_| found.is_none()) {
+                // Headers led no further; from what the index knows of behind, they may.
+                target = u64::from(entry.position);
+            } else {
+                break;
+            }
+        }
+    }
+    splits.push((begin, length, boundary));
+    Ok(splits)
+}
+
+/// Finds places to cut at, one behind the other.
+struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
+    source: &'s dyn ReadAt,
+    length: u64,
+    /// Where a batch begins, or what is none: as far as headers led.
+    known: u64,
+    entries: Peekable<I>,
+    /// The index's last entry that is not behind the place asked for.
+    entry: Option<OffsetPosition>,
+}
+
+impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
+    /// The first batch with the right checksum that begins at `target` or after it, that continues the batch before, and
+    /// that the next batch continues: no checksum covers its base offset, by which a piece is known. Where there is none
+    /// among the next batches (in a compacted log, say), the first one that is in order.
+    fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ChunkError> {
+        self.known = self.indexed(target)?.unwrap_or(self.known);
+        let mut walk = HeaderWalk::new(self.source, self.known, self.length);
+        let mut buffer = Vec::new();
+        let mut previous: Option<BatchHeader> = None;
+        let mut candidate: Option<(BatchHeader, SplitBoundary)> = None;
+        let mut in_order: Option<(BatchHeader, SplitBoundary)> = None;
+        let mut left = MOST_CANDIDATES;
+        let mut continued = true;
+        let at_end = loop {
+            let header = match walk.next_batch()? {
+                Hop::Batch(header) => header,
+                hop => break hop == Hop::End,
+            };
+            if let Some((before, boundary)) = candidate.take_if(|(before, _)| rises(before, &header)) {
+                if continued && continues(&before, &header) {
+                    self.known = before.position;
+                    return Ok(Some((before.position, Some(boundary))));
+                }
+                in_order = in_order.or(Some((before, boundary)));
+            }
+            if header.position < target {
+                self.known = header.position;
+            } else if left == 0 {
+                break false;
+            } else {
+                left = left.saturating_sub(1);
+                candidate = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
+                    .filter(RecordBatch::is_valid)
+                    .filter(|_| previous.is_none_or(|previous| rises(&previous, &header)))
+                    .map(|batch| (header, SplitBoundary::of(&header, &batch)));
+                continued = previous.is_none_or(|previous| continues(&previous, &header));
+            }
+            previous = Some(header);
+        };
+        let found = in_order.or(candidate.filter(|_| at_end));
+        self.known = found.map_or(walk.position(), |(header, _)| header.position);
+        Ok(found.map(|(header, boundary)| (header.position, Some(boundary))))
+    }
+
+    /// Where the index knows of a batch that is closer to `target`; `None` as well if what stands there is not the batch
+    /// that the index means.
+    fn indexed(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+        while let Some(entry) = self.entries.next_if(|entry| u64::from(entry.position) <= target) {
+            self.entry = Some(entry);
+        }
+        let Some(entry) = self.entry.filter(|entry| u64::from(entry.position) > self.known) else { return Ok(None) };
+        let position = u64::from(entry.position);
+        let Hop::Batch(header) = HeaderWalk::new(self.source, position, self.length).next_batch()? else {
+            return Ok(None);
+        };
+        let mut buffer = Vec::new();
+        let sound = header.last_offset <= entry.offset
+            && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid());
+        Ok(sound.then_some(position))
+    }
+
+    /// The first top-level entry of a log of 0.7 that begins at `target` or behind.
+    fn entry_from(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+        let found = next_entry_from(self.source, self.known, target, self.length)?;
+        self.known = found.unwrap_or(self.length);
+        Ok(found)
+    }
+}
+
+/// Whether a batch begins with the offset after another one, as far as its header tells.
+fn continues(before: &BatchHeader, next: &BatchHeader) -> bool {
+    let expected = before.last_offset.saturating_add(1);
+    next.span.first.map_or(next.last_offset >= expected, |first| first == expected)
+}
+
+/// Whether a batch has no offset of another one before it, as far as its header tells.
+fn rises(before: &BatchHeader, next: &BatchHeader) -> bool {
+    next.span.first.unwrap_or(next.last_offset) > before.last_offset
+}

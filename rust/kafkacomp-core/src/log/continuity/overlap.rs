@@ -1,0 +1,323 @@
+//! Whether two segment files of one partition agree about the offsets that both have.
+//!
+//! Files of one partition overlap in tiered storage after a change of leader, in copied folders, and after an
+//! interrupted compaction. Records are compared by offset: timestamp, key, value and headers. How they are framed and
+//! compressed does not matter, and an offset that only one file has (compaction removed it from the other, or its batch
+//! is corrupt there) is no disagreement.
+
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use crate::error::{Category, Error};
+use crate::log::read::chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
+use crate::log::read::source::ReadAt;
+use crate::record::{RecordBatch, RecordReader};
+
+/// How much of a file is read at once.
+const CHUNK: usize = 1 << 20;
+
+/// Why two files could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum OverlapError {
+    /// The first file could not be read.
+    #[error("{0}")]
+    Earlier(OverlapFault),
+    /// The second file could not be read.
+    #[error("{0}")]
+    Later(OverlapFault),
+}
+
+/// What was wrong with one of the files; corruption is not among it.
+#[derive(Debug, thiserror::Error)]
+pub enum OverlapFault {
+    /// Its bytes could not be read.
+    #[error(transparent)]
+    Read(#[from] ChunkError),
+    /// A batch could not be decoded: a limit, lack of memory, or an unsupported format.
+    #[error(transparent)]
+    Record(#[from] Error),
+}
+
+/// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive; the least offset about
+/// which they disagree. Corrupt batches, and batches whose offsets go back, are passed over.
+///
+/// # Errors
+/// [`OverlapError`] if a file cannot be read, or a batch cannot be decoded for another reason than corruption.
+pub fn compare_overlap(
+    earlier: &dyn ReadAt,
+    later: &dyn ReadAt,
+    first_offset: i64,
+    last_offset: i64,
+    max_output_size: usize,
+) -> Result<Option<i64>, OverlapError> {
+    let hashing = RandomState::new();
+    let range = (first_offset, last_offset);
+    let mut one = Side::new(earlier, range, max_output_size).map_err(OverlapError::Earlier)?;
+    let mut other = Side::new(later, range, max_output_size).map_err(OverlapError::Later)?;
+    loop {
+        one.load().map_err(OverlapError::Earlier)?;
+        other.load().map_err(OverlapError::Later)?;
+        let (Some(left), Some(right)) = (one.next_offset(), other.next_offset()) else { return Ok(None) };
+        if one.is_whole() && other.is_whole() && same_bytes(one.batch(), other.batch()) {
+            one.skip();
+            other.skip();
+            continue;
+        }
+        // A batch that ends before the other file goes on has nothing to compare.
+        if one.skip_before(right) || other.skip_before(left) {
+            continue;
+        }
+        one.decode(&hashing).map_err(OverlapError::Earlier)?;
+        other.decode(&hashing).map_err(OverlapError::Later)?;
+        while let (Some(&(left, left_hash)), Some(&(right, right_hash))) = (one.record(), other.record()) {
+            match left.cmp(&right) {
+                Ordering::Less => one.at += 1,
+                Ordering::Greater => other.at += 1,
+                Ordering::Equal if left_hash != right_hash => return Ok(Some(left)),
+                Ordering::Equal => {
+                    one.at += 1;
+                    other.at += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Whether two batches are equal in all that is theirs; a leader epoch is the broker's.
+fn same_bytes(one: Option<RecordBatch<'_>>, other: Option<RecordBatch<'_>>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else { return false };
+    one.data() == other.data()
+        || (one.magic() >= 2
+            && one.offset_field() == other.offset_field()
+            && one.data().get(LEADER_EPOCH_END..) == other.data().get(LEADER_EPOCH_END..))
+}
+
+/// From the magic on, which follows the leader epoch.
+const LEADER_EPOCH_END: usize = crate::record::batch::MAGIC_OFFSET;
+
+/// One of the files, batch by batch.
+struct Side<'s> {
+    source: &'s dyn ReadAt,
+    range: (i64, i64),
+    chunks: ChunkReader,
+    buffer: Vec<u8>,
+    /// Where the chunk begins in the file, its length, and where the current batch begins in it.
+    chunk: (u64, usize),
+    batch: usize,
+    ended: bool,
+    reader: RecordReader,
+    /// Offset and hash of the records of the current batch, once it is decoded; and the next to compare.
+    records: Option<Vec<(i64, u64)>>,
+    at: usize,
+    /// The least offset that may follow.
+    expected: i64,
+}
+
+impl<'s> Side<'s> {
+    fn new(source: &'s dyn ReadAt, range: (i64, i64), max_output_size: usize) -> Result<Self, OverlapFault> {
+        let end = source.length().map_err(ChunkError::from)?;
+        Ok(Self {
+            source,
+            range,
+            chunks: ChunkReader::new(0, end, true),
+            buffer: Vec::new(),
+            chunk: (0, 0),
+            batch: 0,
+            ended: false,
+            reader: RecordReader::new(max_output_size),
+            records: None,
+            at: 0,
+            expected: range.0,
+        })
+    }
+
+    fn chunk_data(&self) -> &[u8] {
+        chunk_bytes(self.source, &self.buffer, self.chunk.0, self.chunk.1)
+    }
+
+    /// The current batch.
+    fn batch(&self) -> Option<RecordBatch<'_>> {
+        let rest = self.chunk_data().get(self.batch..).filter(|rest| !rest.is_empty())?;
+        RecordBatch::new(rest, self.chunk.0.saturating_add(self.batch as u64)).ok()
+    }
+
+    /// Whether nothing of the current batch was compared yet.
+    fn is_whole(&self) -> bool {
+        self.records.is_none()
+    }
+
+    fn record(&self) -> Option<&(i64, u64)> {
+        self.records.as_ref()?.get(self.at)
+    }
+
+    /// The least offset of what is to be compared next, as far as the header gives it.
+    fn next_offset(&self) -> Option<i64> {
+        match &self.records {
+            Some(_) => self.record().map(|&(offset, _)| offset),
+            None => self.batch().map(|batch| batch.base_offset().unwrap_or(self.expected)),
+        }
+    }
+
+    fn skip(&mut self) {
+        let Some((size, last)) = self.batch().map(|batch| (batch.size_in_bytes(), batch.last_offset())) else { return };
+        self.expected = self.expected.max(last.saturating_add(1));
+        self.batch = self.batch.saturating_add(size);
+        self.records = None;
+    }
+
+    fn skip_before(&mut self, offset: i64) -> bool {
+        let before = self.is_whole() && self.batch().is_some_and(|batch| batch.last_offset() < offset);
+        if before {
+            self.skip();
+        }
+        before
+    }
+
+    /// Makes sure that there is something to compare, unless the range ends.
+    fn load(&mut self) -> Result<(), OverlapFault> {
+        loop {
+            if self.records.is_some() {
+                if self.record().is_some() {
+                    return Ok(());
+                }
+                self.skip();
+            }
+            match self.batch().map(|batch| (batch.last_offset(), batch.base_offset())) {
+                Some((last, _)) if last < self.expected => self.skip(),
+                Some((_, Some(first))) if first > self.range.1 => self.skip(),
+                Some(_) => return Ok(()),
+                None if self.ended => return Ok(()),
+                None => self.read_chunk()?,
+            }
+        }
+    }
+
+    fn read_chunk(&mut self) -> Result<(), ChunkError> {
+        let position = self.chunks.position();
+        let below = self.range.0;
+        let check = |batch: &RecordBatch<'_>| if batch.last_offset() < below { Ok(()) } else { batch.ensure_valid() };
+        let (used, end) = self.chunks.read(self.source, &mut self.buffer, CHUNK, check)?;
+        self.chunk = (position, used);
+        self.batch = 0;
+        match end {
+            ChunkEnd::More => {}
+            ChunkEnd::End | ChunkEnd::Cut(_) => self.ended = true,
+            ChunkEnd::Bad(_) => {
+                self.ended = self.chunks.resync(self.source)? >= self.chunks.end();
+            }
+        }
+        Ok(())
+    }
+
+    /// Hashes the records of the current batch, unless that is done.
+    fn decode(&mut self, hashing: &RandomState) -> Result<(), OverlapFault> {
+        if self.records.is_some() {
+            return Ok(());
+        }
+        let (first, last) = (self.expected, self.range.1);
+        let mut found = Vec::new();
+        let at = self.chunk.0.saturating_add(self.batch as u64);
+        let data = chunk_bytes(self.source, &self.buffer, self.chunk.0, self.chunk.1).get(self.batch..);
+        let batch = RecordBatch::new(data.unwrap_or_default(), at)?;
+        let decoded = self.reader.records(&batch).and_then(|records| {
+            for record in records {
+                let record = record?;
+                if (first..=last).contains(&record.offset) {
+                    let mut hasher = hashing.build_hasher();
+                    hasher.write_i64(record.timestamp);
+                    for field in [record.key, record.value] {
+                        hasher.write_usize(field.map_or(usize::MAX, <[u8]>::len));
+                        hasher.write(field.unwrap_or_default());
+                    }
+                    hasher.write_usize(record.headers.len());
+                    hasher.write(record.headers.raw());
+                    found.push((record.offset, hasher.finish()));
+                }
+            }
+            Ok(())
+        });
+        match decoded {
+            Err(error) if error.category() != Category::Corrupt => return Err(error.into()),
+            Err(_) => found.clear(),
+            Ok(()) => {}
+        }
+        self.records = Some(found);
+        self.at = 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CompressionType;
+    use crate::compress::{Compression, Compressor};
+    use crate::log::InMemory;
+    use crate::record::Headers;
+    use crate::record::builder::{BatchSettings, RecordBatchBuilder};
+
+    const CAP: usize = 1 << 20;
+
+    /// Batches of these sizes in records, from offset 0 on, but for the offsets in `without`.
+    fn log(kind: CompressionType, sizes: &[i64], value: impl Fn(i64) -> String, without: &[i64]) -> Vec<u8> {
+        let (mut out, mut base) = (Vec::new(), 0_i64);
+        for &size in sizes {
+            let mut builder = RecordBatchBuilder::default();
+            let compression = Compression::of(kind);
+            builder.reset(BatchSettings { base_offset: base, compression, ..BatchSettings::default() }).unwrap();
+            for offset in (base..base + size).filter(|offset| !without.contains(offset)) {
+                builder.append(offset, 7, None, Some(value(offset).as_bytes()), Headers::EMPTY).unwrap();
+            }
+            builder.override_last_offset(base + size - 1).unwrap();
+            builder.build(&mut Compressor::new(), &mut out).unwrap();
+            base += size;
+        }
+        out
+    }
+
+    fn compare(one: &[u8], other: &[u8], first: i64, last: i64) -> Option<i64> {
+        let forth = compare_overlap(&InMemory(one), &InMemory(other), first, last, CAP).unwrap();
+        assert_eq!(forth, compare_overlap(&InMemory(other), &InMemory(one), first, last, CAP).unwrap());
+        forth
+    }
+
+    #[test]
+    fn equal_records_agree_however_they_are_framed() {
+        let value = |offset: i64| format!("value {offset}");
+        let one = log(CompressionType::None, &[10, 10, 10], value, &[]);
+        for other in [
+            one.clone(),
+            log(CompressionType::Zstd, &[10, 10, 10], value, &[]),
+            log(CompressionType::Gzip, &[3, 25, 30], value, &[]),
+            log(CompressionType::Lz4, &[7, 7, 7, 7], value, &[1, 2, 3, 11, 24]),
+        ] {
+            assert_eq!(compare(&one, &other, 0, 29), None);
+        }
+    }
+
+    #[test]
+    fn the_first_disagreement_is_named() {
+        let one = log(CompressionType::None, &[10, 10, 10], |offset| format!("value {offset}"), &[]);
+        for wrong in [0, 9, 10, 17, 29] {
+            let value = |offset: i64| if offset >= wrong { "other".to_owned() } else { format!("value {offset}") };
+            for sizes in [&[10, 10, 10][..], &[4, 20, 6], &[30]] {
+                let other = log(CompressionType::Snappy, sizes, value, &[]);
+                assert_eq!(compare(&one, &other, 0, 29), Some(wrong));
+                assert_eq!(compare(&one, &other, 5, 40), Some(wrong.max(5)));
+                assert_eq!(compare(&one, &other, 0, wrong - 1), None);
+            }
+        }
+    }
+
+    #[test]
+    fn corrupt_batches_are_passed_over() {
+        let value = |offset: i64| format!("value {offset}");
+        let one = log(CompressionType::None, &[10, 10, 10], value, &[]);
+        let mut other = log(CompressionType::None, &[10, 10, 10], value, &[]);
+        let place = other.len() / 2;
+        other[place] ^= 1;
+        assert_eq!(compare(&one, &other, 0, 29), None);
+        let wrong = log(CompressionType::None, &[10, 20], |offset| format!("{}", offset / 25), &[]);
+        assert_eq!(compare(&wrong, &other, 20, 29), Some(20));
+    }
+}

@@ -1,0 +1,105 @@
+//! Whether a batch's leader epoch can be right: it does not decrease along a partition.
+
+use super::EpochFault;
+use crate::log::LeaderEpochEntry;
+use crate::log::read::placement::Span;
+use crate::record::RecordBatch;
+
+/// The leader epochs of the next two batches.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NextEpochs {
+    next: Option<i32>,
+    after_next: Option<i32>,
+}
+
+impl NextEpochs {
+    /// Those of the batches at the start of `batches`.
+    pub(super) fn of(batches: &[RecordBatch<'_>]) -> Self {
+        let epoch = |index: usize| batches.get(index).and_then(epoch_of);
+        Self { next: epoch(0), after_next: epoch(1) }
+    }
+}
+
+/// The leader epoch of a batch, if it has one. A negative one other than -1 is an altered one.
+fn epoch_of(batch: &RecordBatch<'_>) -> Option<i32> {
+    Some(batch.partition_leader_epoch()).filter(|&epoch| epoch != -1)
+}
+
+/// The leader epochs up to the batch that is judged.
+#[derive(Debug)]
+pub(super) struct Epochs<'a> {
+    checkpoint: &'a [LeaderEpochEntry],
+    current: Option<i32>,
+    /// Whether that is one of this segment's batches.
+    is_own: bool,
+}
+
+impl<'a> Epochs<'a> {
+    pub(super) fn new(checkpoint: &'a [LeaderEpochEntry], current: Option<i32>) -> Self {
+        Self { checkpoint, current, is_own: false }
+    }
+
+    /// The leader epoch of the last batch in order.
+    pub(super) fn current(&self) -> Option<i32> {
+        self.current
+    }
+
+    /// Whether the batch has the leader epoch of the one before.
+    #[inline]
+    pub(super) fn goes_on(&self, batch: &RecordBatch<'_>) -> bool {
+        let epoch = batch.partition_leader_epoch();
+        epoch == -1 || Some(epoch) == self.current
+    }
+
+    pub(super) fn accept(&mut self, batch: &RecordBatch<'_>, fault: Option<EpochFault>) {
+        let epoch = if fault.is_some_and(|fault| fault.restored.is_none()) { None } else { epoch_of(batch) };
+        self.current = epoch.or(self.current);
+        self.is_own |= epoch.is_some();
+    }
+
+    pub(super) fn judge(&self, batch: &RecordBatch<'_>, span: Span, following: NextEpochs) -> Option<EpochFault> {
+        let stored = epoch_of(batch)?;
+        let next = following.next.filter(|&next| next >= 0);
+        let follows = stored >= 0 && self.current.is_none_or(|current| stored >= current);
+        let is_spike = next.is_some_and(|next| stored > next);
+        // Of a greater epoch and a lesser one after it, the lesser is wrong if the epochs go on at the greater, unless it
+        // continues the epoch before.
+        let next_is_wrong = (next != self.current && following.after_next.is_some_and(|after| after >= stored))
+            || next.zip(self.current).is_some_and(|(next, current)| next < current);
+        // Two batches that agree tell more than the one before them, and the last batch of another segment may be wrong.
+        let is_confirmed = stored >= 0 && (next == Some(stored) || (next.is_none() && !self.is_own));
+        if !follows && is_confirmed {
+            return None;
+        }
+        if follows && (!is_spike || next_is_wrong) && !self.contradicts(stored, span, next) {
+            return None;
+        }
+        let in_range = |epoch: &i32| {
+            self.current.is_none_or(|current| *epoch >= current) && next.is_none_or(|next| *epoch <= next)
+        };
+        let restored = self.of_checkpoint(span).filter(in_range);
+        let both = self.current.filter(|_| self.current == next);
+        // The one neighbour from which the epoch differs in a single bit.
+        let flipped = |epoch: &i32| (stored ^ *epoch).count_ones() == 1;
+        let near = match (self.current.filter(flipped), next.filter(flipped)) {
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        };
+        Some(EpochFault { stored, restored: restored.or(both).or(near) })
+    }
+
+    /// The epoch that the checkpoint has for the batch.
+    fn of_checkpoint(&self, span: Span) -> Option<i32> {
+        let first = span.first.unwrap_or(span.last);
+        let at = self.checkpoint.partition_point(|entry| entry.start_offset <= first);
+        self.checkpoint.get(at.checked_sub(1)?).map(|entry| entry.epoch)
+    }
+
+    /// Whether the checkpoint shows that an epoch is wrong that no neighbour shares.
+    fn contradicts(&self, stored: i32, span: Span, next: Option<i32>) -> bool {
+        Some(stored) != self.current
+            && Some(stored) != next
+            && !self.checkpoint.iter().any(|entry| entry.epoch == stored)
+            && self.of_checkpoint(span).is_some_and(|epoch| self.current.is_none_or(|current| epoch >= current))
+    }
+}

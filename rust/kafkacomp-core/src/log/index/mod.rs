@@ -1,0 +1,21 @@
+//! The files next to a segment, read from bytes that the caller has, and their bytes for a writer.
+//!
+//! | file | module | content |
+//! |---|---|---|
+//! | `.index` | [`offset`] | offset -> byte position of a batch |
+//! | `.timeindex` | [`time`] | timestamp -> offset |
+//! | `.txnindex` | [`transaction`] | aborted transactions |
+//! | `.snapshot` | [`producer_snapshot`] | producers' last sequence numbers and open transactions |
+//! | `leader-epoch-checkpoint`, `*-checkpoint` | [`checkpoint`] | text: epochs and offsets |
+//! | `partition.metadata` | [`partition_metadata`] | text: the topic's id |
+
+pub mod checkpoint;
+mod fault;
+mod lines;
+pub mod offset;
+pub mod partition_metadata;
+pub mod producer_snapshot;
+pub mod time;
+pub mod transaction;
+
+pub use fault::LogFileFault;

@@ -1,0 +1,139 @@
+//! Whether readers accept a batch, and the one repair of its content.
+//!
+//! Kafka before KIP-57 wrote LZ4 frames whose header checksum covers the frame's magic bytes too. In magic 0 that is the
+//! rule; in magic 1 and 2 no reader accepts it. If nothing else is wrong with such a batch, the one byte and the
+//! batch's own checksum are corrected: the one-time patch that
+//! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing) mentions.
+
+use crate::CompressionType;
+use crate::compress::lz4::{HeaderChecksumRule, frame_info};
+use crate::error::{Category, Error, Result};
+use crate::log::read::placement::Span;
+use crate::memory;
+use crate::record::reader::stored_records;
+use crate::record::{ControlRecord, MutableRecordBatch, RecordBatch, RecordReader};
+
+/// What a batch is.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Readers accept it.
+    Intact,
+    /// Readers accept these bytes in its place.
+    HeaderChecksumFixed {
+        /// The whole batch.
+        data: Vec<u8>,
+        /// What its LZ4 header checksum was.
+        rule: HeaderChecksumRule,
+    },
+    /// No reader accepts it.
+    Corrupt(Error),
+}
+
+/// The offsets and the number of the records of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// The offsets; those of a wrapper are its messages'.
+    pub span: Span,
+    /// How many records it has.
+    pub records: u64,
+    /// How many messages inside the wrapper have a wrong checksum, which Kafka's readers ignore.
+    pub wrong_inner_checksums: u64,
+}
+
+/// Checks one batch after another.
+#[derive(Debug)]
+pub struct BatchChecker {
+    reader: RecordReader,
+}
+
+impl BatchChecker {
+    /// The records of a batch may take `max_output_size` bytes.
+    pub fn new(max_output_size: usize) -> Self {
+        Self { reader: RecordReader::new(max_output_size) }
+    }
+
+    /// The decompressed bytes of the last batch; empty if it was not compressed.
+    pub fn payload(&self) -> &[u8] {
+        self.reader.payload()
+    }
+
+    /// Reads all records of `batch`, whose checksum is right.
+    ///
+    /// # Errors
+    /// What readers refuse, a limit, lack of memory, and what is not supported: see [`Error::category`].
+    pub fn count(&mut self, batch: &RecordBatch<'_>) -> Result<Counted> {
+        let mut counted = Counted { span: Span::of(batch), records: 0, wrong_inner_checksums: 0 };
+        let is_wrapper = batch.base_offset().is_none();
+        let is_control = batch.is_control_batch();
+        for record in self.reader.records(batch)? {
+            let record = record?;
+            if is_control {
+                ControlRecord::parse(record.key, record.value)?;
+            }
+            if is_wrapper {
+                counted.span.first.get_or_insert(record.offset);
+                counted.span.last = record.offset;
+            }
+            let is_valid = record.legacy.is_none_or(|message| message.is_valid());
+            counted.wrong_inner_checksums = counted.wrong_inner_checksums.saturating_add(u64::from(!is_valid));
+            counted.records = counted.records.saturating_add(1);
+        }
+        Ok(counted)
+    }
+
+    /// Checks the records of `batch`, whose checksum is right, and corrects what can be corrected.
+    ///
+    /// # Errors
+    /// Whatever is not corruption: a limit, lack of memory, an unknown compression type.
+    pub fn check(&mut self, batch: &RecordBatch<'_>) -> Result<(Verdict, Counted)> {
+        let error = match self.count(batch) {
+            Ok(counted) => return Ok((Verdict::Intact, counted)),
+            Err(error) if error.category() != Category::Corrupt => return Err(error),
+            Err(error) => error,
+        };
+        if let Some((data, rule, counted)) = self.fix(batch, &error)? {
+            return Ok((Verdict::HeaderChecksumFixed { data, rule }, counted));
+        }
+        let counted = Counted { span: Span::of(batch), records: 0, wrong_inner_checksums: 0 };
+        Ok((Verdict::Corrupt(error), counted))
+    }
+
+    /// Corrects the LZ4 header checksum of a copy of `batch`, if nothing else is wrong with it.
+    fn fix(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        error: &Error,
+    ) -> Result<Option<(Vec<u8>, HeaderChecksumRule, Counted)>> {
+        if !matches!(error, Error::BatchCodec { .. })
+            || batch.magic() == 0
+            || batch.compression_type() != Ok(CompressionType::Lz4)
+        {
+            return Ok(None);
+        }
+        let Some((at, checksum, rule)) = wrong_header_checksum(batch) else { return Ok(None) };
+        let mut data = memory::copy_of(batch.data()).map_err(|error| error.at(batch.position()))?;
+        if let Some(place) = data.get_mut(at) {
+            *place = checksum;
+        }
+        MutableRecordBatch::new(&mut data, batch.position()).and_then(|mut batch| batch.update_checksum())?;
+        let counted = RecordBatch::new(&data, batch.position()).and_then(|batch| self.count(&batch));
+        match counted {
+            Ok(counted) => Ok(Some((data, rule, counted))),
+            Err(error) if error.category() == Category::Corrupt => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Where the header checksum of the batch's first LZ4 frame stands, what it should be, and which rule it follows;
+/// `None` if it is right.
+fn wrong_header_checksum(batch: &RecordBatch<'_>) -> Option<(usize, u8, HeaderChecksumRule)> {
+    let (front, stored) = stored_records(batch).ok()?;
+    let info = frame_info(stored).ok()?;
+    let rule = info.header_checksum_rule();
+    if matches!(rule, HeaderChecksumRule::Standard | HeaderChecksumRule::Both) {
+        return None;
+    }
+    let at = (front.len().checked_add(info.position)?.checked_add(info.header_length)?).checked_sub(1)?;
+    Some((at, info.standard_header_checksum, rule))
+}

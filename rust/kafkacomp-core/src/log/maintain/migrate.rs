@@ -1,0 +1,198 @@
+//! From a log or a bare set of Kafka 0.7 to later formats: what `KafkaMigrationTool` did with two running clusters.
+//!
+//! Messages get consecutive offsets, no key and no timestamp. A wrapper becomes one batch with its codec, whatever is
+//! nested in it; plain messages are joined to batches up to a size. Where a top-level message began, and so where a
+//! consumer may have committed, leads to the offset of its first message; the log's end leads to the end.
+
+use crate::compress::{Compression, CompressionType, Compressor};
+use crate::error::Error;
+use crate::log::ReadAt;
+use crate::log::read::chunk::{ChunkEnd, ChunkError};
+use crate::log::read::entry_chunk::{EntryChunkReader, later};
+use crate::log::write::{LogWriter, WriteError};
+use crate::memory;
+use crate::message_set::entries::{Entries, Entry, MessageSetReader};
+use crate::record::Headers;
+use crate::record::batch::NO_TIMESTAMP;
+use crate::record::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
+
+/// About how much is written at once.
+const CHUNK: usize = 4 << 20;
+
+/// A byte position in the old partition, and the offset of the first message from there on.
+pub type Mapping = (i64, i64);
+
+/// Is given mappings, and the bytes read so far.
+pub type Mapped<'a, E> = dyn FnMut(&[Mapping], u64) -> Result<(), E> + 'a;
+
+/// Carries one partition over, file by file.
+pub struct Migrator {
+    reader: MessageSetReader,
+    builder: RecordBatchBuilder,
+    compressor: Compressor,
+    magic: i8,
+    batch_bytes: i32,
+    /// The first message's offset of what is to come.
+    next_offset: i64,
+    /// Whether the builder has plain messages.
+    is_open: bool,
+    out: Vec<u8>,
+    mappings: Vec<Mapping>,
+    /// Where the last file ended.
+    end: Option<i64>,
+}
+
+impl Migrator {
+    /// To message format `magic`, the first message at `first_offset`; batches of plain messages take up to
+    /// `batch_bytes`, and one top-level message decompresses to `max_output_size` bytes at most.
+    pub fn new(magic: i8, first_offset: i64, batch_bytes: i32, max_output_size: usize) -> Self {
+        Self {
+            reader: MessageSetReader::new(max_output_size),
+            builder: RecordBatchBuilder::default(),
+            compressor: Compressor::new(),
+            magic,
+            batch_bytes,
+            next_offset: first_offset,
+            is_open: false,
+            out: Vec::new(),
+            mappings: Vec::new(),
+            end: None,
+        }
+    }
+
+    /// Appends the file that begins at `base` in the old partition. `mapped` is given its mappings, and the bytes read so
+    /// far, now and then; its error ends the work.
+    ///
+    /// # Errors
+    /// Damage, also a message that is cut by the file's end; what cannot be written; the file system's.
+    pub fn segment<E: From<ChunkError> + From<Error> + From<WriteError>>(
+        &mut self,
+        source: &dyn ReadAt,
+        base: i64,
+        writer: &mut LogWriter,
+        mapped: &mut Mapped<'_, E>,
+    ) -> Result<(), E> {
+        if let Some(before) = self.end.take().filter(|&before| before != base) {
+            memory::push(&mut self.mappings, (before, self.next_offset)).map_err(|error| error.at(0))?;
+        }
+        let end = source.length().map_err(ChunkError::from)?;
+        let mut chunks = EntryChunkReader::new(0, end, true);
+        let mut buffer = Vec::new();
+        loop {
+            let begin = chunks.position();
+            let (entries, ended) = chunks.entries(source, &mut buffer)?;
+            for entry in entries {
+                let position = begin.saturating_add(entry.position as u64);
+                let mapping = (base.saturating_add_unsigned(position), self.next_offset);
+                memory::push(&mut self.mappings, mapping).map_err(|error| error.at(position))?;
+                self.entry(&entry, begin)?;
+                if self.out.len() >= CHUNK {
+                    self.hand_over(writer)?;
+                }
+            }
+            let ended = match ended {
+                ChunkEnd::Bad(error) | ChunkEnd::Cut(error) => return Err(error.into()),
+                ChunkEnd::End => true,
+                ChunkEnd::More => false,
+            };
+            mapped(&self.mappings, chunks.position())?;
+            self.mappings.clear();
+            if ended {
+                self.end = Some(base.saturating_add_unsigned(end));
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes what is left; the mapping of the partition's end.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn finish<E: From<Error> + From<WriteError>>(&mut self, writer: &mut LogWriter) -> Result<Option<Mapping>, E> {
+        self.close().map_err(|fault| Error::Rebuild { position: 0, fault })?;
+        self.hand_over(writer)?;
+        Ok(self.end.take().map(|end| (end, self.next_offset)))
+    }
+
+    /// Carries a bare set over, whose first byte is at `base`: the batches, and the mappings with that of its end. An entry
+    /// that the end of the set cuts is left out if another one is before it, as readers of sets do.
+    ///
+    /// # Errors
+    /// Damage; what cannot be written.
+    pub fn set(mut self, set: &[u8], base: i64) -> Result<(Vec<u8>, Vec<Mapping>), Error> {
+        let mut entries = Entries::new(set);
+        for entry in &mut entries {
+            let entry = entry?;
+            let position = entry.position as u64;
+            let mapping = (base.saturating_add_unsigned(position), self.next_offset);
+            memory::push(&mut self.mappings, mapping).map_err(|error| error.at(position))?;
+            self.entry(&entry, 0)?;
+        }
+        self.mappings.push((base.saturating_add_unsigned(entries.position() as u64), self.next_offset));
+        self.close().map_err(|fault| Error::Rebuild { position: entries.position() as u64, fault })?;
+        Ok((self.out, self.mappings))
+    }
+
+    fn hand_over(&mut self, writer: &mut LogWriter) -> Result<(), WriteError> {
+        writer.append(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, begin: u64) -> Result<(), Error> {
+        let position = begin.saturating_add(entry.position as u64);
+        let rebuild = |fault| Error::Rebuild { position, fault };
+        let fault = |fault| Error::MessageSet { position, depth: 0, fault };
+        let kind = entry.message.compression_type().map_err(fault)?;
+        if kind == CompressionType::None {
+            return self.plain(entry.message.payload()).map_err(rebuild);
+        }
+        self.close().map_err(rebuild)?;
+        let settings = self.settings(kind, i32::MAX);
+        self.builder.reset(settings).map_err(rebuild)?;
+        let unwrapped = self.reader.unwrap(entry);
+        for (message, _) in unwrapped.messages() {
+            append(&mut self.builder, &mut self.next_offset, message.payload()).map_err(rebuild)?;
+        }
+        if let Some(error) = unwrapped.error {
+            return Err(later(error, begin));
+        }
+        self.is_open = true;
+        self.close().map_err(rebuild)
+    }
+
+    fn plain(&mut self, payload: &[u8]) -> Result<(), BuildFault> {
+        if self.is_open && !self.builder.has_room_for(NO_TIMESTAMP, None, Some(payload), Headers::EMPTY) {
+            self.close()?;
+        }
+        if !self.is_open {
+            let settings = self.settings(CompressionType::None, self.batch_bytes);
+            self.builder.reset(settings)?;
+            self.is_open = true;
+        }
+        append(&mut self.builder, &mut self.next_offset, payload)
+    }
+
+    fn close(&mut self) -> Result<(), BuildFault> {
+        if std::mem::take(&mut self.is_open) {
+            self.builder.finish(&mut self.compressor, &mut self.out)?;
+        }
+        Ok(())
+    }
+
+    fn settings(&self, kind: CompressionType, write_limit: i32) -> BatchSettings {
+        BatchSettings {
+            magic: self.magic,
+            compression: Compression::of(kind),
+            base_offset: self.next_offset,
+            write_limit,
+            ..BatchSettings::default()
+        }
+    }
+}
+
+fn append(builder: &mut RecordBatchBuilder, next_offset: &mut i64, payload: &[u8]) -> Result<(), BuildFault> {
+    builder.append(*next_offset, NO_TIMESTAMP, None, Some(payload), Headers::EMPTY)?;
+    *next_offset = next_offset.saturating_add(1);
+    Ok(())
+}

@@ -1,0 +1,441 @@
+//! From a corrupt partition to one that readers and brokers accept.
+//!
+//! | found | done |
+//! |---|---|
+//! | a batch whose LZ4 header checksum alone is wrong | fixed, see [`check_batch`](super::check_batch) |
+//! | an altered offset field or leader epoch that the batches around it determine | restored |
+//! | a wrong checksum, records that cannot be read, bytes that are no batch | quarantined or dropped |
+//! | a batch whose offsets or leader epoch cannot be right, and are not determined | quarantined or dropped |
+//! | a batch that is there a second time | dropped |
+//! | a batch that the segment's end truncates | quarantined or dropped |
+//! | zero bytes after the last batch | dropped |
+//!
+//! Only corruption is repaired: a limit, lack of memory and what is not supported end the repair with their own error.
+//! What is quarantined goes to a file of its own, one range after the other. Indexes and producer snapshots are made
+//! from what is kept.
+
+use super::check_batch::{BatchChecker, Verdict};
+use crate::compress::Compression;
+use crate::compress::lz4::HeaderChecksumRule;
+use crate::error::{Category, Error};
+use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
+use crate::log::continuity::sequence::{
+    Content, EpochFault, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order,
+};
+use crate::log::read::chunk::ChunkError;
+use crate::log::read::source::{ReadAt, read_full};
+use crate::log::read::walk::{Damage, Piece, walk_segment};
+use crate::log::write::staging::StagedFile;
+use crate::log::write::{LogWriter, WriteError};
+use crate::record::{Batches, Recompressor, RecordBatch};
+
+/// How much of a corrupt range is copied at once.
+const COPIED: usize = 1 << 20;
+
+/// The most repairs that are listed; a file of noise would otherwise fill the memory. More are counted.
+const MAX_REPAIRS: usize = 10_000;
+
+/// What was done about a range of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RepairAction {
+    /// Its LZ4 header checksum was corrected.
+    Fixed,
+    /// Its offset field or leader epoch was restored.
+    Restored,
+    /// It is not in the new log, but in the quarantine file.
+    Quarantined,
+    /// It is not in the new log.
+    Dropped,
+    /// It is not in the new log a second time.
+    RepeatDropped,
+    /// It is not in the new log: a batch without its end.
+    Truncated,
+}
+
+impl RepairAction {
+    /// As reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Restored => "restored",
+            Self::Quarantined => "quarantined",
+            Self::Dropped => "dropped",
+            Self::RepeatDropped => "repeat dropped",
+            Self::Truncated => "truncated",
+        }
+    }
+}
+
+/// Something that was repaired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// Which segment of the source, from 0.
+    pub segment: usize,
+    /// The byte at which the range begins.
+    pub position: u64,
+    /// Its length in bytes.
+    pub length: u64,
+    /// What was done.
+    pub action: RepairAction,
+    /// The first and last offset that are missing in the new log for it, if the batches around it determine them.
+    pub missing: Option<(i64, i64)>,
+    /// What was wrong.
+    pub reason: String,
+    /// Where the range begins in the quarantine file.
+    pub quarantined_at: Option<u64>,
+}
+
+/// What a repair has done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RepairReport {
+    /// In file order.
+    pub repairs: Vec<Repair>,
+    /// Repairs beyond those listed.
+    pub more_repairs: u64,
+    /// Batches whose LZ4 header checksum was corrected.
+    pub fixed_batches: u64,
+    /// Batches whose offset field or leader epoch was restored.
+    pub restored_batches: u64,
+    /// Batches that were there a second time.
+    pub repeated_batches: u64,
+    /// Ranges that are not in the new log because they are corrupt.
+    pub corrupt_ranges: u64,
+    /// Their bytes.
+    pub corrupt_bytes: u64,
+    /// Zero bytes after the last batches.
+    pub zero_tail_bytes: u64,
+}
+
+/// Repairs one segment after another into one writer.
+#[derive(Debug)]
+pub struct Repairer {
+    checker: BatchChecker,
+    trimmer: Recompressor,
+    /// The name of the quarantine file, which is made when there is something for it.
+    quarantine_name: Option<String>,
+    quarantine: Option<(StagedFile, u64)>,
+    report: RepairReport,
+    segment: usize,
+}
+
+impl Repairer {
+    /// One that keeps corrupt bytes in the file `quarantine` of the new folder, if a name is given.
+    pub fn new(max_output_size: usize, quarantine: Option<&str>) -> Self {
+        Self {
+            checker: BatchChecker::new(max_output_size),
+            trimmer: Recompressor::new(Compression::of(crate::CompressionType::None), max_output_size),
+            quarantine_name: quarantine.map(ToOwned::to_owned),
+            quarantine: None,
+            report: RepairReport::default(),
+            segment: 0,
+        }
+    }
+
+    /// Repairs the segment that is the `index`th of the source. The records below `from`, which other segments have, are left out.
+    /// `progress` is called with the bytes read so far, now and then; its error ends the work.
+    ///
+    /// # Errors
+    /// The file system's, that of `progress`, and what is not corruption: a limit, lack of memory, an unknown
+    /// compression type.
+    pub fn segment<E: From<ChunkError> + From<WriteError>>(
+        &mut self,
+        source: &dyn ReadAt,
+        index: usize,
+        bounds: SegmentBounds<'_>,
+        from: i64,
+        writer: &mut LogWriter,
+        progress: &mut dyn FnMut(u64) -> Result<(), E>,
+    ) -> Result<SequenceReport, E> {
+        self.segment = index;
+        let is_ordered = bounds.base_offset.is_some();
+        let mut visitor =
+            SegmentRepair { repairer: self, writer, is_ordered, from, lost: MissingRanges::default(), progress };
+        let mut found = walk_in_order(source, bounds, &mut visitor)?;
+        let lost = std::mem::take(&mut visitor.lost);
+        found.missing = merged(&found.missing, &lost);
+        Ok(found)
+    }
+
+    /// Brings the quarantine file to the disk; the report.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn finish(mut self) -> Result<RepairReport, WriteError> {
+        if let Some((file, _)) = self.quarantine {
+            file.finish()?;
+        }
+        self.report.repairs.sort_by_key(|repair| (repair.segment, repair.position));
+        Ok(self.report)
+    }
+
+    fn add(&mut self, range: (u64, u64), action: RepairAction, missing: Option<(i64, i64)>, reason: String) {
+        let (position, length) = range;
+        self.push(Repair { segment: self.segment, position, length, action, missing, reason, quarantined_at: None });
+    }
+
+    /// Notes a range that is not in the new log.
+    fn add_corrupt(
+        &mut self,
+        (position, length): (u64, u64),
+        is_truncated: bool,
+        missing: Option<(i64, i64)>,
+        reason: String,
+        quarantined_at: Option<u64>,
+    ) {
+        let action = match quarantined_at {
+            _ if is_truncated => RepairAction::Truncated,
+            Some(_) => RepairAction::Quarantined,
+            None => RepairAction::Dropped,
+        };
+        self.report.corrupt_ranges = self.report.corrupt_ranges.saturating_add(1);
+        self.report.corrupt_bytes = self.report.corrupt_bytes.saturating_add(length);
+        self.push(Repair { segment: self.segment, position, length, action, missing, reason, quarantined_at });
+    }
+
+    fn push(&mut self, repair: Repair) {
+        if self.report.repairs.len() < MAX_REPAIRS {
+            self.report.repairs.push(repair);
+        } else {
+            self.report.more_repairs = self.report.more_repairs.saturating_add(1);
+        }
+    }
+
+    /// Appends bytes to the quarantine file, if there is one; where they begin there.
+    fn keep(&mut self, data: &[u8], writer: &LogWriter) -> Result<Option<u64>, WriteError> {
+        if let Some(name) = self.quarantine_name.take() {
+            self.quarantine = Some((writer.staging().create(&name)?, 0));
+        }
+        let Some((file, length)) = &mut self.quarantine else { return Ok(None) };
+        file.append(data)?;
+        let at = *length;
+        *length = length.saturating_add(data.len() as u64);
+        Ok(Some(at))
+    }
+
+    fn keep_range<E: From<ChunkError> + From<WriteError>>(
+        &mut self,
+        source: &dyn ReadAt,
+        (position, length): (u64, u64),
+        writer: &LogWriter,
+    ) -> Result<Option<u64>, E> {
+        if self.quarantine.is_none() && self.quarantine_name.is_none() {
+            return Ok(None);
+        }
+        let mut piece = vec![0; COPIED];
+        let mut done = 0_u64;
+        let mut kept_at = None;
+        while done < length {
+            let size = length.saturating_sub(done).min(COPIED as u64) as usize;
+            let place = piece.get_mut(..size).unwrap_or_default();
+            let read = read_full(source, place, position.saturating_add(done)).map_err(ChunkError::from)?;
+            let at = self.keep(place.get(..read).unwrap_or_default(), writer)?;
+            kept_at = kept_at.or(at);
+            if read < size {
+                break;
+            }
+            done = done.saturating_add(size as u64);
+        }
+        Ok(kept_at)
+    }
+}
+
+/// Both lists as one, in order.
+fn merged(one: &MissingRanges, other: &MissingRanges) -> MissingRanges {
+    let mut all: Vec<MissingRange> = one.ranges().iter().chain(other.ranges()).copied().collect();
+    all.sort_by_key(|range| range.first_offset);
+    let mut missing = MissingRanges::default();
+    for range in all {
+        missing.push(range);
+    }
+    missing
+}
+
+/// The repair of one segment.
+struct SegmentRepair<'a, E> {
+    repairer: &'a mut Repairer,
+    writer: &'a mut LogWriter,
+    /// Whether its offsets are judged; a captured record set's are not.
+    is_ordered: bool,
+    from: i64,
+    /// The offsets of batches that stand where they belong and could not be used.
+    lost: MissingRanges,
+    progress: &'a mut dyn FnMut(u64) -> Result<(), E>,
+}
+
+impl<E: From<ChunkError> + From<WriteError>> Visitor for SegmentRepair<'_, E> {
+    type Error = E;
+    type Detail = Verdict;
+
+    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Verdict>, E> {
+        let (verdict, counted) = self.repairer.checker.check(batch).map_err(WriteError::Record)?;
+        let is_corrupt = matches!(verdict, Verdict::Corrupt(_));
+        Ok(Content { span: counted.span, is_corrupt, records: Some(counted.records), detail: verdict })
+    }
+
+    fn batch(&mut self, batch: &RecordBatch<'_>, content: Content<Verdict>, judgement: &Judgement) -> Result<(), E> {
+        let range = (batch.position(), batch.size_in_bytes() as u64);
+        let (first, last) = (judgement.span.first.unwrap_or(judgement.span.last), judgement.span.last);
+        match judgement.place {
+            Place::Repeated => {
+                self.repairer.report.repeated_batches = self.repairer.report.repeated_batches.saturating_add(1);
+                let reason = format!("offsets {first} to {last} are there already");
+                self.repairer.add(range, RepairAction::RepeatDropped, None, reason);
+                return Ok(());
+            }
+            Place::Misplaced { expected } => {
+                let error = Error::OffsetField { position: range.0, stored: batch.offset_field(), expected };
+                return self.leave_out(batch, judgement.missing, error.to_string());
+            }
+            _ => {}
+        }
+        if self.is_ordered && last < self.from {
+            return Ok(());
+        }
+        let fixed = match content.detail {
+            Verdict::Intact => None,
+            Verdict::HeaderChecksumFixed { data, rule } => Some((data, rule)),
+            Verdict::Corrupt(error) => return self.leave_out(batch, judgement.missing, error.to_string()),
+        };
+        if let Some(EpochFault { stored, restored: None }) = judgement.epoch {
+            let error = Error::LeaderEpoch { position: range.0, stored };
+            return self.lose(batch, judgement, error.to_string());
+        }
+        let data = fixed.as_ref().map_or(batch.data(), |(data, _)| data);
+        let expected = match judgement.place {
+            Place::PartlyRepeated { expected } => expected.max(self.from),
+            _ => self.from,
+        };
+        if let Err(error) = self.append(data, batch.position(), (first, expected))? {
+            return self.lose(batch, judgement, error.to_string());
+        }
+        if let Some((_, rule)) = fixed {
+            self.repairer.report.fixed_batches = self.repairer.report.fixed_batches.saturating_add(1);
+            let reason = match rule {
+                HeaderChecksumRule::Broken => "the LZ4 header checksum was the broken one of KIP-57",
+                _ => "the LZ4 header checksum was wrong",
+            };
+            self.repairer.add(range, RepairAction::Fixed, None, reason.to_owned());
+        }
+        self.note_restored(range, judgement);
+        Ok(())
+    }
+
+    fn corrupt(&mut self, source: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), E> {
+        let Damage { position, length, ref error, is_cut, .. } = *range;
+        let kept_at = self.repairer.keep_range::<E>(source, (position, length), self.writer)?;
+        self.repairer.add_corrupt((position, length), is_cut, missing, error.to_string(), kept_at);
+        Ok(())
+    }
+
+    fn gap(&mut self, _: u64, _: (i64, i64)) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), E> {
+        let report = &mut self.repairer.report;
+        report.zero_tail_bytes = report.zero_tail_bytes.saturating_add(length);
+        if missing.is_some() {
+            let reason = "zero bytes at the end of a closed segment".to_owned();
+            self.repairer.add_corrupt((position, length), false, missing, reason, None);
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, position: u64) -> Result<(), E> {
+        (self.progress)(position)
+    }
+}
+
+impl<E: From<ChunkError> + From<WriteError>> SegmentRepair<'_, E> {
+    /// Appends the records of the batch in `data` from offset `expected` on. The inner error is corruption.
+    fn append(
+        &mut self,
+        data: &[u8],
+        position: u64,
+        (first, expected): (i64, i64),
+    ) -> Result<Result<(), WriteError>, WriteError> {
+        let appended = if self.is_ordered && first < expected {
+            let mut out = Vec::new();
+            let trimmed = RecordBatch::new(data, position)
+                .and_then(|batch| self.repairer.trimmer.push_from(&batch, expected, &mut out));
+            trimmed.map_err(WriteError::Record).and_then(|()| self.writer.append(&out))
+        } else {
+            RecordBatch::new(data, position)
+                .map_err(WriteError::Record)
+                .and_then(|batch| self.writer.append_batch(&batch))
+        };
+        match appended {
+            Err(WriteError::Record(error)) if !matches!(error.category(), Category::Corrupt | Category::Rejected) => {
+                Err(WriteError::Record(error))
+            }
+            Err(error @ (WriteError::Io { .. } | WriteError::Exists { .. })) => Err(error),
+            other => Ok(other),
+        }
+    }
+
+    fn note_restored(&mut self, range: (u64, u64), judgement: &Judgement) {
+        let mut reasons = Vec::new();
+        if let Place::Restored { stored, offset_field } = judgement.place {
+            reasons.push(format!(
+                "offset field restored from {stored} to {offset_field}, determined by the batches before and after"
+            ));
+        }
+        if let Some(EpochFault { stored, restored: Some(restored) }) = judgement.epoch {
+            reasons.push(format!(
+                "leader epoch restored from {stored} to {restored}, determined by the batches before and after"
+            ));
+        }
+        if !reasons.is_empty() {
+            self.repairer.report.restored_batches = self.repairer.report.restored_batches.saturating_add(1);
+            self.repairer.add(range, RepairAction::Restored, None, reasons.join("; "));
+        }
+    }
+
+    /// Leaves out a batch that stands where it belongs.
+    fn lose(&mut self, batch: &RecordBatch<'_>, judgement: &Judgement, reason: String) -> Result<(), E> {
+        if let Some((first_offset, last_offset)) = judgement.missing.filter(|_| self.is_ordered) {
+            self.lost.push(MissingRange { first_offset, last_offset, reason: MissingReason::Corrupt });
+        }
+        self.leave_out(batch, judgement.missing, reason)
+    }
+
+    fn leave_out(&mut self, batch: &RecordBatch<'_>, missing: Option<(i64, i64)>, reason: String) -> Result<(), E> {
+        let kept_at = self.repairer.keep(batch.data(), self.writer)?;
+        let range = (batch.position(), batch.size_in_bytes() as u64);
+        let missing = missing.filter(|_| self.is_ordered);
+        self.repairer.add_corrupt(range, false, missing, reason, kept_at);
+        Ok(())
+    }
+}
+
+/// The first offset of a segment whose name does not give it; 0 of an empty one.
+///
+/// # Errors
+/// [`ChunkError`] when the bytes cannot be read.
+pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<i64, ChunkError> {
+    let mut reader = crate::record::RecordReader::new(max_output_size);
+    let mut found = None;
+    let stopped = walk_segment(source, &mut |piece, _| {
+        if let Piece::Batches { data, position } = piece {
+            let first = Batches::new(data, position).next().and_then(Result::ok);
+            found = first.map(|batch| reader.base_offset(&batch).unwrap_or_else(|_| batch.last_offset()));
+        }
+        if found.is_some() { Err(Stop::Found) } else { Ok(()) }
+    });
+    match stopped {
+        Err(Stop::Read(error)) => Err(error),
+        _ => Ok(found.unwrap_or_default()),
+    }
+}
+
+/// Why the search for the first batch ended.
+enum Stop {
+    Found,
+    Read(ChunkError),
+}
+
+impl From<ChunkError> for Stop {
+    fn from(error: ChunkError) -> Self {
+        Self::Read(error)
+    }
+}

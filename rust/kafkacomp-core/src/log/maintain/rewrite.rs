@@ -1,0 +1,353 @@
+//! From one partition's segments to another's: recompressed, merged, or in another message format.
+//!
+//! Batches go through in file order, a run at a time, and what becomes of them goes straight to the writer; memory is
+//! what a few batches take. A corrupt source is refused: see [`repair`](super::repair). Batches that are there a second
+//! time, and records that other segments have, are left out; gaps are reported.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+use crate::compress::Compression;
+use crate::error::{Error, Result};
+use crate::log::continuity::sequence::{
+    Content, EpochFault, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order,
+};
+use crate::log::read::chunk::ChunkError;
+use crate::log::read::placement::Span;
+use crate::log::read::source::ReadAt;
+use crate::log::read::walk::Damage;
+use crate::log::write::WriteError;
+use crate::memory;
+use crate::record::{Batches, Converter, Merger, Recompressor, RecordBatch, RecordReader};
+
+/// Stored bytes that one thread recompresses at a time: starting a thread is nothing beside them, and what they
+/// decompress to is held in memory.
+const ROUND: usize = 1 << 20;
+/// Bytes that are gathered for the writer.
+const GATHERED: usize = 1 << 20;
+
+/// Takes whole batches that are to be appended.
+pub type Sink<'s, E> = dyn FnMut(&[u8]) -> std::result::Result<(), E> + 's;
+
+/// What becomes of batches.
+#[derive(Debug)]
+pub enum Rewrite {
+    /// Each one compressed anew.
+    Recompress(ParallelRecompressor),
+    /// Small ones joined.
+    Merge(Merger),
+    /// Another message format.
+    Convert(Converter),
+}
+
+impl Rewrite {
+    /// Hands what becomes of a run of batches, whose first byte is at `position` of the segment, to `sink`.
+    ///
+    /// # Errors
+    /// Those of what it does, and those of `sink`.
+    pub fn push<E: From<Error>>(
+        &mut self,
+        data: &[u8],
+        position: u64,
+        sink: &mut Sink<'_, E>,
+    ) -> std::result::Result<(), E> {
+        match self {
+            Self::Recompress(recompressor) => recompressor.push(data, position, sink),
+            Self::Merge(merger) => one_by_one(data, position, sink, |batch, out| merger.push(batch, out)),
+            Self::Convert(converter) => one_by_one(data, position, sink, |batch, out| converter.push(batch, out)),
+        }
+    }
+
+    /// Hands what is still kept to `sink`.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn finish<E: From<Error>>(&mut self, sink: &mut Sink<'_, E>) -> std::result::Result<(), E> {
+        let mut out = Vec::new();
+        match self {
+            Self::Recompress(_) => return Ok(()),
+            Self::Merge(merger) => merger.finish(&mut out)?,
+            Self::Convert(converter) => converter.finish(&mut out)?,
+        }
+        sink(&out)
+    }
+}
+
+fn one_by_one<E: From<Error>>(
+    data: &[u8],
+    position: u64,
+    sink: &mut Sink<'_, E>,
+    mut push: impl FnMut(&RecordBatch<'_>, &mut Vec<u8>) -> Result<()>,
+) -> std::result::Result<(), E> {
+    let mut out = Vec::new();
+    for batch in Batches::new(data, position) {
+        push(&batch?, &mut out)?;
+        if out.len() >= GATHERED {
+            sink(&out)?;
+            out.clear();
+        }
+    }
+    sink(&out)
+}
+
+/// Recompresses on several threads.
+#[derive(Debug)]
+pub struct ParallelRecompressor {
+    workers: Vec<Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    recompressor: Recompressor,
+    out: Vec<u8>,
+}
+
+impl Worker {
+    fn run(&mut self, batches: &[RecordBatch<'_>]) -> Result<()> {
+        self.out.clear();
+        batches.iter().try_for_each(|batch| self.recompressor.push(batch, &mut self.out))
+    }
+}
+
+impl ParallelRecompressor {
+    /// As [`Recompressor::new`], on so many threads.
+    pub fn new(compression: Compression, max_output_size: usize, threads: usize) -> Self {
+        let worker = || Worker { recompressor: Recompressor::new(compression, max_output_size), out: Vec::new() };
+        Self { workers: (0..threads.max(1)).map(|_| worker()).collect() }
+    }
+
+    fn push<E: From<Error>>(
+        &mut self,
+        data: &[u8],
+        position: u64,
+        sink: &mut Sink<'_, E>,
+    ) -> std::result::Result<(), E> {
+        let batches = Batches::new(data, position).collect::<Result<Vec<_>>>()?;
+        let mut rest = batches.as_slice();
+        while !rest.is_empty() {
+            let shares: Vec<_> = self.workers.iter().map(|_| take_share(&mut rest)).collect();
+            self.round(&shares)?;
+            for worker in self.workers.iter().zip(&shares).filter(|(_, share)| !share.is_empty()) {
+                sink(&worker.0.out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each worker does its share; the first error in the batches' order.
+    fn round(&mut self, shares: &[&[RecordBatch<'_>]]) -> Result<()> {
+        let Some((first, others)) = self.workers.split_first_mut() else { return Ok(()) };
+        thread::scope(|scope| {
+            let started: Vec<_> = others
+                .iter_mut()
+                .zip(shares.iter().skip(1))
+                .filter(|(_, share)| !share.is_empty())
+                .map(|(worker, share)| scope.spawn(move || worker.run(share)))
+                .collect();
+            let mut result = first.run(shares.first().copied().unwrap_or_default());
+            for thread in started {
+                let outcome = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+                result = result.and(outcome);
+            }
+            result
+        })
+    }
+}
+
+/// Takes the next batches, about [`ROUND`] bytes of them.
+fn take_share<'b, 'd>(rest: &mut &'b [RecordBatch<'d>]) -> &'b [RecordBatch<'d>] {
+    let mut taken = 0_usize;
+    let mut size = 0_usize;
+    for batch in *rest {
+        if size >= ROUND {
+            break;
+        }
+        size = size.saturating_add(batch.size_in_bytes());
+        taken = taken.saturating_add(1);
+    }
+    let (share, behind) = rest.split_at_checked(taken).unwrap_or_default();
+    *rest = behind;
+    share
+}
+
+/// What a rewrite found in a segment.
+#[derive(Debug, Default)]
+pub struct SegmentRewritten {
+    /// Its offsets, and those that are missing.
+    pub sequence: SequenceReport,
+    /// What the user should know: repeated batches, and names that are wrong.
+    pub warnings: Vec<String>,
+    /// Warnings beyond those.
+    pub more_warnings: u64,
+}
+
+/// The most warnings that are kept of a segment.
+const MAX_WARNINGS: usize = 100;
+
+/// Sends all batches of one segment through `rewrite` to `sink`, but for the records below `from`, which other segments
+/// have. `progress` is called with the bytes read so far, now and then; its error ends the work.
+///
+/// # Errors
+/// Corruption in the segment, what `rewrite` and `sink` refuse, the file system's, or that of `progress`.
+pub fn rewrite_segment<E>(
+    source: &dyn ReadAt,
+    bounds: SegmentBounds<'_>,
+    from: i64,
+    max_output_size: usize,
+    rewrite: &mut Rewrite,
+    sink: &mut Sink<'_, E>,
+    progress: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
+) -> std::result::Result<SegmentRewritten, E>
+where
+    E: From<ChunkError> + From<Error> + From<WriteError>,
+{
+    let mut visitor = SegmentRewrite {
+        rewrite,
+        sink,
+        progress,
+        reader: RecordReader::new(max_output_size),
+        trimmer: Recompressor::new(Compression::of(crate::CompressionType::None), max_output_size),
+        from,
+        is_ordered: bounds.base_offset.is_some(),
+        run: Vec::new(),
+        run_position: 0,
+        found: SegmentRewritten::default(),
+    };
+    let sequence = walk_in_order(source, bounds, &mut visitor)?;
+    visitor.flush()?;
+    Ok(SegmentRewritten { sequence, ..visitor.found })
+}
+
+/// The rewrite of one segment.
+struct SegmentRewrite<'a, 's, E> {
+    rewrite: &'a mut Rewrite,
+    sink: &'a mut Sink<'s, E>,
+    progress: &'a mut dyn FnMut(u64) -> std::result::Result<(), E>,
+    reader: RecordReader,
+    trimmer: Recompressor,
+    from: i64,
+    is_ordered: bool,
+    /// Batches that follow one another directly, and where the first one begins.
+    run: Vec<u8>,
+    run_position: u64,
+    found: SegmentRewritten,
+}
+
+/// Bytes of batches that are rewritten together.
+const RUN: usize = 4 << 20;
+
+impl<E: From<ChunkError> + From<Error> + From<WriteError>> SegmentRewrite<'_, '_, E> {
+    fn flush(&mut self) -> std::result::Result<(), E> {
+        self.rewrite.push(&self.run, self.run_position, self.sink)?;
+        self.run.clear();
+        Ok(())
+    }
+
+    fn add(&mut self, data: &[u8], position: u64) -> std::result::Result<(), E> {
+        let follows = self.run_position.saturating_add(self.run.len() as u64) == position;
+        if !follows || self.run.len() >= RUN {
+            self.flush()?;
+        }
+        if self.run.is_empty() {
+            self.run_position = position;
+        }
+        memory::append(&mut self.run, data).map_err(|error| error.at(position))?;
+        Ok(())
+    }
+
+    fn warn(&mut self, warning: String) {
+        if self.found.warnings.len() < MAX_WARNINGS {
+            self.found.warnings.push(warning);
+        } else {
+            self.found.more_warnings = self.found.more_warnings.saturating_add(1);
+        }
+    }
+}
+
+impl<E: From<ChunkError> + From<Error> + From<WriteError>> Visitor for SegmentRewrite<'_, '_, E> {
+    type Error = E;
+    type Detail = ();
+
+    fn read(&mut self, batch: &RecordBatch<'_>) -> std::result::Result<Content<()>, E> {
+        let mut span = Span::of(batch);
+        let mut records = None;
+        if span.first.is_none() && self.is_ordered {
+            let mut count = 0_u64;
+            for record in self.reader.records(batch)? {
+                let record = record?;
+                span.first.get_or_insert(record.offset);
+                span.last = record.offset;
+                count = count.saturating_add(1);
+            }
+            records = Some(count);
+        }
+        Ok(Content { span, is_corrupt: false, records, detail: () })
+    }
+
+    fn batch(&mut self, batch: &RecordBatch<'_>, _: Content<()>, judgement: &Judgement) -> std::result::Result<(), E> {
+        let at = batch.position();
+        let (first, last) = (judgement.span.first.unwrap_or(judgement.span.last), judgement.span.last);
+        match judgement.epoch {
+            Some(EpochFault { stored, restored: None }) => {
+                return Err(Error::LeaderEpoch { position: at, stored }.into());
+            }
+            Some(EpochFault { stored, restored: Some(restored) }) => {
+                self.warn(format!("leader epoch {stored} of the batch at byte {at} is restored to {restored}"));
+            }
+            None => {}
+        }
+        let mut from = self.from;
+        match judgement.place {
+            Place::InOrder => {}
+            Place::BelowBaseOffset { base_offset } => {
+                self.warn(format!("the segment begins at offset {first}, below the {base_offset} of its name"));
+            }
+            Place::Repeated => {
+                self.warn(format!("the batch at byte {at} repeats offsets {first} to {last} and is left out"));
+                return Ok(());
+            }
+            Place::PartlyRepeated { expected } => {
+                let until = expected.saturating_sub(1);
+                self.warn(format!("the batch at byte {at} repeats offsets {first} to {until}, which are left out"));
+                from = from.max(expected);
+            }
+            Place::Restored { stored, offset_field: expected } => {
+                let expected = expected.saturating_sub(batch.offset_field()).saturating_add(first);
+                return Err(Error::OffsetField { position: at, stored, expected }.into());
+            }
+            Place::Misplaced { expected } => {
+                return Err(Error::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
+            }
+        }
+        if !self.is_ordered || first >= from {
+            return self.add(batch.data(), at);
+        }
+        if last < from {
+            return Ok(());
+        }
+        let mut trimmed = Vec::new();
+        self.trimmer.push_from(batch, from, &mut trimmed)?;
+        self.flush()?;
+        self.rewrite.push(&trimmed, at, self.sink)
+    }
+
+    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, _: Option<(i64, i64)>) -> std::result::Result<(), E> {
+        Err(range.error.clone().into())
+    }
+
+    fn gap(&mut self, _: u64, _: (i64, i64)) -> std::result::Result<(), E> {
+        Ok(())
+    }
+
+    fn zero_tail(&mut self, position: u64, _: u64, missing: Option<(i64, i64)>) -> std::result::Result<(), E> {
+        let minimum = crate::record::v0_v1::RECORD_OVERHEAD_V0 as i32;
+        match missing {
+            Some(_) => Err(Error::SizeTooSmall { position, size: 0, minimum }.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn progress(&mut self, position: u64) -> std::result::Result<(), E> {
+        (self.progress)(position)
+    }
+}

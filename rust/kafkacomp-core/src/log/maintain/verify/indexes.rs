@@ -1,0 +1,234 @@
+//! Whether the entries of a segment's indexes are right. They are walked along with the batches.
+//!
+//! - `.index`: at an entry's position a batch begins, nothing before it reaches the entry's offset, and the
+//!   entry's offset is not below the batch. It may lie after the batch: an append of several batches at
+//!   once gets one entry, with the last one's offset (followers before 4.0, the cleaner).
+//! - `.timeindex`: no batch up to the entry's offset has a greater timestamp, and the batch that holds it
+//!   has that very one as its greatest.
+//! - `.txnindex`: where a batch is left at an entry's last offset, it is a control batch of that producer.
+//!
+//! Entries that lead into a corrupt range of the log are not reported: the log's finding is about the same fault. The
+//! wrong entries of one index are one finding, which names the first of them.
+
+use super::{FindingFile, SegmentReport, SideFiles};
+use crate::Error;
+use crate::log::AbortedTxn;
+use crate::log::index::{offset, time, transaction};
+use crate::log::{OffsetIndex, OffsetPosition, TimeIndex, TimestampOffset, TransactionIndex};
+use crate::record::RecordBatch;
+use std::collections::HashMap;
+
+/// The entries of an index that no batch was held against yet.
+struct Walk<T> {
+    entries: std::vec::IntoIter<T>,
+    next: Option<T>,
+    index: u64,
+    entry_size: u64,
+}
+
+impl<T: Copy> Walk<T> {
+    fn new(entries: Vec<T>, entry_size: usize) -> Self {
+        let mut entries = entries.into_iter();
+        Self { next: entries.next(), entries, index: 0, entry_size: entry_size as u64 }
+    }
+
+    /// The next entry, if it is one that `wanted` takes, and the byte at which it stands.
+    fn take_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<(T, u64)> {
+        let entry = self.next.filter(wanted)?;
+        let at = self.index * self.entry_size;
+        self.index += 1;
+        self.next = self.entries.next();
+        Some((entry, at))
+    }
+}
+
+/// Holds the indexes against the batches.
+pub(super) struct IndexChecks<'a> {
+    offsets: Walk<OffsetPosition>,
+    times: Walk<TimestampOffset>,
+    aborted: HashMap<i64, (AbortedTxn, u64)>,
+    greatest_timestamp: Option<i64>,
+    /// The corrupt ranges of the log so far: where each begins and ends.
+    lost: Vec<(u64, u64)>,
+    wrong: [Wrong; 2],
+    side_files: SideFiles<'a>,
+}
+
+/// The wrong entries of one index.
+#[derive(Debug, Default)]
+struct Wrong {
+    first: Option<(u64, String)>,
+    more: u64,
+}
+
+impl Wrong {
+    fn add(&mut self, byte: u64, message: impl FnOnce() -> String) {
+        match self.first {
+            None => self.first = Some((byte, message())),
+            Some(_) => self.more = self.more.saturating_add(1),
+        }
+    }
+
+    fn report(self, file: FindingFile, report: &mut SegmentReport) {
+        let Some((byte, message)) = self.first else { return };
+        let message = match self.more {
+            0 => message,
+            more => format!("{message}; {more} more wrong entries"),
+        };
+        report.add(file, byte, true, message);
+    }
+}
+
+impl<'a> IndexChecks<'a> {
+    pub(super) fn new(side_files: SideFiles<'a>, base_offset: i64, report: &mut SegmentReport) -> Self {
+        let mut complain = |file, error: &Error| report.add(file, error.position(), true, error.to_string());
+        let offsets = side_files.offset_index.map(|data| OffsetIndex::parse(data, base_offset));
+        let offsets = match offsets {
+            Some(Ok(index)) => index.iter().collect(),
+            Some(Err(error)) => {
+                complain(FindingFile::OffsetIndex, &error);
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        let times = match side_files.time_index.map(|data| TimeIndex::parse(data, base_offset)) {
+            Some(Ok(index)) => index.iter().collect(),
+            Some(Err(error)) => {
+                complain(FindingFile::TimeIndex, &error);
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        let mut aborted = HashMap::new();
+        match side_files.transaction_index.map(|data| TransactionIndex::parse(data, base_offset)) {
+            Some(Ok(index)) => {
+                let size = transaction::ENTRY_SIZE as u64;
+                aborted.extend(index.iter().zip(0..).map(|(txn, n): (_, u64)| (txn.last_offset, (txn, n * size))));
+                if index.trailing_bytes() > 0 {
+                    let at = index.len() as u64 * size;
+                    let cut = format!("{} bytes of an incomplete entry at byte {at}", index.trailing_bytes());
+                    report.add(FindingFile::TransactionIndex, at, false, cut);
+                }
+            }
+            Some(Err(error)) => complain(FindingFile::TransactionIndex, &error),
+            None => {}
+        }
+        Self {
+            offsets: Walk::new(offsets, offset::ENTRY_SIZE),
+            times: Walk::new(times, time::ENTRY_SIZE),
+            aborted,
+            greatest_timestamp: None,
+            lost: Vec::new(),
+            wrong: Default::default(),
+            side_files,
+        }
+    }
+
+    /// The log has no intact batch in these bytes.
+    pub(super) fn lost(&mut self, position: u64, length: u64) {
+        let end = position.saturating_add(length);
+        match self.lost.last_mut() {
+            Some((_, last)) if *last == position => *last = end,
+            _ => {
+                // They come in order but for batches that waited for the one after them.
+                let at = self.lost.partition_point(|&(from, _)| from < position);
+                self.lost.insert(at, (position, end));
+            }
+        }
+    }
+
+    fn is_lost(lost: &[(u64, u64)], position: u64) -> bool {
+        let at = lost.partition_point(|&(from, _)| from <= position);
+        at.checked_sub(1).and_then(|at| lost.get(at)).is_some_and(|&(_, end)| position < end)
+    }
+
+    /// Checks the entries about a batch with these first and last offsets.
+    pub(super) fn batch(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        (first_offset, last_offset): (i64, i64),
+        previous_offset: Option<i64>,
+        report: &mut SegmentReport,
+    ) {
+        let at = batch.position();
+        let [wrong_offsets, wrong_times] = &mut self.wrong;
+        while let Some((entry, byte)) = self.offsets.take_if(|entry| u64::from(entry.position) <= at) {
+            let OffsetPosition { offset, position } = entry;
+            let wrong = if u64::from(position) < at {
+                (!Self::is_lost(&self.lost, u64::from(position)))
+                    .then(|| format!("no batch begins at position {position}"))
+            } else if offset < first_offset {
+                Some(format!("the batch at position {position} begins at offset {first_offset}"))
+            } else {
+                previous_offset
+                    .filter(|&previous| previous >= offset)
+                    .map(|previous| format!("offset {previous} stands before position {position}"))
+            };
+            if let Some(wrong) = wrong {
+                wrong_offsets.add(byte, || format!("entry for offset {offset} at byte {byte}: {wrong}"));
+            }
+        }
+        while let Some((entry, byte)) = self.times.take_if(|entry| entry.offset <= last_offset) {
+            let TimestampOffset { timestamp, offset } = entry;
+            let wrong = match self.greatest_timestamp.filter(|&before| before > timestamp) {
+                Some(before) => Some(format!("a batch before it has timestamp {before}")),
+                // An offset between two batches was compacted away with its batch, or is in a corrupt range.
+                None if offset < first_offset => None,
+                None if batch.max_timestamp() != timestamp => {
+                    let found = batch.max_timestamp();
+                    Some(format!("the greatest timestamp of the batch at position {at} is {found}"))
+                }
+                None => None,
+            };
+            if let Some(wrong) = wrong {
+                let entry = format!("entry for timestamp {timestamp}, offset {offset}, at byte {byte}");
+                wrong_times.add(byte, || format!("{entry}: {wrong}"));
+            }
+        }
+        let greatest = self.greatest_timestamp.map_or(batch.max_timestamp(), |t| t.max(batch.max_timestamp()));
+        self.greatest_timestamp = Some(greatest);
+        if let Some((txn, byte)) = self.aborted.remove(&last_offset)
+            && !(batch.is_control_batch() && batch.producer_id() == txn.producer_id)
+        {
+            let producer_id = txn.producer_id;
+            let message = format!("entry at byte {byte}: offset {last_offset} is no marker of producer {producer_id}");
+            report.add(FindingFile::TransactionIndex, byte, true, message);
+        }
+    }
+
+    /// Checks the entries about what follows the last batch.
+    pub(super) fn finish(mut self, report: &mut SegmentReport) {
+        let [mut wrong_offsets, mut wrong_times] = std::mem::take(&mut self.wrong);
+        let end = report.length.saturating_sub(report.zero_tail_bytes);
+        let last_lost = self.lost.iter().map(|&(_, end)| end).max();
+        // Offsets that are missing at the end are a finding of their own.
+        let is_tail_lost = last_lost.is_some_and(|lost| lost >= end)
+            || report
+                .missing
+                .ranges()
+                .last()
+                .is_some_and(|range| report.last_offset.is_none_or(|last| range.first_offset > last));
+        while let Some((entry, byte)) = self.offsets.take_if(|_| true) {
+            let OffsetPosition { offset, position } = entry;
+            let is_after_end = u64::from(position) >= end && is_tail_lost;
+            if !is_after_end && !Self::is_lost(&self.lost, u64::from(position)) {
+                wrong_offsets.add(byte, || {
+                    format!("entry for offset {offset} at byte {byte}: no batch begins at position {position}")
+                });
+            }
+        }
+        // A single zero entry may be all that a preallocated file of one entry's size has.
+        let is_zero = self.side_files.time_index.is_some_and(|data| data.iter().all(|&b| b == 0));
+        while let Some((entry, byte)) = self.times.take_if(|_| !is_zero && !is_tail_lost) {
+            let TimestampOffset { timestamp, offset } = entry;
+            let last = report.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
+            wrong_times.add(byte, || {
+                format!(
+                    "entry for timestamp {timestamp}, offset {offset}, at byte {byte}: the segment's last offset is {last}"
+                )
+            });
+        }
+        wrong_offsets.report(FindingFile::OffsetIndex, report);
+        wrong_times.report(FindingFile::TimeIndex, report);
+    }
+}

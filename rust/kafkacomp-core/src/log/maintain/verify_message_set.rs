@@ -1,0 +1,80 @@
+//! Checking a log file of Kafka 0.7: every checksum, and every wrapper opened to its last level.
+//!
+//! The counterpart of [`verify_segment`](crate::log::verify_segment); see [`crate::message_set::entries`] for the layout.
+
+use super::verify::{FindingFile, SegmentReport, VerifyOptions};
+use crate::log::ReadAt;
+use crate::log::read::chunk::{ChunkEnd, ChunkError};
+use crate::log::read::entry_chunk::{EntryChunkReader, later};
+use crate::message_set::entries::{Entry, MessageSetReader};
+
+/// Checks a log file or a set of 0.7. In the report a batch is a top-level message, a record a message; bytes of
+/// wrappers are what all their levels decompress to; `base_offset` is the position in the file's name.
+///
+/// # Errors
+/// The file system's, or that of `progress`. Damage is no error but a finding.
+pub fn verify_message_set<E: From<ChunkError>>(
+    source: &dyn ReadAt,
+    options: VerifyOptions<'_>,
+    progress: &mut dyn FnMut(u64) -> Result<(), E>,
+) -> Result<SegmentReport, E> {
+    let end = source.length().map_err(ChunkError::from)?;
+    let mut report = SegmentReport { length: end, ..SegmentReport::default() };
+    let mut reader = MessageSetReader::new(options.max_output_size);
+    let mut chunks = EntryChunkReader::new(0, end, true);
+    let mut buffer = Vec::new();
+    loop {
+        let begin = chunks.position();
+        let (entries, ended) = chunks.entries(source, &mut buffer)?;
+        for entry in entries {
+            count(&mut report, &mut reader, &entry, begin);
+        }
+        progress(chunks.position())?;
+        match ended {
+            ChunkEnd::More => {}
+            ChunkEnd::End => break,
+            ChunkEnd::Cut(error) => {
+                let position = chunks.position();
+                let length = end.saturating_sub(position);
+                let tolerated = options.may_be_truncated;
+                report.corrupt_batches += u64::from(!tolerated);
+                report.unreadable_bytes += length;
+                let cut = format!("a message is cut by the file's end: {error}; {length} bytes left out");
+                report.add(FindingFile::Log, position, !tolerated, cut);
+                break;
+            }
+            ChunkEnd::Bad(error) => {
+                let position = chunks.position();
+                let next = chunks.resync(source)?;
+                let length = next.saturating_sub(position);
+                report.corrupt_batches += 1;
+                report.unreadable_bytes += length;
+                let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
+                report.add(FindingFile::Log, position, true, left_out);
+            }
+        }
+    }
+    if let Some(base) = options.base_offset {
+        report.first_offset = Some(base);
+        report.last_offset = Some(base.saturating_add_unsigned(end));
+    }
+    progress(end)?;
+    Ok(report)
+}
+
+fn count(report: &mut SegmentReport, reader: &mut MessageSetReader, entry: &Entry<'_>, begin: u64) {
+    let stored = (entry.end - entry.position) as u64;
+    let kind = entry.message.compression_type();
+    let unwrapped = reader.unwrap(entry);
+    let (records, decompressed) = (unwrapped.len() as u64, unwrapped.content().len() as u64);
+    if let Some(error) = unwrapped.error {
+        report.corrupt_batches += 1;
+        let position = begin.saturating_add(entry.position as u64);
+        report.add(FindingFile::Log, position, true, later(error, begin).to_string());
+    } else if let Some(counts) = kind.ok().and_then(|kind| report.by_compression_type.get_mut(usize::from(kind.id()))) {
+        counts.batches += 1;
+        counts.records += records;
+        counts.stored_bytes += stored;
+        counts.records_bytes += if decompressed == 0 { stored } else { decompressed };
+    }
+}

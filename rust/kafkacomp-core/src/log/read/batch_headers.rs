@@ -1,0 +1,266 @@
+//! Hopping through a segment from batch to batch, by their headers alone.
+//!
+//! ```text
+//! offset:int64 size:int32 x:int32 magic:int8 ...     the next batch begins `size` bytes behind the size
+//! ```
+//! What a plan needs of a segment (offsets, greatest timestamps, producers, where batches begin) stands in front
+//! of the records, which are not read. In logs of Kafka 0.7 an entry begins with its size, and there is no more.
+
+use super::chunk::ChunkError;
+use super::placement::Span;
+use super::source::{ReadAt, part, read_full};
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::message_set::entries::{HEADER_LENGTH_V0, SIZE_LENGTH};
+use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
+use crate::record::v2::RECORD_BATCH_OVERHEAD;
+
+/// What the header of a batch tells; see [`RecordBatch`] for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchHeader {
+    /// Where the batch begins.
+    pub position: u64,
+    /// Its whole size in bytes.
+    pub size: u64,
+    /// The offset field.
+    pub offset_field: i64,
+    /// The last offset.
+    pub last_offset: i64,
+    /// First and last offset, and the checksum, for judging them by the batches around.
+    pub span: Span,
+    /// The greatest timestamp, ms; -1 in magic 0.
+    pub max_timestamp: i64,
+    /// The producer id, -1 where there is none.
+    pub producer_id: i64,
+    /// Whether it belongs to a transaction.
+    pub is_transactional: bool,
+    /// Whether it holds control records.
+    pub is_control_batch: bool,
+}
+
+impl BatchHeader {
+    /// Where the next batch begins.
+    pub fn end(&self) -> u64 {
+        self.position.saturating_add(self.size)
+    }
+}
+
+/// What stands at a position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hop {
+    /// A batch, whole as far as its size goes; its checksum was not looked at.
+    Batch(BatchHeader),
+    /// Nothing: the end.
+    End,
+    /// A batch that the end cuts.
+    Cut,
+    /// No batch; zeros up to the end are one kind of it.
+    Bad(Error),
+}
+
+/// Reads pieces of a source that follow one another closely with few reads.
+struct Window<'s> {
+    source: &'s dyn ReadAt,
+    buffer: Vec<u8>,
+    begin: u64,
+}
+
+impl<'s> Window<'s> {
+    fn new(source: &'s dyn ReadAt) -> Self {
+        Self { source, buffer: Vec::new(), begin: 0 }
+    }
+
+    /// Up to `size` bytes at `position`, fewer at the source's end.
+    fn bytes(&mut self, position: u64, size: usize) -> std::result::Result<&[u8], ChunkError> {
+        if let Some(all) = self.source.as_slice() {
+            return Ok(part(all, position, size));
+        }
+        let inside = |begin: u64, length: usize| {
+            let at = usize::try_from(position.checked_sub(begin)?).ok()?;
+            (at.checked_add(size)? <= length).then_some(at)
+        };
+        let at = if let Some(at) = inside(self.begin, self.buffer.len()) {
+            at
+        } else {
+            self.source.check_interrupt()?;
+            let size_read = size.max(self.source.worth_reading());
+            memory::resize(&mut self.buffer, size_read).map_err(std::io::Error::from)?;
+            self.begin = position;
+            let read = read_full(self.source, &mut self.buffer, position)?;
+            self.buffer.truncate(read);
+            0
+        };
+        let rest = self.buffer.get(at..).unwrap_or_default();
+        Ok(rest.get(..size).unwrap_or(rest))
+    }
+}
+
+/// Hops through the batches of `[position, end)`.
+pub struct HeaderWalk<'s> {
+    window: Window<'s>,
+    position: u64,
+    end: u64,
+}
+
+impl<'s> HeaderWalk<'s> {
+    /// From the batch that begins at `position` to the segment's length `end`.
+    pub fn new(source: &'s dyn ReadAt, position: u64, end: u64) -> Self {
+        Self { window: Window::new(source), position: position.min(end), end }
+    }
+
+    /// Where the next batch begins.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes on elsewhere.
+    pub fn seek(&mut self, position: u64) {
+        self.position = position.min(self.end);
+    }
+
+    /// The next batch. What is none stays the next.
+    ///
+    /// # Errors
+    /// [`ChunkError`] when the bytes cannot be read.
+    pub fn next_batch(&mut self) -> std::result::Result<Hop, ChunkError> {
+        let (position, left) = (self.position, self.end.saturating_sub(self.position));
+        if left == 0 {
+            return Ok(Hop::End);
+        }
+        let data = self.window.bytes(position, left.min(RECORD_BATCH_OVERHEAD as u64) as usize)?;
+        Ok(match header(data, position) {
+            Ok(Some(header)) if header.size <= left => {
+                self.position = header.end();
+                Hop::Batch(header)
+            }
+            Ok(_) => Hop::Cut,
+            Err(error) => Hop::Bad(error),
+        })
+    }
+}
+
+/// The header at the start of `data`; `None` if not all of it is there.
+fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
+    let Some(head) = BatchHead::read(data, position)? else { return Ok(None) };
+    head.check_minimum(position)?;
+    let Some(fields) = data.get(..head.size_in_bytes().min(RECORD_BATCH_OVERHEAD)) else { return Ok(None) };
+    let batch = RecordBatch::of_header(fields, position, head.magic);
+    Ok(Some(BatchHeader {
+        position,
+        size: (head.size as u64).saturating_add(LOG_OVERHEAD as u64),
+        offset_field: batch.offset_field(),
+        last_offset: batch.last_offset(),
+        span: Span::of(&batch),
+        max_timestamp: batch.max_timestamp(),
+        producer_id: batch.producer_id(),
+        is_transactional: batch.is_transactional(),
+        is_control_batch: batch.is_control_batch(),
+    }))
+}
+
+/// Where the first top-level entry of a log of 0.7 begins that begins at `target` or behind, hopping from the entry at
+/// `position`; `None` where there is none before `end`.
+///
+/// # Errors
+/// [`ChunkError`] when the bytes cannot be read.
+pub fn next_entry_from(
+    source: &dyn ReadAt,
+    mut position: u64,
+    target: u64,
+    end: u64,
+) -> std::result::Result<Option<u64>, ChunkError> {
+    let mut window = Window::new(source);
+    while position < target {
+        let Some(size) = window.bytes(position, SIZE_LENGTH)?.first_chunk() else { return Ok(None) };
+        let size = u64::try_from(i32::from_be_bytes(*size)).unwrap_or_default();
+        if size < HEADER_LENGTH_V0 as u64 {
+            return Ok(None);
+        }
+        position = position.saturating_add(SIZE_LENGTH as u64).saturating_add(size);
+    }
+    Ok(Some(position).filter(|&position| position < end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::InMemory;
+
+    /// Batches without records: base offset, last offset delta.
+    fn batch(base_offset: i64, delta: i32) -> Vec<u8> {
+        let mut data = vec![0; RECORD_BATCH_OVERHEAD];
+        data[..8].copy_from_slice(&base_offset.to_be_bytes());
+        data[8..12].copy_from_slice(&((RECORD_BATCH_OVERHEAD - LOG_OVERHEAD) as i32).to_be_bytes());
+        data[16] = 2;
+        data[23..27].copy_from_slice(&delta.to_be_bytes());
+        data
+    }
+
+    /// Reads as a file does, a few bytes more than asked.
+    struct NotInMemory(Vec<u8>);
+
+    impl ReadAt for NotInMemory {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
+            InMemory(&self.0).read_at(buffer, position)
+        }
+
+        fn worth_reading(&self) -> usize {
+            100
+        }
+
+        fn length(&self) -> std::io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+    }
+
+    fn hops(source: &dyn ReadAt) -> (Vec<(u64, i64)>, Hop) {
+        let mut walk = HeaderWalk::new(source, 0, source.length().unwrap());
+        let mut found = Vec::new();
+        loop {
+            match walk.next_batch().unwrap() {
+                Hop::Batch(header) => found.push((header.position, header.last_offset)),
+                other => return (found, other),
+            }
+        }
+    }
+
+    #[test]
+    fn every_cut_ends_the_walk_at_its_batch() {
+        let data = [batch(5, 2), batch(8, 0), batch(9, 90)].concat();
+        let all = vec![(0, 7), (61, 8), (122, 99)];
+        assert_eq!(hops(&InMemory(&data)), (all.clone(), Hop::End));
+        for length in 0..=data.len() {
+            let whole = all[..length / RECORD_BATCH_OVERHEAD].to_vec();
+            let end = if length % RECORD_BATCH_OVERHEAD == 0 { Hop::End } else { Hop::Cut };
+            let cut = data[..length].to_vec();
+            assert_eq!(hops(&InMemory(&cut)), (whole.clone(), end.clone()), "{length} bytes");
+            assert_eq!(hops(&NotInMemory(cut)), (whole, end), "{length} bytes of a file");
+        }
+    }
+
+    #[test]
+    fn what_is_no_batch_is_bad() {
+        for (at, byte) in [(8, 0xff), (11, 5), (16, 3)] {
+            let mut data = [batch(0, 0), batch(1, 0)].concat();
+            data[61 + at] = byte;
+            let (found, end) = hops(&NotInMemory(data));
+            assert_eq!(found, [(0, 0)]);
+            assert!(matches!(end, Hop::Bad(_)), "{at}: {end:?}");
+        }
+        let (found, end) = hops(&InMemory([batch(0, 0), vec![0; 100]].concat()));
+        assert!(found.len() == 1 && matches!(end, Hop::Bad(_)), "{end:?}");
+    }
+
+    #[test]
+    fn entries_of_0_7() {
+        let entry = |size: usize| [(size as i32).to_be_bytes().to_vec(), vec![0; size]].concat();
+        let data = [entry(10), entry(20), entry(5)].concat();
+        let source = NotInMemory(data.clone());
+        let end = data.len() as u64;
+        for (target, found) in [(0, Some(0)), (1, Some(14)), (14, Some(14)), (15, Some(38)), (39, None), (900, None)] {
+            assert_eq!(next_entry_from(&source, 0, target, end).unwrap(), found, "{target}");
+        }
+        let bad = InMemory([entry(10), entry(1)].concat());
+        assert_eq!(next_entry_from(&bad, 0, 16, 19).unwrap(), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Where an intact batch or entry may begin: what its header alone rules out.
+//!
+//! A header passes if some reader could take the batch. What is stricter than the formats' framing (the number of records,
+//! the first record, the first bytes of compressed records, the lengths of key and value) refuses only batches whose
+//! records nobody could read; it keeps the number of candidates low, and with it the work, not what is found.
+
+use super::chunk::WholeBatches;
+use super::entry_chunk::WholeEntries;
+use crate::CompressionType;
+use crate::checksum::running::Polynomial;
+use crate::message_set::entries::{
+    CRC_OFFSET_V0, CRC_OFFSET_V1, HEADER_LENGTH_V0, HEADER_LENGTH_V1, MAGIC_OFFSET as ENTRY_MAGIC_OFFSET, SIZE_LENGTH,
+};
+use crate::record::RecordBatch;
+use crate::record::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, SIZE_OFFSET};
+use crate::record::bytes::{be_i32, be_u32};
+use crate::record::v0_v1::{self, RECORD_OVERHEAD_V0, RECORD_OVERHEAD_V1};
+use crate::record::v2::{ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD};
+use crate::record::varint::take_varint;
+
+/// The fewest bytes of a record: size, attributes, timestamp, offset, key, value, headers.
+const LEAST_RECORD: usize = 7;
+
+/// What a header says, as far as its checksum is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// All bytes of the batch.
+    pub(super) length: u64,
+    /// The first byte that the checksum covers, from where the batch begins; it covers all that follows.
+    pub(super) covered_from: u8,
+    /// The checksum in the header.
+    pub(super) stored: u32,
+    pub(super) polynomial: Polynomial,
+}
+
+/// What a log consists of.
+pub trait Framing {
+    /// As many bytes as are looked at.
+    const HEADER: usize;
+    /// The fewest bytes of a batch.
+    const LEAST: usize;
+    /// Where the batch's size begins, which is not 0, and where it ends.
+    const SIZE: (usize, usize);
+
+    /// What a batch would be that begins with `header`, where `left` bytes follow; `header` has [`Self::HEADER`] bytes or
+    /// all that are left.
+    fn candidate(header: &[u8], left: u64) -> Option<Candidate>;
+
+    /// Where the first candidate may begin in `data`, in `from..bound`, by a look at single bytes.
+    fn hint(data: &[u8], from: usize, bound: usize) -> Option<usize>;
+
+    /// The length that a batch states, whatever else is wrong with its header.
+    fn stated_length(header: &[u8]) -> Option<u64>;
+
+    /// Whether batches inside a batch that begins with `header` may end where it ends, or its size is known to be right.
+    fn may_enclose_up_to_its_end(header: &[u8]) -> bool;
+}
+
+impl Framing for WholeBatches {
+    const HEADER: usize = RECORD_BATCH_OVERHEAD + 16;
+    const LEAST: usize = LOG_OVERHEAD + RECORD_OVERHEAD_V0;
+    const SIZE: (usize, usize) = (SIZE_OFFSET, LOG_OVERHEAD);
+
+    fn candidate(header: &[u8], left: u64) -> Option<Candidate> {
+        let head = BatchHead::read(header, 0).ok()??;
+        let length = head.size_in_bytes() as u64;
+        if head.offset < 0 || length > left || head.check_minimum(0).is_err() {
+            return None;
+        }
+        let batch = RecordBatch::of_header(header, 0, head.magic);
+        let (possible, covered_from, polynomial) = if head.magic >= 2 {
+            (default_is_possible(&batch, header, head.size_in_bytes()), ATTRIBUTES_OFFSET, Polynomial::Crc32c)
+        } else {
+            (lengths_add_up(header, &head) != Some(false), MAGIC_OFFSET, Polynomial::Crc32)
+        };
+        possible.then(|| Candidate { length, covered_from: covered_from as u8, stored: batch.crc(), polynomial })
+    }
+
+    #[inline]
+    fn hint(data: &[u8], from: usize, bound: usize) -> Option<usize> {
+        let magics = data.get(from.saturating_add(MAGIC_OFFSET)..)?;
+        let magics = magics.get(..bound.saturating_sub(from)).unwrap_or(magics);
+        magics.iter().position(|&magic| magic <= 2).map(|at| from.saturating_add(at))
+    }
+
+    fn stated_length(header: &[u8]) -> Option<u64> {
+        let size = be_i32(header.get(..HEADER_SIZE_UP_TO_MAGIC)?, SIZE_OFFSET);
+        let size = u64::try_from(size).ok().filter(|&size| size >= RECORD_OVERHEAD_V0 as u64)?;
+        Some(size.saturating_add(LOG_OVERHEAD as u64))
+    }
+
+    /// A record of magic 2 ends with its headers, a message of magic 0 or 1 with its value.
+    fn may_enclose_up_to_its_end(header: &[u8]) -> bool {
+        BatchHead::read(header, 0)
+            .ok()
+            .flatten()
+            .is_some_and(|head| head.magic < 2 && lengths_add_up(header, &head) != Some(false))
+    }
+}
+
+/// Whether a batch of magic 2 may have these fields and these first bytes of records.
+fn default_is_possible(batch: &RecordBatch<'_>, header: &[u8], length: usize) -> bool {
+    let (Some(count), true) = (batch.records_count(), batch.last_offset_delta() >= 0) else { return false };
+    let records = length.saturating_sub(RECORD_BATCH_OVERHEAD);
+    if count <= 0 || records == 0 {
+        return count >= 0;
+    }
+    let first = header.get(RECORD_BATCH_OVERHEAD..).unwrap_or_default();
+    match batch.compression_type() {
+        Ok(CompressionType::None) => {
+            let mut rest = first;
+            count as usize <= records / LEAST_RECORD
+                && take_varint(&mut rest).is_ok_and(|size| size >= LEAST_RECORD as i32 - 1 && (size as usize) < records)
+        }
+        Ok(CompressionType::Gzip) => first.starts_with(&[0x1f, 0x8b]),
+        Ok(CompressionType::Lz4) => first.starts_with(&[0x04, 0x22, 0x4d, 0x18]),
+        // Raw, as some clients write it, it begins with the decompressed length.
+        Ok(CompressionType::Snappy) => {
+            first.starts_with(&[0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0])
+                || first.iter().take(5).position(|&byte| byte < 0x80).is_some_and(|last| {
+                    // The first element is a literal: there is nothing yet that it could repeat.
+                    first.get(last.saturating_add(1)).is_none_or(|tag| tag.trailing_zeros() >= 2)
+                })
+        }
+        // A frame, or one to skip before it.
+        Ok(CompressionType::Zstd) => {
+            first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+                || first.get(1..4).is_some_and(|rest| rest == [0x2a, 0x4d, 0x18])
+        }
+        // Nobody knows what it looks like.
+        Err(_) => true,
+    }
+}
+
+/// Whether the lengths of key and value make the size of a message of magic 0 or 1; `None` where the value's is too far.
+fn lengths_add_up(header: &[u8], head: &BatchHead) -> Option<bool> {
+    let (key_at, overhead) = match head.magic {
+        0 => (v0_v1::KEY_SIZE_OFFSET_V0, RECORD_OVERHEAD_V0),
+        _ => (v0_v1::KEY_SIZE_OFFSET_V1, RECORD_OVERHEAD_V1),
+    };
+    let content = i64::from(head.size) - overhead as i64;
+    let key_at = LOG_OVERHEAD.saturating_add(key_at);
+    let key = i64::from(be_i32(header, key_at)).max(0);
+    if key > content {
+        return Some(false);
+    }
+    let value_at = key_at.saturating_add(v0_v1::SIZE_OF_LENGTH).saturating_add(key as usize);
+    let value = header.get(value_at..).and_then(|rest| rest.first_chunk()).map(|bytes| i32::from_be_bytes(*bytes))?;
+    Some(i64::from(value).max(0) == content - key)
+}
+
+impl Framing for WholeEntries {
+    const HEADER: usize = SIZE_LENGTH + HEADER_LENGTH_V1;
+    const LEAST: usize = SIZE_LENGTH + HEADER_LENGTH_V0 + 1;
+    const SIZE: (usize, usize) = (0, SIZE_LENGTH);
+
+    /// With a payload: the checksum of none is 0, which stands anywhere.
+    fn candidate(header: &[u8], left: u64) -> Option<Candidate> {
+        let (crc_offset, minimum) = match header.get(SIZE_LENGTH + ENTRY_MAGIC_OFFSET)? {
+            0 => (CRC_OFFSET_V0, HEADER_LENGTH_V0),
+            1 => (CRC_OFFSET_V1, HEADER_LENGTH_V1),
+            _ => return None,
+        };
+        let size = u64::try_from(be_i32(header, 0)).ok().filter(|&size| size > minimum as u64)?;
+        let length = size.saturating_add(SIZE_LENGTH as u64);
+        (length <= left).then(|| Candidate {
+            length,
+            covered_from: SIZE_LENGTH.saturating_add(minimum) as u8,
+            stored: be_u32(header, SIZE_LENGTH.saturating_add(crc_offset)),
+            polynomial: Polynomial::Crc32,
+        })
+    }
+
+    #[inline]
+    fn hint(data: &[u8], from: usize, bound: usize) -> Option<usize> {
+        let magics = data.get(from.saturating_add(SIZE_LENGTH + ENTRY_MAGIC_OFFSET)..)?;
+        let magics = magics.get(..bound.saturating_sub(from)).unwrap_or(magics);
+        magics.iter().position(|&magic| magic <= 1).map(|at| from.saturating_add(at))
+    }
+
+    fn stated_length(header: &[u8]) -> Option<u64> {
+        let size = header.first_chunk().map(|bytes| i32::from_be_bytes(*bytes))?;
+        let size = u64::try_from(size).ok().filter(|&size| size >= HEADER_LENGTH_V0 as u64)?;
+        Some(size.saturating_add(SIZE_LENGTH as u64))
+    }
+
+    /// A message ends with its payload.
+    fn may_enclose_up_to_its_end(_: &[u8]) -> bool {
+        true
+    }
+}

@@ -1,0 +1,289 @@
+//! Reading a segment in chunks of whole batches.
+//!
+//! A chunk is what one positional read brings, up to the last batch that is all there. What follows that batch is kept for
+//! the next chunk, and so is what a search after a corrupt batch has read: no byte is read twice for it. A batch larger
+//! than a chunk gets a buffer of its own size, once its checksum is known to be right.
+
+use std::io;
+
+use super::candidate::Framing;
+use super::resync::{Resync, Steps};
+use super::source::{ReadAt, part, read_part};
+use super::window::{CAPACITY, extend, leading_zeros};
+use crate::error::Error;
+use crate::memory;
+use crate::record::{Batches, RecordBatch, Tail};
+
+/// The least that is read at once: below it the system call outweighs the copy.
+const MIN_READ: usize = 64 << 10;
+/// How much is looked at at once where zeros are expected.
+const ZEROS: usize = 1 << 20;
+
+/// What a chunk ends with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChunkEnd {
+    /// More may follow.
+    More,
+    /// The segment's end: whole batches, or zeros behind them.
+    End,
+    /// The last batch is cut by the segment's end.
+    Cut(Error),
+    /// What stands there cannot be a batch.
+    Bad(Error),
+}
+
+/// Why a chunk could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ChunkError {
+    /// The file system said no.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The segment is shorter than it was when the scan began.
+    #[error("the file was truncated during the scan: {length} bytes, {expected} were there")]
+    Shrunk {
+        /// Bytes that are there now.
+        length: u64,
+        /// Bytes that were there.
+        expected: u64,
+    },
+}
+
+/// What a chunk's framing stopped at.
+pub(super) enum Stopped {
+    /// The end of the bytes.
+    End,
+    /// A batch that the caller does not want.
+    Unwanted,
+    /// A batch of so many bytes that are not all there.
+    Partial(u64),
+    /// Nothing but zeros.
+    Zeros,
+    /// What is no intact batch.
+    Bad(Error),
+}
+
+/// Reads `[position, end)` of a source, chunk by chunk; `F` is what it consists of.
+#[derive(Debug, Clone)]
+pub struct Chunks<F> {
+    position: u64,
+    end: u64,
+    pub(super) framing: F,
+    verifies: bool,
+    search: Resync<F>,
+}
+
+/// What a segment consists of since Kafka 0.8.
+#[derive(Debug, Clone)]
+pub struct WholeBatches;
+
+/// Reads a segment, chunk by chunk.
+pub type ChunkReader = Chunks<WholeBatches>;
+
+impl<F: Framing> Chunks<F> {
+    pub(super) fn framed_by(framing: F, position: u64, end: u64, verifies: bool) -> Self {
+        let position = position.min(end);
+        Self { position, end, framing, verifies, search: Resync::new(position, end) }
+    }
+
+    /// Where the next chunk begins.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes on elsewhere.
+    pub fn seek(&mut self, position: u64) {
+        self.position = position.min(self.end);
+    }
+
+    /// Goes on at the first intact batch after the corrupt one that ended the last chunk, see [`Resync`]; where that is.
+    ///
+    /// # Errors
+    /// [`ChunkError`] when the bytes cannot be read.
+    pub fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ChunkError> {
+        let next = self.search.next_intact(source, self.position)?;
+        self.seek(next);
+        Ok(next)
+    }
+
+    /// What searches after corrupt batches have done so far.
+    pub fn resync_steps(&self) -> Steps {
+        self.search.steps()
+    }
+
+    /// The source's length as far as it is read.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// How many bytes there are from the position on.
+    fn left(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+
+    /// Reads about `target` bytes of what `frame` takes, and goes on after it. `frame` is given bytes and where they begin, and
+    /// returns how many of them are whole batches.
+    pub(super) fn read_framed(
+        &mut self,
+        source: &dyn ReadAt,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        mut frame: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
+    ) -> Result<(usize, ChunkEnd), ChunkError> {
+        source.check_interrupt()?;
+        let (position, left) = (self.position, self.left());
+        let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
+        let mut wanted = size(target.max(MIN_READ) as u64);
+        // The bytes that are in the buffer already. What else it has is overwritten, which saves filling it with zeros.
+        let mut there = 0;
+        if buffer.capacity() > CAPACITY.max(wanted.saturating_mul(2)) {
+            // Of a batch that was larger than others.
+            *buffer = Vec::new();
+        }
+        let in_memory = source.as_slice();
+        let mut in_window = in_memory.is_none();
+        loop {
+            let data = match in_memory {
+                Some(all) => part(all, position, wanted),
+                None if in_window => self.search.window.rest(position, wanted),
+                None => {
+                    extend(source, position, there, wanted, buffer)?;
+                    &*buffer
+                }
+            };
+            if data.len() < wanted && !in_window {
+                return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+            }
+            let known = data.len();
+            let at_end = known as u64 == left;
+            let (used, stopped) = frame(&mut self.framing, data, position);
+            let is_short = used == 0 && !at_end;
+            if in_window && is_short && !matches!(stopped, Stopped::Bad(_) | Stopped::Unwanted) {
+                in_window = false;
+                there = self.search.window.hand_over(position, buffer)?;
+                wanted = wanted.max(there);
+                continue;
+            }
+            let ended = match stopped {
+                Stopped::Partial(needed) if is_short && needed <= left => {
+                    match self.verify_large(source, buffer, needed)? {
+                        Ok(()) => {
+                            there = buffer.len();
+                            wanted = size(needed).max(wanted);
+                            continue;
+                        }
+                        Err(error) => ChunkEnd::Bad(error),
+                    }
+                }
+                Stopped::Zeros if is_short => self.rest_is_zero(source, known as u64)?,
+                Stopped::Partial(needed) if used == 0 || at_end => {
+                    let position = position.saturating_add(used as u64);
+                    let available = left.saturating_sub(used as u64);
+                    ChunkEnd::Cut(Error::IncompleteBatch { position, available, needed })
+                }
+                Stopped::Bad(error) => ChunkEnd::Bad(error),
+                Stopped::Unwanted => ChunkEnd::End,
+                Stopped::End | Stopped::Zeros if at_end => ChunkEnd::End,
+                Stopped::Partial(_) | Stopped::Zeros | Stopped::End => ChunkEnd::More,
+            };
+            self.position = position.saturating_add(used as u64);
+            if in_window {
+                buffer.clear();
+                memory::append(buffer, self.search.window.rest(position, used)).map_err(io::Error::from)?;
+            } else if in_memory.is_none() {
+                if !buffer.is_empty() {
+                    self.search.window.keep(self.position, buffer.get(used..).unwrap_or_default())?;
+                }
+                buffer.truncate(used);
+            }
+            return Ok((used, ended));
+        }
+    }
+
+    /// Verifies a batch that is larger than what is kept of a file, before there is memory for it: its size may be corrupt.
+    /// `buffer` has its first bytes.
+    fn verify_large(
+        &mut self,
+        source: &dyn ReadAt,
+        buffer: &mut Vec<u8>,
+        size: u64,
+    ) -> Result<crate::Result<()>, ChunkError> {
+        if !self.verifies || size <= CAPACITY as u64 || source.as_slice().is_some() {
+            return Ok(Ok(()));
+        }
+        self.search.window.keep(self.position, buffer)?;
+        buffer.clear();
+        let verdict = self.search.verify(source, self.position, size)?;
+        if verdict.is_ok() {
+            self.search.window.hand_over(self.position, buffer)?;
+        }
+        Ok(verdict)
+    }
+
+    /// Whether nothing but zeros is left, after `known` of them.
+    fn rest_is_zero(&self, source: &dyn ReadAt, known: u64) -> Result<ChunkEnd, ChunkError> {
+        let mut window = Vec::new();
+        let mut at = self.position.saturating_add(known);
+        while at < self.end {
+            source.check_interrupt()?;
+            let size = self.end.saturating_sub(at).min(ZEROS as u64) as usize;
+            let piece = read_part(source, at, size, &mut window)?;
+            if piece.len() < size {
+                return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+            }
+            if leading_zeros(piece) < size {
+                let minimum = crate::record::v0_v1::RECORD_OVERHEAD_V0 as i32;
+                return Ok(ChunkEnd::Bad(Error::SizeTooSmall { position: self.position, size: 0, minimum }));
+            }
+            at = at.saturating_add(size as u64);
+        }
+        Ok(ChunkEnd::End)
+    }
+}
+
+/// The `length` bytes of a chunk that began at `position`: what reading it left in `buffer` or in place.
+pub fn chunk_bytes<'b>(source: &'b dyn ReadAt, buffer: &'b [u8], position: u64, length: usize) -> &'b [u8] {
+    source.as_slice().map_or_else(|| part(buffer, 0, length), |all| part(all, position, length))
+}
+
+impl ChunkReader {
+    /// From the batch that begins at `position` to the segment's length `end`. With `verifies`, the caller refuses batches
+    /// whose checksum is wrong.
+    pub fn new(position: u64, end: u64, verifies: bool) -> Self {
+        Self::framed_by(WholeBatches, position, end, verifies)
+    }
+
+    /// Reads whole batches, about `target` bytes of them, each one accepted by `check`; a batch that it
+    /// refuses ends the chunk before it. They stand in `buffer` then, or, if the source is in memory, where
+    /// they are; the result tells how many bytes they take.
+    ///
+    /// # Errors
+    /// [`ChunkError`] when the bytes cannot be read.
+    pub fn read(
+        &mut self,
+        source: &dyn ReadAt,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        mut check: impl FnMut(&RecordBatch<'_>) -> Result<(), Error>,
+    ) -> Result<(usize, ChunkEnd), ChunkError> {
+        self.read_framed(source, buffer, target, |_, data, begin| frame(data, begin, &mut check))
+    }
+}
+
+/// The bytes of the whole batches at the start of `data`, and what stops them.
+fn frame(data: &[u8], begin: u64, check: &mut impl FnMut(&RecordBatch<'_>) -> Result<(), Error>) -> (usize, Stopped) {
+    let mut batches = Batches::new(data, begin);
+    let mut intact = begin;
+    let used = |intact: u64| intact.saturating_sub(begin) as usize;
+    while let Some(framed) = batches.next() {
+        if let Err(error) = framed.and_then(|batch| check(&batch)) {
+            return (used(intact), Stopped::Bad(error));
+        }
+        intact = batches.position();
+    }
+    let stopped = match batches.tail() {
+        Some(Tail::Partial { needed, .. }) => Stopped::Partial(needed),
+        Some(Tail::Zeros { .. }) => Stopped::Zeros,
+        Some(Tail::End) | None => Stopped::End,
+    };
+    (used(intact), stopped)
+}

@@ -1,0 +1,159 @@
+//! Which log format a log is of, by its content: Kafka 0.7's message sets, or what came after.
+//!
+//! ```text
+//! 0.7    Size:int32 Magic:int8 [Attributes:int8] CRC:uint32 Payload             CRC-32 of the payload
+//! 0.8+   Offset:int64 Size:int32 CRC:uint32 Magic:int8(0, 1) ...                CRC-32 from the magic on
+//!        Offset:int64 Size:int32 Epoch:int32 Magic:int8(2) CRC:uint32 ...       CRC-32C of what follows it
+//! ```
+//! The magics 0 and 1 mean other things on each side, so the log format comes first. Entries are read from the start
+//! under both layouts. One whose checksum is right over bytes that are not empty is evidence; the first layout
+//! with evidence wins. Empty messages count only if there is nothing else up to the end: an 0.8 log whose first
+//! offset is 5 * 2^32 begins like one.
+
+use super::chunk::ChunkError;
+use super::source::read_part;
+use crate::checksum::{crc32, crc32c};
+use crate::log::ReadAt;
+use crate::message_set::entries::{Message, SIZE_LENGTH};
+use crate::record::BatchHead;
+use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
+use crate::record::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET};
+
+/// Where the bytes begin that the CRC of magic 0 and 1 covers.
+const LEGACY_COVERED_OFFSET: usize = HEADER_SIZE_UP_TO_MAGIC - 1;
+/// The least size of a message of 0.7.
+const MIN_MESSAGE_LENGTH: i32 = 5;
+/// Entries that are looked at; more empty messages than that in front of the first real one are not told apart.
+const MOST_ENTRIES: usize = 10_000;
+
+/// A log format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LogFormat {
+    /// Kafka 0.7: message sets, offsets are byte positions.
+    MessageSet,
+    /// Kafka 0.8 and later: magic 0, 1 and 2, offsets are numbers.
+    Records,
+}
+
+impl LogFormat {
+    /// What the name of a file says: `.kafka` or `.log`. A hint, where the content does not decide.
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name.rsplit_once('.')?.1 {
+            "kafka" => Some(Self::MessageSet),
+            "log" => Some(Self::Records),
+            _ => None,
+        }
+    }
+
+    /// The log format of `source`, which has `length` bytes; `None` where its content does not decide.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    pub fn of_content(source: &dyn ReadAt, length: u64) -> Result<Option<Self>, ChunkError> {
+        let mut sides = [
+            Side { log_format: Self::MessageSet, at: 0, outcome: Outcome::Open },
+            Side { log_format: Self::Records, at: 0, outcome: Outcome::Open },
+        ];
+        let mut buffer = Vec::new();
+        for _ in 0..MOST_ENTRIES {
+            for side in &mut sides {
+                if side.outcome == Outcome::Open {
+                    side.step(source, length, &mut buffer)?;
+                }
+                if side.outcome == Outcome::Evidence {
+                    return Ok(Some(side.log_format));
+                }
+            }
+            if sides.iter().all(|side| side.outcome != Outcome::Open) {
+                break;
+            }
+        }
+        // What the other side can certainly not be, this one is.
+        Ok(match sides.map(|side| side.outcome) {
+            [Outcome::AllEmpty, _] => Some(Self::MessageSet),
+            [Outcome::Impossible, _] if length >= HEADER_SIZE_UP_TO_MAGIC as u64 => Some(Self::Records),
+            _ => None,
+        })
+    }
+}
+
+/// What reading under one layout has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Open,
+    Evidence,
+    /// Nothing but empty messages up to the end.
+    AllEmpty,
+    /// The very first bytes cannot be of this layout.
+    Impossible,
+    Undecided,
+}
+
+struct Side {
+    log_format: LogFormat,
+    at: u64,
+    outcome: Outcome,
+}
+
+impl Side {
+    fn step(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<(), ChunkError> {
+        self.outcome = match self.log_format {
+            LogFormat::MessageSet => self.message(source, length, buffer)?,
+            LogFormat::Records => self.batch(source, length, buffer)?,
+        };
+        Ok(())
+    }
+
+    fn message(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<Outcome, ChunkError> {
+        if self.at == length && length > 0 {
+            return Ok(Outcome::AllEmpty);
+        }
+        let head = fill(source, self.at, SIZE_LENGTH as u64 + 1, length, buffer)?;
+        let Some((size, [magic, ..])) = head.split_first_chunk() else { return Ok(Outcome::Undecided) };
+        let size = i32::from_be_bytes(*size);
+        if size < MIN_MESSAGE_LENGTH || *magic > 1 {
+            return Ok(if self.at == 0 { Outcome::Impossible } else { Outcome::Undecided });
+        }
+        let start = self.at.saturating_add(SIZE_LENGTH as u64);
+        let data = fill(source, start, u64::from(size.unsigned_abs()), length, buffer)?;
+        let Ok(message) = Message::new(data) else { return Ok(Outcome::Undecided) };
+        if data.len() != size as usize || !message.is_valid() {
+            return Ok(Outcome::Undecided);
+        }
+        self.at = start.saturating_add(u64::from(size.unsigned_abs()));
+        Ok(if message.payload().is_empty() { Outcome::Open } else { Outcome::Evidence })
+    }
+
+    fn batch(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<Outcome, ChunkError> {
+        let head = fill(source, self.at, HEADER_SIZE_UP_TO_MAGIC as u64, length, buffer)?;
+        let Ok(Some(head)) = BatchHead::read(head, self.at) else { return Ok(Outcome::Undecided) };
+        if head.check_minimum(self.at).is_err() {
+            return Ok(Outcome::Undecided);
+        }
+        let data = fill(source, self.at, head.size_in_bytes() as u64, length, buffer)?;
+        if data.len() != head.size_in_bytes() {
+            return Ok(Outcome::Undecided);
+        }
+        let (crc_at, covered) = if head.magic == 2 {
+            (CRC_OFFSET, ATTRIBUTES_OFFSET)
+        } else {
+            (LEGACY_COVERED_OFFSET - 4, LEGACY_COVERED_OFFSET)
+        };
+        let sum = if head.magic == 2 { crc32c } else { crc32 };
+        let stored = data.get(crc_at..).and_then(|rest| rest.first_chunk()).map(|crc| u32::from_be_bytes(*crc));
+        let right = data.get(covered..).is_some_and(|bytes| !bytes.is_empty() && stored == Some(sum(bytes)));
+        Ok(if right { Outcome::Evidence } else { Outcome::Undecided })
+    }
+}
+
+/// The bytes from `at` on, as many as there are up to `size`.
+fn fill<'b>(
+    source: &'b dyn ReadAt,
+    at: u64,
+    size: u64,
+    length: u64,
+    buffer: &'b mut Vec<u8>,
+) -> Result<&'b [u8], ChunkError> {
+    let size = size.min(length.saturating_sub(at)) as usize;
+    Ok(read_part(source, at, size, buffer)?)
+}

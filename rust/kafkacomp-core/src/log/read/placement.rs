@@ -1,0 +1,262 @@
+//! Whether a batch can stand where it stands in a log.
+//!
+//! Base offset and leader epoch of a batch are covered by no checksum, so that a broker may set them without
+//! computing one. Whether an offset is right is judged by what surrounds the batch: the offset that is expected
+//! there, the batch that follows, and the base offset of the next segment.
+//!
+//! A single flipped bit moves a batch up or down; the batch after it then does not follow on it, but still leaves
+//! exactly the room that the moved batch needs. Only such a batch is [`Placement::Misplaced`]; the intact batches
+//! around it are not blamed. What cannot be decided (the last batch of a log, a batch next to offsets that compaction
+//! removed) is taken as the header says.
+
+use crate::record::RecordBatch;
+
+/// The offsets that the header of a batch states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first offset; `None` for a compressed message of magic 0 or 1, whose records tell it.
+    pub first: Option<i64>,
+    /// The last offset.
+    pub last: i64,
+    /// The stored checksum: two batches with the same offsets and checksum are copies of one another.
+    pub crc: u32,
+}
+
+impl Span {
+    /// The offsets of `batch`.
+    #[inline]
+    pub fn of(batch: &RecordBatch<'_>) -> Self {
+        Self { first: batch.base_offset(), last: batch.last_offset(), crc: batch.crc() }
+    }
+
+    /// The least offset that the batch may hold as far as its header tells.
+    #[inline]
+    fn least(self) -> i64 {
+        self.first.unwrap_or(self.last)
+    }
+
+    /// How many offsets the batch covers, if the header tells.
+    fn count(self) -> Option<i64> {
+        self.first.map(|first| self.last.wrapping_sub(first).wrapping_add(1))
+    }
+}
+
+/// What the surroundings of a batch say of its offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// It continues the log, at the expected offset or after a gap.
+    InOrder,
+    /// All its offsets lie below the expected one: a batch that is there twice, or an older copy.
+    Repeated,
+    /// Its first offsets lie below the expected one, its last ones continue the log.
+    PartlyRepeated,
+    /// Its offset field cannot be right.
+    Misplaced {
+        /// The offset field that the surroundings determine, if they do. To be taken only if the log has no other
+        /// batch of the same checksum, of which this one may be a copy.
+        offset_field: Option<i64>,
+    },
+}
+
+/// What is known around a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The offset after the last batch in order before it, or the base offset of the segment.
+    pub expected: i64,
+    /// Whether nothing corrupt lies between that batch and this one.
+    pub follows: bool,
+    /// The next intact batch of the segment.
+    pub next: Option<Span>,
+    /// Whether that batch, or the segment's end if there is none, follows directly.
+    pub adjacent: bool,
+    /// The base offset of the next segment.
+    pub end_offset: Option<i64>,
+}
+
+impl Neighbours {
+    /// The offset at which the log continues directly after the batch, if that is known exactly.
+    pub(in crate::log) fn resumes(&self) -> Option<i64> {
+        if self.adjacent { self.next.map_or(self.end_offset, |next| next.first) } else { None }
+    }
+
+    /// The first offset that belongs to what follows.
+    fn limit(&self) -> Option<i64> {
+        self.next.map(Span::least).or(self.end_offset)
+    }
+
+    /// The first offset of a batch of `count` offsets whose own says `first`.
+    ///
+    /// It is determined if the batch fills the room between its neighbours, or if one neighbour alone gives an offset
+    /// that differs from the stored one in a single bit.
+    fn fitting_first(&self, first: i64, count: i64) -> Option<i64> {
+        let from_before = self.follows.then_some(self.expected);
+        let from_after = self.resumes().and_then(|end| end.checked_sub(count)).filter(|&from| from >= self.expected);
+        if from_before.is_some() && from_before == from_after {
+            return from_before;
+        }
+        let fits = |&from: &i64| {
+            let end = from.checked_add(count);
+            (from ^ first).count_ones() == 1 && end.is_some_and(|end| self.limit().is_none_or(|limit| end <= limit))
+        };
+        match (from_before.filter(fits), from_after.filter(fits)) {
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// Judges the offsets of `batch`, where `expected` is the offset after the batch before (or the base offset of the
+/// segment), `next` the intact batch that directly follows, and `end_offset` the base offset of the next segment.
+#[inline]
+pub fn place(expected: i64, batch: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
+    place_between(&Neighbours { expected, follows: true, next, adjacent: true, end_offset }, batch)
+}
+
+/// Judges the offsets of `batch` where something corrupt may lie between it and its neighbours.
+#[inline]
+pub fn place_between(around: &Neighbours, batch: Span) -> Placement {
+    if batch.first == Some(around.expected) && batch.last >= around.expected {
+        return Placement::InOrder;
+    }
+    place_unexpected(around, batch)
+}
+
+#[cold]
+fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
+    const NOWHERE: Placement = Placement::Misplaced { offset_field: None };
+    let &Neighbours { expected, next, end_offset, .. } = around;
+    let resumes = around.resumes();
+    // The offset field of a batch that fills the room between what is before it and what is after it.
+    let fitting = match (batch.first, batch.count()) {
+        (Some(first), Some(count)) if count > 0 => around.fitting_first(first, count),
+        // A wrapper's field is its last offset; whether its first one fits, its records tell.
+        _ => resumes.map(|end| end.saturating_sub(1)).filter(|&last| last >= expected),
+    };
+    let misplaced = Placement::Misplaced { offset_field: fitting };
+    if batch.least() < 0 || batch.last < batch.least() {
+        return misplaced;
+    }
+    let is_copy_of_next =
+        next.is_some_and(|next| (next.first, next.last, next.crc) == (batch.first, batch.last, batch.crc));
+    if is_copy_of_next {
+        // Of two copies, the first continues the log; the second is then the repeated one.
+        return if batch.last >= expected { Placement::InOrder } else { Placement::Repeated };
+    }
+    // The next batch counts as a witness only if it continues the log itself.
+    let witness = next.filter(|next| next.least() >= expected && next.last >= next.least());
+    if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
+        return match witness {
+            Some(next) if next.least() <= batch.last => misplaced,
+            None if batch.first.is_some() && end_offset.is_some_and(|end| batch.last >= end) => misplaced,
+            _ => Placement::InOrder,
+        };
+    }
+    if batch.first.is_some() && fitting.is_some() && resumes != batch.last.checked_add(1) {
+        return misplaced;
+    }
+    if batch.last < expected {
+        return if batch.first.is_none() && fitting.is_some() { misplaced } else { Placement::Repeated };
+    }
+    match witness {
+        Some(next) if next.least() <= batch.last => NOWHERE,
+        _ => Placement::PartlyRepeated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(first: i64, last: i64) -> Span {
+        Span { first: Some(first), last, crc: (first * 31 + last) as u32 }
+    }
+
+    fn moved(first: i64, last: i64) -> Placement {
+        let _ = last;
+        Placement::Misplaced { offset_field: Some(first) }
+    }
+
+    #[test]
+    fn batches_in_order_are_in_order() {
+        assert_eq!(place(5, span(5, 9), Some(span(10, 12)), None), Placement::InOrder);
+        assert_eq!(place(5, span(7, 9), Some(span(10, 12)), None), Placement::InOrder);
+        assert_eq!(place(5, span(7, 9), Some(span(20, 22)), Some(30)), Placement::InOrder);
+        assert_eq!(place(5, span(7, 9), None, Some(30)), Placement::InOrder);
+        assert_eq!(place(5, span(7, 9), None, None), Placement::InOrder);
+        // An overlap with the next segment, reached in order.
+        assert_eq!(place(5, span(5, 9), None, Some(7)), Placement::InOrder);
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_base_offset_is_found_between_neighbours() {
+        for count in [1_i64, 2, 7, 100] {
+            for bit in 0..64 {
+                let (expected, last) = (1000_i64, 1000 + count - 1);
+                let first = expected ^ (1_i64 << bit);
+                let batch = Span { first: Some(first), last: first.wrapping_add(count - 1), crc: 1 };
+                let next = span(last + 1, last + 3);
+                let found = place(expected, batch, Some(next), None);
+                assert_eq!(found, moved(expected, last), "{count} records, bit {bit}");
+                assert_eq!(place(expected, batch, None, Some(last + 1)), moved(expected, last), "{count} {bit} end");
+                // The batch after it is not blamed.
+                assert_eq!(place(last + 1, next, Some(span(last + 4, last + 4)), None), Placement::InOrder);
+            }
+        }
+    }
+
+    #[test]
+    fn copies_are_told_from_moved_batches() {
+        let (a, b) = (span(10, 14), span(15, 19));
+        assert_eq!(place(15, a, Some(b), None), Placement::Repeated);
+        assert_eq!(place(15, a, None, None), Placement::Repeated);
+        assert_eq!(place(15, a, None, Some(15)), Placement::Repeated);
+        // A copy of the next batch in the place of a lost one.
+        assert_eq!(place(10, b, Some(b), None), Placement::InOrder);
+        assert_eq!(place(20, b, Some(span(20, 24)), None), Placement::Repeated);
+        assert_eq!(place(12, span(10, 14), Some(span(15, 16)), None), Placement::PartlyRepeated);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found_next_to_corruption() {
+        // What is before is corrupt, what is after is in order, and the other way round.
+        for bit in 0..64 {
+            let place = 1000_i64;
+            let first = place ^ (1_i64 << bit);
+            let batch = Span { first: Some(first), last: first.wrapping_add(9), crc: 1 };
+            let next = Some(span(1010, 1019));
+            let after = Neighbours { expected: 900, follows: false, next, adjacent: true, end_offset: None };
+            let before = Neighbours {
+                expected: 1000,
+                follows: true,
+                next: Some(span(1030, 1039)),
+                adjacent: false,
+                end_offset: None,
+            };
+            if !(900..=1000).contains(&first) {
+                assert_eq!(place_between(&after, batch), moved(1000, 1009), "bit {bit}, after corruption");
+            }
+            if !(1000..=1020).contains(&first) {
+                assert_eq!(place_between(&before, batch), moved(1000, 1009), "bit {bit}, before corruption");
+            }
+        }
+        // After a corrupt range, any offset from there on is one of its own.
+        let around = Neighbours {
+            expected: 900,
+            follows: false,
+            next: Some(span(1010, 1019)),
+            adjacent: true,
+            end_offset: None,
+        };
+        assert_eq!(place_between(&around, span(1000, 1009)), Placement::InOrder);
+        assert_eq!(place_between(&around, span(960, 969)), Placement::InOrder);
+    }
+
+    #[test]
+    fn wrappers_are_judged_by_their_last_offset() {
+        let wrapper = |last| Span { first: None, last, crc: 7 };
+        assert_eq!(place(5, wrapper(9), Some(span(10, 10)), None), Placement::InOrder);
+        assert_eq!(place(5, wrapper(9), Some(Span { crc: 8, ..wrapper(12) }), None), Placement::InOrder);
+        assert_eq!(place(5, wrapper(9 + 4096), Some(span(10, 10)), None), moved(9, 9));
+        assert_eq!(place(15, wrapper(9), Some(span(15, 15)), None), Placement::Repeated);
+    }
+}

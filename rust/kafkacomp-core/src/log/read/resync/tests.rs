@@ -1,0 +1,502 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::*;
+use crate::checksum::{crc32, crc32c};
+use crate::log::read::entry_chunk::WholeEntries;
+use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, Piece, walk_segment};
+use crate::message_set::entries::Entries;
+use crate::record::RecordBatch;
+
+/// A batch of magic 2 with one record; `crc` is added to the right checksum.
+fn batch_with(value: &[u8], crc: u32) -> Vec<u8> {
+    let varint = |number: usize| {
+        let mut raw = number * 2;
+        let mut bytes = Vec::new();
+        while raw >= 0x80 {
+            bytes.push(raw as u8 | 0x80);
+            raw >>= 7;
+        }
+        bytes.push(raw as u8);
+        bytes
+    };
+    let body = [&[0, 0, 0, 1], varint(value.len()).as_slice(), value, &[0]].concat();
+    let record = [varint(body.len()), body].concat();
+    let mut data = vec![0; 61];
+    data[8..12].copy_from_slice(&((49 + record.len()) as i32).to_be_bytes());
+    data[16] = 2;
+    data[57..61].copy_from_slice(&1_i32.to_be_bytes());
+    data.extend(record);
+    let sum = crc32c(&data[21..]).wrapping_add(crc);
+    data[17..21].copy_from_slice(&sum.to_be_bytes());
+    data
+}
+
+fn batch(value: &[u8]) -> Vec<u8> {
+    batch_with(value, 0)
+}
+
+/// A header of magic 2 alone, of a batch without records.
+fn empty_batch(crc: u32) -> Vec<u8> {
+    let mut data = vec![0; 61];
+    data[8..12].copy_from_slice(&49_i32.to_be_bytes());
+    data[16] = 2;
+    let sum = crc32c(&data[21..]).wrapping_add(crc);
+    data[17..21].copy_from_slice(&sum.to_be_bytes());
+    data
+}
+
+/// A header that could be one of a batch of this length.
+fn false_header(length: usize) -> Vec<u8> {
+    let mut data = empty_batch(1);
+    data[8..12].copy_from_slice(&((length - 12) as i32).to_be_bytes());
+    data[57..61].copy_from_slice(&1_i32.to_be_bytes());
+    data.extend([0x40, 0, 0]);
+    data
+}
+
+fn message(magic: u8, value: &[u8]) -> Vec<u8> {
+    let timestamp: &[u8] = if magic == 0 { &[] } else { &[0; 8] };
+    let length = (value.len() as i32).to_be_bytes();
+    let covered = [&[magic, 0], timestamp, &(-1_i32).to_be_bytes(), &length, value].concat();
+    let size = (covered.len() as i32 + 4).to_be_bytes();
+    [&[0; 8], size.as_slice(), &crc32(&covered).to_be_bytes(), &covered].concat()
+}
+
+fn entry(magic: u8, payload: &[u8]) -> Vec<u8> {
+    let attributes: &[u8] = if magic == 0 { &[] } else { &[0] };
+    let message = [&[magic], attributes, &crc32(payload).to_be_bytes(), payload].concat();
+    [&(message.len() as i32).to_be_bytes(), message.as_slice()].concat()
+}
+
+/// A file that counts the bytes read of it.
+struct Counting {
+    data: Vec<u8>,
+    read: AtomicU64,
+}
+
+impl Counting {
+    fn new(data: Vec<u8>) -> Self {
+        Self { data, read: AtomicU64::new(0) }
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+impl ReadAt for Counting {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
+        let read = InMemory(&self.data).read_at(buffer, position)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+
+    fn length(&self) -> std::io::Result<u64> {
+        Ok(self.data.len() as u64)
+    }
+}
+
+/// What a walk finds: intact ranges, and what its searches did.
+fn walk(source: &dyn ReadAt) -> (Vec<Extent>, Steps) {
+    let end = source.length().unwrap();
+    let mut chunks = ChunkReader::new(0, end, true);
+    let mut buffer = Vec::new();
+    let mut found: Vec<Extent> = Vec::new();
+    loop {
+        let begin = chunks.position();
+        #[allow(clippy::redundant_closure_for_method_calls, reason = "a method's name would fix the batch's lifetime")]
+        let (used, ended) = chunks.read(source, &mut buffer, 4 << 20, |batch| batch.ensure_valid()).unwrap();
+        if used > 0 {
+            let end = begin + used as u64;
+            match found.last_mut() {
+                Some(last) if last.1 == begin => last.1 = end,
+                _ => found.push((begin, end)),
+            }
+        }
+        match ended {
+            ChunkEnd::More => {}
+            ChunkEnd::End => break,
+            ChunkEnd::Bad(_) | ChunkEnd::Cut(_) => {
+                if chunks.resync(source).unwrap() >= end {
+                    break;
+                }
+            }
+        }
+    }
+    (found, chunks.resync_steps())
+}
+
+/// The file is read at most three times, and looked at in a bounded number of steps for each byte.
+fn assert_linear(name: &str, data: Vec<u8>) -> Vec<Extent> {
+    let length = data.len() as u64;
+    let source = Counting::new(data);
+    let (found, steps) = walk(&source);
+    assert!(source.bytes_read() <= 3 * length, "{name}: {} bytes read of {length}", source.bytes_read());
+    let Steps { headers, candidates, summed } = steps;
+    assert!(headers <= 3 * length, "{name}: {headers} headers of {length} bytes");
+    assert!(candidates <= 3 * length, "{name}: {candidates} candidates of {length} bytes");
+    assert!(summed <= 5 * length + (4 << 20), "{name}: checksums of {summed} bytes of {length}");
+    let in_memory = walk(&InMemory(&source.data)).0;
+    assert_eq!(found, in_memory, "{name}");
+    let mut pieces = Vec::new();
+    walk_segment::<ChunkError>(&source, &mut |piece, next| {
+        if let Piece::Batches { data, position } = piece
+            && !data.is_empty()
+        {
+            pieces.push((position, next));
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert!(source.bytes_read() <= 6 * length, "{name}: {} bytes read of {length}", source.bytes_read());
+    assert_eq!(found.iter().map(|range| range.1 - range.0).sum::<u64>(), pieces.iter().map(|p| p.1 - p.0).sum());
+    found
+}
+
+#[test]
+fn runs_of_one_byte() {
+    for byte in [0, 1, 2, 3, 0xff] {
+        for length in [16_843_020, 16_850_000] {
+            let found = assert_linear(&format!("{length} bytes of {byte}"), vec![byte; length]);
+            assert!(found.is_empty());
+        }
+    }
+    assert!(assert_linear("34 MB of 2", vec![2; 34_000_000]).is_empty());
+}
+
+#[test]
+fn false_headers_that_reach_to_the_end() {
+    for unit in [16, 24, 64, 200] {
+        // With headers that overlap, too: the later one is written over the one before.
+        let mut data = vec![0_u8; 6_000_000];
+        for at in (0..data.len() - 100).step_by(unit) {
+            let header = false_header(data.len() - at);
+            data[at..at + header.len()].copy_from_slice(&header);
+        }
+        assert_linear(&format!("headers every {unit} bytes"), data);
+    }
+}
+
+#[test]
+fn false_headers_between_intact_batches() {
+    let total = 6_000_000;
+    for reach in [1 << 10, 1 << 20, usize::MAX] {
+        let mut data = Vec::new();
+        let mut intact = 0;
+        while data.len() < total {
+            let left = total + 999 - data.len();
+            data.extend(false_header(left.min(reach)));
+            data.extend([7; 11]);
+            intact += empty_batch(0).len() as u64;
+            data.extend(empty_batch(0));
+        }
+        data.resize(total + 1_000, 7);
+        let found = assert_linear(&format!("headers that reach {reach} bytes"), data);
+        assert_eq!(found.iter().map(|range| range.1 - range.0).sum::<u64>(), intact);
+    }
+}
+
+#[test]
+fn batches_with_wrong_checksums() {
+    let total = 9_800_000;
+    for (name, pattern) in [("all", "b"), ("every second", "bg"), ("two of three", "bbg"), ("the first", "bgggggggggg")]
+    {
+        for size in [0, 1_000, 100_000, 3_000_000] {
+            let make = |crc| if size == 0 { empty_batch(crc) } else { batch_with(&vec![1; size], crc) };
+            let (good, bad) = (make(0), make(1));
+            let mut data = Vec::new();
+            let mut intact = 0;
+            for kind in pattern.chars().cycle() {
+                if data.len() >= total {
+                    break;
+                }
+                intact += if kind == 'g' { good.len() as u64 } else { 0 };
+                data.extend(if kind == 'g' { &good } else { &bad });
+            }
+            let found = assert_linear(&format!("{name} of {size} bytes"), data);
+            assert_eq!(found.iter().map(|range| range.1 - range.0).sum::<u64>(), intact, "{name} of {size}");
+        }
+    }
+}
+
+#[test]
+fn batches_in_batches() {
+    let mut data = batch(b"innermost");
+    for level in 0..2_000 {
+        data = batch_with(&data, u32::from(level % 3 != 0));
+    }
+    let whole = data.len() as u64;
+    for front in [&[][..], &[9; 50], &empty_batch(1)] {
+        let file = [front, &data, &empty_batch(0)].concat();
+        let length = file.len() as u64;
+        let found = assert_linear("nested", file);
+        assert_eq!(found.last().unwrap().1, length);
+        assert!(found[0].0 <= front.len() as u64 + whole);
+    }
+}
+
+#[test]
+fn zeros_between_batches() {
+    let mut data = Vec::new();
+    for _ in 0..4 {
+        data.extend(batch(&[1; 100]));
+        data.extend(vec![0; 5_000_000]);
+    }
+    data.extend(batch(&[1; 100]));
+    assert_eq!(assert_linear("zeros", data).len(), 5);
+}
+
+#[test]
+fn a_batch_larger_than_what_is_kept() {
+    let large = batch(&vec![5; 20 << 20]);
+    let small = batch(b"small");
+    let mut corrupt = large.clone();
+    corrupt[large.len() / 2] ^= 1;
+    let found = assert_linear("large", [&large[..], &corrupt, &large, &small].concat());
+    let size = large.len() as u64;
+    assert_eq!(found, [(0, size), (2 * size, 3 * size + small.len() as u64)]);
+}
+
+#[test]
+fn a_size_that_is_false_takes_no_memory() {
+    // 1 GiB that nobody has to hold: zeros after a header that claims them.
+    struct Sparse(Vec<u8>);
+    impl ReadAt for Sparse {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
+            assert!(buffer.len() <= 2 * crate::log::read::window::CAPACITY, "{} bytes at once", buffer.len());
+            let size = buffer.len().min((self.length()? - position) as usize);
+            buffer[..size].fill(0);
+            let front = self.0.get(position as usize..).unwrap_or_default();
+            let front = &front[..front.len().min(size)];
+            buffer[..front.len()].copy_from_slice(front);
+            Ok(size)
+        }
+
+        fn length(&self) -> std::io::Result<u64> {
+            Ok(1 << 30)
+        }
+    }
+    let small = batch(b"small");
+    let source = Sparse([&small[..], &false_header((1 << 30) - small.len())].concat());
+    assert_eq!(walk(&source).0, [(0, small.len() as u64)]);
+}
+
+#[test]
+fn a_batch_inside_a_record_is_no_batch() {
+    let inner = batch(b"inner");
+    let outer = batch_with(&[&inner[..], &inner].concat(), 1);
+    let after = batch(b"after");
+    let file = [&outer[..], &after].concat();
+    assert_eq!(walk(&InMemory(&file)).0, [(outer.len() as u64, file.len() as u64)]);
+    // Two corrupt batches, one after the other, and the last one of a file.
+    let file = [&outer[..], &outer, &after].concat();
+    assert_eq!(walk(&InMemory(&file)).0, [(2 * outer.len() as u64, file.len() as u64)]);
+    assert!(walk(&InMemory(&outer)).0.is_empty());
+    // After bytes that are no batch, the one that begins first.
+    let intact = batch(&inner);
+    let file = [&[9; 40][..], &intact, &after].concat();
+    assert_eq!(walk(&InMemory(&file)).0, [(40, file.len() as u64)]);
+    // A message of magic 1 ends with its value.
+    let mut outer = message(1, &message(1, b"inner"));
+    outer[12] ^= 1;
+    let file = [&outer[..], &after].concat();
+    assert_eq!(walk(&InMemory(&file)).0, [(outer.len() as u64, file.len() as u64)]);
+}
+
+#[test]
+fn a_corrupt_size_that_leads_to_a_batch() {
+    let one = batch(&[3; 61]);
+    assert_eq!(one.len(), 61 + 8 + 61);
+    let mut file = one.repeat(6);
+    // The size of three batches, in the second one.
+    let size = (3 * one.len() as i32 - 12).to_be_bytes();
+    file[one.len() + 8..one.len() + 12].copy_from_slice(&size);
+    let size = one.len() as u64;
+    assert_eq!(walk(&InMemory(&file)).0, [(0, size), (2 * size, 6 * size)]);
+}
+
+#[test]
+fn a_pass_is_interrupted() {
+    struct Interrupted(Vec<u8>, AtomicU64);
+    impl ReadAt for Interrupted {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
+            InMemory(&self.0).read_at(buffer, position)
+        }
+
+        fn as_slice(&self) -> Option<&[u8]> {
+            (self.1.load(Ordering::Relaxed).is_multiple_of(2)).then_some(&self.0)
+        }
+
+        fn check_interrupt(&self) -> std::io::Result<()> {
+            let calls = self.1.fetch_add(2, Ordering::Relaxed);
+            if calls > 20 { Err(std::io::Error::other("interrupted")) } else { Ok(()) }
+        }
+
+        fn length(&self) -> std::io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+    }
+    for (byte, is_file) in [(1, 0), (1, 1), (0, 0), (0, 1)] {
+        let mut data = vec![byte; 40 << 20];
+        *data.last_mut().unwrap() = 9;
+        let source = Interrupted(data, AtomicU64::new(is_file));
+        let stopped = walk_segment::<ChunkError>(&source, &mut |_, _| Ok(())).unwrap_err();
+        assert_eq!(stopped.to_string(), "interrupted");
+    }
+}
+
+/// The batch at `at` as anybody would look for it.
+fn naive_batch(data: &[u8], at: usize, limit: usize) -> Option<usize> {
+    let rest = data.get(at..limit)?;
+    let batch = RecordBatch::new(rest, at as u64).ok()?;
+    (batch.offset_field() >= 0 && batch.is_valid()).then(|| at + batch.size_in_bytes())
+}
+
+fn naive_entry(data: &[u8], at: usize, limit: usize) -> Option<usize> {
+    let entry = Entries::new(data.get(at..limit)?).next()?.ok()?;
+    (!entry.message.payload().is_empty()).then(|| at + entry.end)
+}
+
+/// What the search finds, byte by byte.
+fn naive<F: Framing>(data: &[u8], position: usize, intact: fn(&[u8], usize, usize) -> Option<usize>) -> usize {
+    let end = data.len();
+    let first = |from: usize, limit: usize| (from..limit).find(|&at| intact(data, at, limit).is_some());
+    let stated = || {
+        let mut at = position + F::stated_length(&data[position..])? as usize;
+        while at < end && intact(data, at, end).is_none() {
+            at += F::candidate(&data[at..], (end - at) as u64)?.length as usize;
+        }
+        (at <= end).then_some(at)
+    };
+    let Some(stated) = stated() else { return first(position + 1, end).unwrap_or(end) };
+    if F::may_enclose_up_to_its_end(&data[position..]) {
+        return stated;
+    }
+    let mut from = position + 1;
+    while let Some(start) = first(from, stated) {
+        let mut at = start;
+        while let Some(next) = intact(data, at, stated).filter(|_| at < stated) {
+            at = next;
+        }
+        if at == stated {
+            return start;
+        }
+        from = at;
+    }
+    stated
+}
+
+fn parts(entries: bool) -> impl Strategy<Value = Vec<u8>> {
+    let leaf = (any::<u8>(), prop::collection::vec(any::<u8>(), 0..40), 1..2_000_usize, 1..80_usize).prop_map(
+        move |(kind, value, reach, run)| match (kind % 10, entries) {
+            (0..3, true) => entry(kind % 2, &value),
+            (0, false) => batch(&value),
+            (1, false) => message(0, &value),
+            (2, false) => message(1, &value),
+            (3, _) => empty_batch(0),
+            (4, _) => false_header(100 + reach),
+            (5, _) => vec![0; run],
+            (6, _) => vec![1; run],
+            (7, true) => [&(reach as i32).to_be_bytes()[..], &[kind % 2], &value].concat(),
+            (7, false) => batch_with(&value, 1),
+            _ => value,
+        },
+    );
+    leaf.prop_recursive(3, 24, 4, move |inner| {
+        (any::<u8>(), prop::collection::vec(inner, 1..4)).prop_map(move |(kind, inner)| {
+            let value = inner.concat();
+            match (kind % 6, entries) {
+                (0..3, true) => entry(kind % 2, &value),
+                (3, true) => {
+                    let mut bad = entry(kind % 2, &value);
+                    bad[6] ^= 1;
+                    bad
+                }
+                (0, false) => batch(&value),
+                (1, false) => batch_with(&value, 1),
+                (2 | 3, false) => message(kind % 2, &value),
+                _ => value,
+            }
+        })
+    })
+}
+
+fn same_as_naive<F: Framing>(cases: u32, entries: bool, intact: fn(&[u8], usize, usize) -> Option<usize>) {
+    let files = prop::collection::vec(parts(entries), 1..8);
+    let flips = prop::collection::vec((any::<prop::sample::Index>(), 0..8_u32), 0..4);
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+        .run(&(files, flips, any::<prop::sample::Index>()), |(parts, flips, position)| {
+            let mut data = parts.concat();
+            if data.is_empty() {
+                return Ok(());
+            }
+            for (at, bit) in flips {
+                let at = at.index(data.len());
+                data[at] ^= 1 << bit;
+            }
+            let length = data.len();
+            // Searches that follow one another in one file, and one from anywhere.
+            for position in [0, position.index(length)] {
+                let counting = Counting::new(data.clone());
+                let mut search = Resync::<F>::new(0, length as u64);
+                let mut at = position;
+                while at < length {
+                    let wanted = naive::<F>(&data, at, intact);
+                    let found = search.next_intact(&counting, at as u64).unwrap();
+                    prop_assert_eq!(found, wanted as u64, "after {} of {:?}", at, &data);
+                    at = wanted;
+                }
+                prop_assert!(counting.bytes_read() <= length as u64, "{} of {}", counting.bytes_read(), length);
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn the_same_as_byte_by_byte() {
+    same_as_naive::<WholeBatches>(3_000, false, naive_batch);
+}
+
+#[test]
+fn the_same_as_byte_by_byte_in_0_7() {
+    same_as_naive::<WholeEntries>(3_000, true, naive_entry);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn the_same_as_byte_by_byte_at_length() {
+    same_as_naive::<WholeBatches>(300_000, false, naive_batch);
+    same_as_naive::<WholeEntries>(300_000, true, naive_entry);
+}
+
+#[test]
+fn entries_of_0_7() {
+    let good = entry(1, &[8; 90]);
+    let mut bad = good.clone();
+    bad[50] ^= 1;
+    for byte in [0, 1, 8] {
+        let mut data = Vec::new();
+        while data.len() < 5_000_000 {
+            data.extend([good.as_slice(), &bad, &[byte; 31]].concat());
+        }
+        let length = data.len() as u64;
+        let source = Counting::new(data);
+        let mut chunks = EntryChunkReader::new(0, length, true);
+        let mut buffer = Vec::new();
+        let mut intact = 0;
+        while chunks.position() < length {
+            let (used, ended) = chunks.read(&source, &mut buffer, 4 << 20, |_| true).unwrap();
+            intact += used;
+            if matches!(ended, ChunkEnd::Bad(_) | ChunkEnd::Cut(_)) {
+                chunks.resync(&source).unwrap();
+            }
+        }
+        assert_eq!(intact as u64, length / (2 * good.len() as u64 + 31) * good.len() as u64, "{byte}");
+        let steps = chunks.resync_steps();
+        assert!(source.bytes_read() <= 3 * length && steps.headers <= 2 * length && steps.summed <= 5 * length);
+    }
+}

@@ -1,0 +1,9 @@
+//! Message sets of Kafka 0.7, before messages had offsets: reading them ([`Entries`], [`MessageSetReader`]) and writing
+//! them ([`writer`]). Their magics 0 and 1 mean other things than those of [`record`](crate::record).
+
+pub mod entries;
+mod fault;
+pub mod writer;
+
+pub use entries::{Entries, Entry, MessageSetReader, Unwrapped};
+pub use fault::{MessageSetFault, MessageSetKind};

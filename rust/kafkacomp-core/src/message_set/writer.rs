@@ -1,0 +1,112 @@
+//! Writing message sets as Kafka 0.7 does; [`message_set`](super::entries) has the layout.
+//!
+//! Release 0.7 writes magic 1 only, and attributes that are the codec and nothing else. With a codec all messages go
+//! into one wrapper, which may hold wrappers; no messages are no bytes, not an empty wrapper. Source: release 0.7.2,
+//! `kafka.message` (`Message`, `MessageSet.createByteBuffer`, `CompressionUtils`).
+
+use super::entries::{HEADER_LENGTH_V1, SIZE_LENGTH};
+use crate::checksum::crc32;
+use crate::compress::{CodecError, Compression, CompressionType, Compressor, MessageSetCodec};
+use crate::memory::{self, OutOfMemory};
+
+/// What goes into a set.
+#[derive(Debug, Clone, Copy)]
+pub enum Content<'a> {
+    /// A payload, which becomes a message of magic 1.
+    Payload(&'a [u8]),
+    /// A message without its size, which is taken as it is: also a wrapper, also magic 0.
+    Message(&'a [u8]),
+}
+
+/// Why a set cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WriteFault {
+    /// The size field cannot say it.
+    #[error("a message of {0} bytes is larger than 2147483647")]
+    TooLarge(usize),
+    /// The codec's.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+    /// Memory ran out.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+}
+
+/// Appends a set of `contents` to `out`, in one wrapper if there is a codec.
+///
+/// # Errors
+/// A size that its field cannot hold, or the codec's; `out` is as before then.
+pub fn write_message_set<'a>(
+    contents: impl IntoIterator<Item = Content<'a>>,
+    codec: Option<(MessageSetCodec, Compression)>,
+    compressor: &mut Compressor,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteFault> {
+    let before = out.len();
+    let written = write(contents, codec, compressor, out);
+    if written.is_err() {
+        out.truncate(before);
+    }
+    written
+}
+
+fn write<'a>(
+    contents: impl IntoIterator<Item = Content<'a>>,
+    codec: Option<(MessageSetCodec, Compression)>,
+    compressor: &mut Compressor,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteFault> {
+    let Some((codec, compression)) = codec else {
+        for content in contents {
+            match content {
+                Content::Payload(payload) => append(0, payload, out)?,
+                Content::Message(data) => {
+                    let size = size_field(data.len())?;
+                    memory::reserve(out, size.len().saturating_add(data.len()))?;
+                    out.extend_from_slice(&size);
+                    out.extend_from_slice(data);
+                }
+            }
+        }
+        return Ok(());
+    };
+    let mut inner = Vec::new();
+    write(contents, None, compressor, &mut inner)?;
+    if inner.is_empty() {
+        return Ok(());
+    }
+    let mut payload = Vec::new();
+    compressor.compress(compression, 1, &inner, &mut payload)?;
+    let attributes = match codec {
+        MessageSetCodec::Gzip => 1,
+        MessageSetCodec::Snappy => 2,
+    };
+    append(attributes, &payload, out)
+}
+
+fn append(attributes: u8, payload: &[u8], out: &mut Vec<u8>) -> Result<(), WriteFault> {
+    let size = size_field(payload.len().saturating_add(HEADER_LENGTH_V1))?;
+    memory::reserve(out, payload.len().saturating_add(SIZE_LENGTH + HEADER_LENGTH_V1))?;
+    out.extend_from_slice(&size);
+    out.extend_from_slice(&[1, attributes]);
+    out.extend_from_slice(&crc32(payload).to_be_bytes());
+    out.extend_from_slice(payload);
+    Ok(())
+}
+
+fn size_field(size: usize) -> Result<[u8; SIZE_LENGTH], WriteFault> {
+    i32::try_from(size).map(i32::to_be_bytes).map_err(|_| WriteFault::TooLarge(size))
+}
+
+/// The codec of 0.7 for a compression type, `None` for no compression.
+///
+/// # Errors
+/// The type, if 0.7 does not have it.
+pub fn codec_of(compression_type: CompressionType) -> Result<Option<MessageSetCodec>, CompressionType> {
+    match compression_type {
+        CompressionType::None => Ok(None),
+        CompressionType::Gzip => Ok(Some(MessageSetCodec::Gzip)),
+        CompressionType::Snappy => Ok(Some(MessageSetCodec::Snappy)),
+        other => Err(other),
+    }
+}

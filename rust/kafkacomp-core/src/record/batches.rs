@@ -1,0 +1,132 @@
+//! Cutting a buffer into batches.
+//!
+//! A record set has neither a count nor an end mark: batches follow one another until the bytes end. What
+//! stands behind the last whole batch is a [`Tail`]: nothing, a batch that was cut (a fetch answer is cut
+//! at any byte), or zeros (a preallocated file).
+
+use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, RecordBatch, SIZE_OFFSET};
+use super::bytes::{be_i8, be_i32};
+use super::v2::RECORD_BATCH_OVERHEAD;
+use crate::error::{Error, Result};
+
+/// As a number of bytes that are left.
+const LOG_OVERHEAD_BYTES: u64 = LOG_OVERHEAD as u64;
+
+/// What follows the last whole batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tail {
+    /// Nothing.
+    End,
+    /// The beginning of a batch whose rest is missing.
+    Partial {
+        /// Where it begins.
+        position: u64,
+        /// Bytes that are there.
+        available: u64,
+        /// Bytes that it would have; the least that a head needs where not even that is there.
+        needed: u64,
+    },
+    /// Zero bytes up to the end.
+    Zeros {
+        /// Where they begin.
+        position: u64,
+        /// How many.
+        length: u64,
+    },
+}
+
+/// Iterates over the batches of a buffer. After an error it is finished.
+#[derive(Debug, Clone)]
+pub struct Batches<'a> {
+    rest: &'a [u8],
+    position: u64,
+    tail: Option<Tail>,
+}
+
+impl<'a> Batches<'a> {
+    /// The batches of `data`, whose first byte is at `position` of the file or buffer that errors name.
+    pub fn new(data: &'a [u8], position: u64) -> Self {
+        Self { rest: data, position, tail: None }
+    }
+
+    /// Where the next batch would begin: after the iteration, where it stopped.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// What stopped the iteration; `None` while it goes on and after an error.
+    pub fn tail(&self) -> Option<Tail> {
+        self.tail
+    }
+
+    /// The batch at the front, if it is a whole one of magic 2, as nearly all are.
+    #[inline]
+    fn usual(&mut self) -> Option<RecordBatch<'a>> {
+        let position = self.position;
+        let head: &[u8] = self.rest.first_chunk::<HEADER_SIZE_UP_TO_MAGIC>()?;
+        let magic = be_i8(head, MAGIC_OFFSET);
+        let size = usize::try_from(be_i32(head, SIZE_OFFSET)).ok().filter(|_| magic == 2)?.wrapping_add(LOG_OVERHEAD);
+        let (data, rest) = self.rest.split_at_checked(size).filter(|_| size >= RECORD_BATCH_OVERHEAD)?;
+        self.rest = rest;
+        self.position = position.saturating_add(size as u64);
+        Some(RecordBatch::whole(data, position, magic))
+    }
+
+    fn frame(&mut self) -> Result<Option<RecordBatch<'a>>> {
+        let position = self.position;
+        let available = self.rest.len() as u64;
+        let head = match BatchHead::read(self.rest, position) {
+            Err(Error::SizeTooSmall { .. }) if self.rest.iter().all(|&byte| byte == 0) => {
+                self.tail = Some(Tail::Zeros { position, length: available });
+                return Ok(None);
+            }
+            other => other?,
+        };
+        let Some(head) = head else {
+            self.tail = Some(match available {
+                0 => Tail::End,
+                // Fewer bytes than offset and size may be the zero bytes of a cut offset as well.
+                LOG_OVERHEAD_BYTES.. if self.rest.iter().all(|&byte| byte == 0) => {
+                    Tail::Zeros { position, length: available }
+                }
+                _ => Tail::Partial { position, available, needed: HEADER_SIZE_UP_TO_MAGIC as u64 },
+            });
+            return Ok(None);
+        };
+        let needed = head.size_in_bytes();
+        let Some((data, rest)) = self.rest.split_at_checked(needed) else {
+            self.tail = Some(Tail::Partial { position, available, needed: needed as u64 });
+            return Ok(None);
+        };
+        let batch = RecordBatch::framed(&head, data, position)?;
+        self.rest = rest;
+        self.position = position.saturating_add(needed as u64);
+        Ok(Some(batch))
+    }
+}
+
+impl<'a> Iterator for Batches<'a> {
+    type Item = Result<RecordBatch<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.usual() {
+            Some(batch) => Some(Ok(batch)),
+            None => self.unusual(),
+        }
+    }
+}
+
+impl<'a> Batches<'a> {
+    /// Whatever else stands at the front.
+    fn unusual(&mut self) -> Option<Result<RecordBatch<'a>>> {
+        if self.tail.is_some() {
+            return None;
+        }
+        let framed = self.frame().transpose();
+        if matches!(framed, Some(Err(_))) {
+            self.rest = &[];
+        }
+        framed
+    }
+}

@@ -1,0 +1,59 @@
+//! Compressed records that Kafka reads although they do not keep their codec's specification: what follows
+//! an LZ4 end mark or a gzip member, LZ4's content size and checksum, the header checksums of magic 0
+//! (KIP-57). Other readers stumble over them, so a check of a log tells of them.
+
+use super::batch::RecordBatch;
+use super::v0_v1::wrapper_payload;
+use super::v2::RECORDS_OFFSET;
+use crate::CompressionType;
+use crate::buffer::OutputBuffer;
+use crate::compress::lz4::{DecodeOptions, HeaderChecksum, HeaderChecksumRule, decompress, frame_info};
+use crate::compress::{CodecError, Strictness, gzip, snappy, zstd};
+
+/// What is odd about a batch's compressed records.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NonConformity {
+    /// The codec's specification refuses them.
+    #[error("not as its codec's specification has it, though Kafka reads it: {0}")]
+    Specification(#[from] CodecError),
+    /// Magic 0 with the header checksum of the specification.
+    #[error("the LZ4 header checksum of a message of magic 0 is not KIP-57's: clients of 0.8.2 and 0.9 refuse it")]
+    StandardHeaderChecksum,
+    /// Magic 0 with a header checksum by neither rule.
+    #[error("the LZ4 header checksum of a message of magic 0 follows no rule: clients of 0.8.2 and 0.9 refuse it")]
+    NoHeaderChecksum,
+}
+
+/// Decodes the batch's compressed records once more, by the specification. `scratch` is used for that; its
+/// limit holds. `None` where nothing is odd, and where the batch has no readable compressed records at all.
+pub fn non_conformity(batch: &RecordBatch<'_>, scratch: &mut OutputBuffer) -> Option<NonConformity> {
+    let compression_type = batch.compression_type().ok()?;
+    if compression_type == CompressionType::None || batch.records_count() == Some(0) {
+        return None;
+    }
+    let payload = match batch.magic() {
+        0 | 1 => wrapper_payload(batch, compression_type).ok()?,
+        _ => batch.data().get(RECORDS_OFFSET..)?,
+    };
+    scratch.reset(scratch.limit());
+    let decoded = match compression_type {
+        CompressionType::None => Ok(()),
+        CompressionType::Gzip => gzip::decompress(payload, scratch),
+        CompressionType::Snappy => snappy::decompress(payload, scratch),
+        CompressionType::Zstd => zstd::decompress(payload, scratch),
+        CompressionType::Lz4 if batch.magic() == 0 => {
+            let rule = frame_info(payload).ok()?.header_checksum_rule();
+            match rule {
+                HeaderChecksumRule::Standard => return Some(NonConformity::StandardHeaderChecksum),
+                HeaderChecksumRule::Neither => return Some(NonConformity::NoHeaderChecksum),
+                HeaderChecksumRule::Broken | HeaderChecksumRule::Both => lz4(payload, HeaderChecksum::Broken, scratch),
+            }
+        }
+        CompressionType::Lz4 => lz4(payload, HeaderChecksum::Standard, scratch),
+    };
+    decoded.err().map(NonConformity::Specification)
+}
+
+fn lz4(payload: &[u8], header_checksum: HeaderChecksum, scratch: &mut OutputBuffer) -> Result<(), CodecError> {
+    decompress(payload, DecodeOptions { header_checksum, strictness: Strictness::Specification }, scratch)
+}
