@@ -22,7 +22,7 @@ from golden.lz4_reference import xxh32
 from kafkacomp import log
 from kafkacomp._cli import batches as cli_batches
 from kafkacomp._cli import main
-from kafkacomp._cli.files import find
+from kafkacomp._storage.files import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

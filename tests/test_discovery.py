@@ -16,8 +16,8 @@ import pytest
 import kafkacomp as kc
 from kafkacomp import _kafkacomp, log, record
 from kafkacomp._cli.command import run
-from kafkacomp._cli.files import find
-from kafkacomp._source import resolve
+from kafkacomp._storage.discovery import resolve
+from kafkacomp._storage.files import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def test_the_checkpoints_of_the_log_directory(log_dir: Path) -> None:
 
 
 def test_each_checkpoint_is_read_once(log_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kafkacomp._filesystem import _Local  # noqa: PLC0415 - a private name
+    from kafkacomp._storage.filesystem import _Local  # noqa: PLC0415 - a private name
 
     read: list[str] = []
     original = _Local.read

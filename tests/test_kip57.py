@@ -15,7 +15,7 @@ import pytest
 
 import kafkacomp as kc
 from header_checksums import Checksum, checksum_of, frame_at, with_header_checksum
-from kafkacomp import CompressionType, log, lz4, record
+from kafkacomp import CompressionType, broker, lz4, record
 from kafkacomp.record import RecordBatchBuilder
 
 ROWS = [(10 + i, 1_700_000_000_000 + i, b"key" if i % 2 else None, b"value " * i) for i in range(20)]
@@ -58,11 +58,11 @@ def read_new(data: bytes) -> bool:
 
 def produce_new(data: bytes, topic_magic: int) -> bytes | None:
     """What a new broker stores for a topic of this format, None if it refuses with code 2."""
-    config = log.ValidatorConfig(
+    config = broker.ValidatorConfig(
         source_compression_type=CompressionType.LZ4, target_compression_type=CompressionType.LZ4, to_magic=topic_magic
     )
     try:
-        result = log.LogValidator(config).validate_messages_and_assign_offsets(data, 10, 1_800_000_000_000)
+        result = broker.LogValidator(config).validate_messages_and_assign_offsets(data, 10, 1_800_000_000_000)
     except kc.CorruptRecordError as error:
         if error.error_code != CORRUPT:
             raise

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import log, record
+from kafkacomp import broker, record
 from kafkacomp.record import TimestampType
 
 NOW = 1_700_000_000_000
@@ -47,15 +47,15 @@ def validate(
     magic: int,
     offset: int = 0,
     **settings: Any,
-) -> log.ValidationResult:
+) -> broker.ValidationResult:
     """Asks a validator."""
-    config = log.ValidatorConfig(
+    config = broker.ValidatorConfig(
         source_compression_type=source, target_compression_type=target, to_magic=magic, **settings
     )
-    return log.LogValidator(config).validate_messages_and_assign_offsets(data, offset, NOW)
+    return broker.LogValidator(config).validate_messages_and_assign_offsets(data, offset, NOW)
 
 
-def rows(result: log.ValidationResult) -> list[tuple[int, int, bytes | None, bytes | None]]:
+def rows(result: broker.ValidationResult) -> list[tuple[int, int, bytes | None, bytes | None]]:
     """Offset, timestamp, key and value of what is stored."""
     return [
         (r.offset, r.timestamp, None if r.key is None else bytes(r.key), None if r.value is None else bytes(r.value))
@@ -64,7 +64,7 @@ def rows(result: log.ValidationResult) -> list[tuple[int, int, bytes | None, byt
     ]
 
 
-def check_stored(result: log.ValidationResult, first: int, magic: int, timestamps: tuple[int, ...]) -> None:
+def check_stored(result: broker.ValidationResult, first: int, magic: int, timestamps: tuple[int, ...]) -> None:
     """The three records at consecutive offsets, in sound batches of this magic."""
     assert rows(result) == [(first + i, timestamps[i] if magic else -1, *row) for i, row in enumerate(ROWS)]
     for batch in record.read_batches(result.validated_records):
@@ -417,7 +417,7 @@ def test_control_records_not_allowed_from_clients() -> None:
 def test_control_records_not_compressed() -> None:
     """Whatever the topic's codec, they stay as they came."""
     data = marker()
-    result = validate(data, NONE, SNAPPY, 2, 9, origin=log.AppendOrigin.COORDINATOR)
+    result = validate(data, NONE, SNAPPY, 2, 9, origin=broker.AppendOrigin.COORDINATOR)
     assert result.validated_records[61:] == data[61:]
     (batch,) = record.read_batches(result.validated_records)
     assert (batch.is_control_batch, batch.base_offset, batch.compression_type) == (True, 9, NONE)

@@ -17,10 +17,10 @@ def run(program: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["log.LogValidator", "arrow.COLUMNS", "advise.advise", "bench.main", "spark.decompress"]
+    "name", ["broker.LogValidator", "arrow.COLUMNS", "advise.advise", "bench.main", "spark.decompress"]
 )
 def test_submodules_are_there_after_the_import_of_the_package(name: str) -> None:
-    """README writes `kc.log.LogValidator`."""
+    """README writes `kc.broker.LogValidator`."""
     assert "object" in run(f"import kafkacomp as kc; kc.{name}; print('object')")
 
 

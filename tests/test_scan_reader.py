@@ -153,17 +153,17 @@ def test_fsspec_url_that_leads_nowhere(memory: Any) -> None:
 
 def test_pyarrow_url(tmp_path: Path) -> None:
     """A URL that pyarrow's file systems know: a chain of them, here over a local folder."""
-    from kafkacomp import _filesystem  # noqa: PLC0415 - only here
+    from kafkacomp._storage import filesystem  # noqa: PLC0415 - only here
 
     shutil.copytree(TXN_OPEN, tmp_path / "txn-open-0")
-    filesystem = _filesystem._Arrow(pa.fs.SubTreeFileSystem(str(tmp_path), pa.fs.LocalFileSystem()))
-    opened, path = _filesystem._open_pyarrow(tmp_path.as_uri())
-    assert isinstance(opened, _filesystem._Arrow)
+    subtree = filesystem._Arrow(pa.fs.SubTreeFileSystem(str(tmp_path), pa.fs.LocalFileSystem()))
+    opened, path = filesystem._open_pyarrow(tmp_path.as_uri())
+    assert isinstance(opened, filesystem._Arrow)
     assert [entry.is_dir for entry in opened.list(path)] == [True]
-    entry = filesystem.info("txn-open-0")
+    entry = subtree.info("txn-open-0")
     assert entry.is_dir
     with pytest.raises(FileNotFoundError, match="gone"):
-        filesystem.info("gone")
+        subtree.info("gone")
 
 
 def tiered(root: Path, topic: str = "orders-2024") -> Path:

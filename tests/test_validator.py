@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import log, record
+from kafkacomp import broker, record
 from kafkacomp._cli import main
 from kafkacomp.record import TimestampType
 
@@ -30,10 +30,10 @@ def batch(magic: int = 2, codec: kc.CompressionType = kc.CompressionType.NONE, *
     return builder.build()
 
 
-def validator(**settings: Any) -> log.LogValidator:
+def validator(**settings: Any) -> broker.LogValidator:
     """With nothing set but this."""
     chosen = {"source_compression_type": "none", "target_compression_type": "none"} | settings
-    return log.LogValidator(log.ValidatorConfig(**chosen))
+    return broker.LogValidator(broker.ValidatorConfig(**chosen))
 
 
 def copied(thing: Any) -> Any:
@@ -44,26 +44,26 @@ def copied(thing: Any) -> Any:
 def test_target_compression_type() -> None:
     """The topic's wins, producer keeps the source, none and other cases are no values."""
     gzip = kc.CompressionType.GZIP
-    assert log.target_compression_type("producer", gzip) is gzip
-    assert log.target_compression_type(None, gzip) is gzip
-    assert log.target_compression_type("uncompressed", gzip) is kc.CompressionType.NONE
-    assert log.target_compression_type("zstd", "gzip", broker="lz4") is kc.CompressionType.ZSTD
-    assert log.target_compression_type(None, "gzip", broker="lz4") is kc.CompressionType.LZ4
-    assert log.target_compression_type("producer", "gzip", broker="lz4") is gzip
-    assert log.target_compression_type(log.BrokerCompressionType.SNAPPY, gzip) is kc.CompressionType.SNAPPY
+    assert broker.target_compression_type("producer", gzip) is gzip
+    assert broker.target_compression_type(None, gzip) is gzip
+    assert broker.target_compression_type("uncompressed", gzip) is kc.CompressionType.NONE
+    assert broker.target_compression_type("zstd", "gzip", broker="lz4") is kc.CompressionType.ZSTD
+    assert broker.target_compression_type(None, "gzip", broker="lz4") is kc.CompressionType.LZ4
+    assert broker.target_compression_type("producer", "gzip", broker="lz4") is gzip
+    assert broker.target_compression_type(broker.BrokerCompressionType.SNAPPY, gzip) is kc.CompressionType.SNAPPY
     for name in ("none", "GZIP", "", "deflate"):
         with pytest.raises(ValueError, match=r"compression\.type"):
-            log.target_compression_type(name, gzip)
+            broker.target_compression_type(name, gzip)
     with pytest.raises(ValueError, match="compression name"):
-        log.target_compression_type("gzip", "uncompressed")
+        broker.target_compression_type("gzip", "uncompressed")
 
 
 def test_broker_compression_type_for_name() -> None:
     """Any case; none is a producer's."""
-    for kind in log.BrokerCompressionType:
-        assert log.BrokerCompressionType.for_name(kind.value.upper()) is kind
+    for kind in broker.BrokerCompressionType:
+        assert broker.BrokerCompressionType.for_name(kind.value.upper()) is kind
     with pytest.raises(ValueError, match="unknown broker compression type"):
-        log.BrokerCompressionType.for_name("none")
+        broker.BrokerCompressionType.for_name("none")
 
 
 @pytest.mark.parametrize("source", CODECS)
@@ -141,7 +141,7 @@ def test_a_wrong_checksum_stays_wrong_in_place() -> None:
     result = validator(**kinds).validate_messages_and_assign_offsets(data, 0, NOW)
     assert result.validated_records[17] == data[17]
     with pytest.raises(kc.CorruptRecordError):
-        log.analyze_and_validate_records(data)
+        broker.analyze_and_validate_records(data)
 
 
 def test_output_limit() -> None:
@@ -160,7 +160,7 @@ def test_refusals_pickle() -> None:
         validator(compacted=True).validate_messages_and_assign_offsets(batch(), 0, NOW)
     (found,) = refused.value.record_errors
     assert copied(refused.value).record_errors == (found,)
-    assert isinstance(found, log.RecordError)
+    assert isinstance(found, broker.RecordError)
     assert found.batch_index == 2
     assert copied(validator(compacted=True)).config.compacted
 
@@ -184,9 +184,9 @@ def test_every_prefix_and_bit_flip(magic: int) -> None:
                     each.validate_messages_and_assign_offsets(given, 5, NOW)
                 except kc.KafkaCompError as error:
                     assert error.error_code in {2, 32, 43, 87, -1}  # noqa: PT017 - most inputs fail, some do not
-            for name in log.BrokerProfile.NAMES:
+            for name in broker.BrokerProfile.NAMES:
                 try:
-                    log.BrokerProfile(name).append(given, now=NOW)
+                    broker.BrokerProfile(name).append(given, now=NOW)
                 except kc.KafkaCompError as error:
                     assert error.error_code in {2, 10, 32, 43, 76, 87, -1, None}  # noqa: PT017 - as above
 
@@ -207,33 +207,33 @@ def test_threads_share_a_validator() -> None:
 def test_analyze_and_trim() -> None:
     """A cut batch at the end is left out."""
     data = batch(2, kc.CompressionType.GZIP)
-    info = log.analyze_and_validate_records(data + data[:40])
-    assert info == log.LogAppendInfo(0, 4, 4, None, NOW + 4, kc.CompressionType.GZIP, len(data))
-    assert log.trim_invalid_bytes(data + data[:40], info) == data
+    info = broker.analyze_and_validate_records(data + data[:40])
+    assert info == broker.LogAppendInfo(0, 4, 4, None, NOW + 4, kc.CompressionType.GZIP, len(data))
+    assert broker.trim_invalid_bytes(data + data[:40], info) == data
     with pytest.raises(kc.OffsetsOutOfOrderError):
-        log.analyze_and_validate_records(data * 2)
+        broker.analyze_and_validate_records(data * 2)
     with pytest.raises(kc.RecordTooLargeError):
-        log.analyze_and_validate_records(data, max_message_size=len(data) - 1)
-    log.analyze_and_validate_records(data, max_message_size=0, ignore_record_size=True)
+        broker.analyze_and_validate_records(data, max_message_size=len(data) - 1)
+    broker.analyze_and_validate_records(data, max_message_size=0, ignore_record_size=True)
 
 
 def test_profile_names() -> None:
     """A version stands for those up to the next; 4.x is 4.3."""
-    assert log.BrokerProfile("4.x").name == "4.3"
-    assert log.BrokerProfile("0.10.2.2").name == "0.10.2"
-    assert copied(log.BrokerProfile("1.1")).name == "1.1"
+    assert broker.BrokerProfile("4.x").name == "4.3"
+    assert broker.BrokerProfile("0.10.2.2").name == "0.10.2"
+    assert copied(broker.BrokerProfile("1.1")).name == "1.1"
     with pytest.raises(ValueError, match="no profile"):
-        log.BrokerProfile("0.7")
+        broker.BrokerProfile("0.7")
     with pytest.raises(ValueError, match="message_format_version"):
-        log.BrokerProfile("2.8").append(batch(), message_format_version="new")
+        broker.BrokerProfile("2.8").append(batch(), message_format_version="new")
 
 
 def test_lz4_header_checksum_by_era() -> None:
     """KIP-57 in one picture: v0 with the broken checksum."""
     data = batch(0, kc.CompressionType.LZ4)
     magics = {}
-    for name in log.BrokerProfile.NAMES[:-1]:
-        (stored,) = record.read_batches(log.BrokerProfile(name).append(data, now=NOW))
+    for name in broker.BrokerProfile.NAMES[:-1]:
+        (stored,) = record.read_batches(broker.BrokerProfile(name).append(data, now=NOW))
         magics[name] = stored.magic
     assert magics == {"0.8.2": 0, "0.9.0": 0, "0.10.0": 1, "0.10.2": 1, "0.11.0": 2, "1.1": 2, "2.8": 2, "3.9": 2}
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import log, message_set, record
+from kafkacomp import broker, log, message_set, record
 from kafkacomp.record import RecordBatchBuilder, TimestampType
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ LEVELS: dict[str, Callable[[Any, Path], object]] = {
     "RecordBatchBuilder": lambda level, _: RecordBatchBuilder(2, "lz4", level),
     "recompress": lambda level, path: log.recompress(_a_log(path), path.parent / "new", level=level),
     "write_messages": lambda level, _: message_set.write_messages([b"a"], "gzip", level=level),
-    "ValidatorConfig": lambda level, _: log.ValidatorConfig(
+    "ValidatorConfig": lambda level, _: broker.ValidatorConfig(
         source_compression_type="zstd", target_compression_type="zstd", level=level
     ),
 } | {

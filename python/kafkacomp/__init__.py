@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkacomp import exceptions, gzip, lz4, message_set, record, snappy, zstd
-from kafkacomp._codec import compress, decompress
+from kafkacomp import arrow, exceptions, gzip, lz4, message_set, record, snappy, zstd
+from kafkacomp._codecs.one_shot import compress, decompress
+from kafkacomp._codecs.open import open  # noqa: A004 - the name of the standard library's
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
-from kafkacomp._open import open  # noqa: A004 - the name of the standard library's
 from kafkacomp._types import CompressionType
-from kafkacomp._write import WriteReport, write
-from kafkacomp.arrow import ScanReport, SkippedRange, scan
+from kafkacomp.arrow import ScanReport, SkippedRange, WriteReport, scan, write
 from kafkacomp.exceptions import (
     CompressionError,
     CorruptRecordError,
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kafkacomp import advise as advise
-    from kafkacomp import arrow as arrow
     from kafkacomp import bench as bench
+    from kafkacomp import broker as broker
     from kafkacomp import log as log
     from kafkacomp import spark as spark
 
@@ -58,6 +57,7 @@ __all__ = [
     "UnsupportedForMessageFormatError",
     "WriteReport",
     "__version__",
+    "arrow",
     "compress",
     "decompress",
     "exceptions",
@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
-_LAZY = frozenset({"advise", "arrow", "bench", "log", "spark"})
+_LAZY = frozenset({"advise", "bench", "broker", "log", "spark"})
 
 
 def __getattr__(name: str) -> ModuleType:

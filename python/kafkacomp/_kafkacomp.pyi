@@ -8,11 +8,11 @@ from typing import Any, Final, Literal, Self, final
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
-from kafkacomp._profile import TopicSettings
-from kafkacomp._report import ScanReport
-from kafkacomp._source import Seam
+from kafkacomp._storage.discovery import Seam
 from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, TimestampType
-from kafkacomp._validator import ValidatorConfig
+from kafkacomp.arrow._report import ScanReport
+from kafkacomp.broker._profile import TopicSettings
+from kafkacomp.broker._validator import ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.lz4 import HeaderChecksumRule
 from kafkacomp.message_set import MessageAndOffset
@@ -190,7 +190,7 @@ class Decompressor:
 
 @final
 class Validator:
-    """What stands behind :class:`kafkacomp.log.LogValidator`."""
+    """What stands behind :class:`kafkacomp.broker.LogValidator`."""
 
     def __new__(cls, config: ValidatorConfig) -> Self: ...
     def validate(

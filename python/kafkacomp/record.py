@@ -11,11 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size
-from kafkacomp._family import cannot_be_a_set, check_format, undecided
+from kafkacomp._arguments import (
+    BATCH_BYTES,
+    DEFAULT_BATCH_BYTES,
+    INT16,
+    INT32,
+    INT64,
+    MAGICS,
+    OFFSETS,
+    checked_max_output_size,
+    compression_type_of,
+)
+from kafkacomp._arguments import integer as _integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, Record, RecordBatch
-from kafkacomp._ranges import BATCH_BYTES, DEFAULT_BATCH_BYTES, INT16, INT32, INT64, MAGICS, OFFSETS
-from kafkacomp._ranges import integer as _integer
+from kafkacomp._log_format import cannot_be_a_set, check_format, undecided
 from kafkacomp._types import CompressionType, TimestampType
 from kafkacomp.message_set import convert as convert_set
 
@@ -77,10 +86,6 @@ def read_batches(
     return BatchReader(buf, checked_max_output_size(max_output_size), verify_crc)
 
 
-def _compression_type(value: CompressionType | str) -> CompressionType:
-    return CompressionType.for_name(value) if isinstance(value, str) else CompressionType.for_id(value)
-
-
 @dataclass(frozen=True, slots=True)
 class _Settings:
     """The fields of a batch, each known to fit."""
@@ -135,7 +140,7 @@ def _settings(
         delete_horizon_ms = _integer("delete_horizon_ms", delete_horizon_ms, OFFSETS)
     return _Settings(
         magic=magic,
-        compression_type=int(_compression_type(compression_type)),
+        compression_type=int(compression_type_of(compression_type)),
         level=None if level is None else _integer("level", level, INT32),
         timestamp_type=int(timestamp_type),
         log_append_time=log_append_time,
@@ -321,7 +326,7 @@ def estimate_batch_size_upper_bound(
     """
     magic = _integer("magic", magic, MAGICS)
     return _kafkacomp.estimate_batch_size_upper_bound(
-        magic, int(_compression_type(compression_type)), value, key, headers
+        magic, int(compression_type_of(compression_type)), value, key, headers
     )
 
 

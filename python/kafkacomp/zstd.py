@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size, optional_max_output_size
-from kafkacomp._file import CompressedFile, FileArgument, open_file, refuse_options
+from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
+from kafkacomp._codecs.file import CompressedFile, FileArgument, open_file, refuse_options
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 

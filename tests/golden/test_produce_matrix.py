@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import log, record
+from kafkacomp import broker, record
 
 from .expect import read_json_lines, roots
 from .validating import content_digest
@@ -71,7 +71,7 @@ def differs(case: dict[str, Any], result: dict[str, Any]) -> str | None:
     """What the profile answers otherwise than the broker."""
     sent = blobs()[case["sent_sha256"]]
     stored = blobs()[result["stored_sha256"]] if result.get("stored_sha256") else b""
-    profile = log.BrokerProfile(result["broker"])
+    profile = broker.BrokerProfile(result["broker"])
     try:
         found = profile.append(sent, **settings(case, result, stored))
     except kc.KafkaCompError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import kafkacomp as kc
 import record_sets
-from kafkacomp import log, record
+from kafkacomp import broker, record
 
 from .oracle import (
     LOG_OVERHEAD,
@@ -39,9 +39,9 @@ RULES = {
 }
 
 
-def config_of(cfg: dict[str, Any]) -> log.ValidatorConfig:
+def config_of(cfg: dict[str, Any]) -> broker.ValidatorConfig:
     """The configuration of a case."""
-    return log.ValidatorConfig(
+    return broker.ValidatorConfig(
         source_compression_type=kc.CompressionType(cfg["src"]),
         target_compression_type=kc.CompressionType(cfg["tgt"]),
         level=None if cfg["level"] in {"", None} else int(cfg["level"]),
@@ -51,7 +51,7 @@ def config_of(cfg: dict[str, Any]) -> log.ValidatorConfig:
         timestamp_before_max_ms=cfg["before"],
         timestamp_after_max_ms=cfg["after"],
         partition_leader_epoch=cfg["ple"],
-        origin=log.AppendOrigin[cfg["origin"]],
+        origin=broker.AppendOrigin[cfg["origin"]],
         inter_broker_protocol_version=None if cfg["ibp"] in {"latest", None} else cfg["ibp"],
     )
 
@@ -119,7 +119,7 @@ def has_empty_lz4_block(data: bytes) -> bool:
 def compare_validation(data: bytes, cfg: dict[str, Any], out: dict[str, Any]) -> Verdict:
     """Compares LogValidator's answer."""
     verdict = Verdict()
-    validator = log.LogValidator(config_of(cfg))
+    validator = broker.LogValidator(config_of(cfg))
     found, failure = _run(lambda: validator.validate_messages_and_assign_offsets(data, cfg["offset"], cfg["now"]))
     rule = intended(data, out.get("err"))
     if rule is not None:
@@ -144,7 +144,7 @@ def _run(call: Callable[[], Any]) -> tuple[Any, kc.KafkaCompError | None]:
         return None, error
 
 
-def _compare_result(found: log.ValidationResult, out: dict[str, Any], verdict: Verdict) -> None:
+def _compare_result(found: broker.ValidationResult, out: dict[str, Any], verdict: Verdict) -> None:
     for name, wanted in (
         ("log_append_time_ms", "append_time"),
         ("max_timestamp_ms", "max_ts"),
@@ -174,7 +174,7 @@ def _compare_result(found: log.ValidationResult, out: dict[str, Any], verdict: V
         verdict.check_error("reading back", failure, expected["err"])
 
 
-def compare_renumbered(data: bytes, cfg: dict[str, Any], found: log.ValidationResult, verdict: Verdict) -> None:
+def compare_renumbered(data: bytes, cfg: dict[str, Any], found: broker.ValidationResult, verdict: Verdict) -> None:
     """The records that came, numbered anew."""
     (batch,) = record.read_batches(data, verify_crc=False)
     (stored,) = record.read_batches(found.validated_records, verify_crc=False)
@@ -190,10 +190,10 @@ def compare_analysis(data: bytes, cfg: dict[str, Any], out: dict[str, Any]) -> V
     """Compares the answer of analyzeAndValidateRecords and trimInvalidBytes."""
     verdict = Verdict()
 
-    def analyze() -> log.LogAppendInfo:
-        return log.analyze_and_validate_records(
+    def analyze() -> broker.LogAppendInfo:
+        return broker.analyze_and_validate_records(
             data,
-            origin=log.AppendOrigin[cfg["origin"]],
+            origin=broker.AppendOrigin[cfg["origin"]],
             ignore_record_size=bool(cfg["ignore_size"]),
             require_offsets_monotonic=bool(cfg["monotonic"]),
             leader_epoch=cfg["epoch"],
@@ -218,7 +218,7 @@ def compare_analysis(data: bytes, cfg: dict[str, Any], out: dict[str, Any]) -> V
         ("first_or_last_offset_of_first_batch", "first_or_last"),
     ):
         verdict.check(name, getattr(found, name), out[wanted])
-    verdict.check("trimmed", len(log.trim_invalid_bytes(data, found)), out["trimmed"])
+    verdict.check("trimmed", len(broker.trim_invalid_bytes(data, found)), out["trimmed"])
     return verdict
 
 

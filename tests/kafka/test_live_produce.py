@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import kafkacomp as kc
 from golden.test_produce_matrix import CASES, blobs, digests, settings
-from kafkacomp import log, record
+from kafkacomp import broker, record
 from livekafka import produce
 from livekafka.broker import Broker
 from livekafka.tools import Tools
@@ -112,7 +112,7 @@ def differs(case: Case, answer: produce.Answer, stored: bytes) -> str | None:
         if f"message.timestamp.{side}.max.ms" in case.config:
             chosen[f"timestamp_{side}_max_ms"] = int(case.config[f"message.timestamp.{side}.max.ms"])
     try:
-        found = log.BrokerProfile("4.3").append(case.data, offset=max(answer.base_offset, 0), **chosen)
+        found = broker.BrokerProfile("4.3").append(case.data, offset=max(answer.base_offset, 0), **chosen)
     except kc.KafkaCompError as error:
         indexes = tuple(refused.batch_index for refused in getattr(error, "record_errors", ()))
         same = (error.error_code, indexes) == (answer.error_code, answer.record_errors)

@@ -1,4 +1,4 @@
-"""kafkacomp.log.LogValidator beside Kafka's own, of 3.9 and 4.3, over random record sets and configurations.
+"""kafkacomp.broker.LogValidator beside Kafka's own, of 3.9 and 4.3, over random record sets and configurations.
 
 The seed is random and printed when a test fails; KAFKACOMP_SEED sets it, KAFKACOMP_CASES the number of cases.
 """
@@ -24,7 +24,7 @@ from golden.validating import (
     has_unused_length_symbol,
     intended,
 )
-from kafkacomp import log
+from kafkacomp import broker
 from livekafka import validator
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def compare(case: validator.Case) -> Verdict:
     cfg = case.cfg
     found, failure = None, None
     try:
-        found = log.LogValidator(config_of(cfg)).validate_messages_and_assign_offsets(
+        found = broker.LogValidator(config_of(cfg)).validate_messages_and_assign_offsets(
             case.data, cfg["offset"], cfg["now"]
         )
     except kc.KafkaCompError as error:

@@ -13,7 +13,8 @@ import pytest
 
 import kafkacomp as kc
 from commit_jobs import SEGMENT_BYTES, content, job, staged
-from kafkacomp import _kafkacomp, _published, log, record
+from kafkacomp import _kafkacomp, log, record
+from kafkacomp._storage import commit_state
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.spark import _commit
 from kafkacomp.spark._commit import commit, discard, new_staging, recover
@@ -202,7 +203,7 @@ def killed_at(step: int, run: Callable[[], object]) -> bool:
 def test_killed_in_its_commit_a_job_is_finished_or_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    monkeypatch.setattr(_published, "PATIENCE", 0.0)
+    monkeypatch.setattr(commit_state, "PATIENCE", 0.0)
     first, second = {("t", 0): 150, ("t", 1): 3}, {("t", 0): 150, ("u", 0): 3, ("u", 1): 3}
     before = {"t-0": [*range(150)], "t-1": [0, 1, 2]}
     new = {"t-0": [*range(500, 650)], "u-0": [500, 501, 502], "u-1": [500, 501, 502]}
@@ -244,7 +245,7 @@ def test_what_others_append_behind_a_commit_that_was_cut_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, overwrite: bool
 ) -> None:
     """A broker that is started between the kill and the next job: its records stay, or there is an error."""
-    monkeypatch.setattr(_published, "PATIENCE", 0.0)
+    monkeypatch.setattr(commit_state, "PATIENCE", 0.0)
     refused = finished = 0
     for step in range(200):
         target = tmp_path / str(step)
@@ -252,7 +253,7 @@ def test_what_others_append_behind_a_commit_that_was_cut_is_not_lost(
         job(target, {("t", 0): 150, ("u", 0): 3})
         if not killed_at(step, lambda t=target: job(t, {("t", 0): 150, ("u", 0): 3}, first=500, overwrite=overwrite)):  # type: ignore[misc]
             break
-        pending = _published.read_state(target).pending
+        pending = commit_state.read_state(target).pending
         if pending is None:
             continue
         if overwrite and not (target / pending.staging / "old" / "t-0").exists():
@@ -273,7 +274,7 @@ def test_what_others_append_behind_a_commit_that_was_cut_is_not_lost(
             # Moved away, as the error says, what had been decided is finished.
             (target / "t-0").rename(tmp_path / f"away-{step}")
             recover(target)
-            assert _published.read_state(target).pending is None
+            assert commit_state.read_state(target).pending is None
             written = tmp_path / f"away-{step}" / written.name
         else:
             finished += 1
@@ -286,7 +287,7 @@ def test_what_others_append_behind_a_commit_that_was_cut_is_not_lost(
 @pytest.mark.parametrize("empty", [b"", bytes(4096)])
 def test_a_log_without_records_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: bytes) -> None:
     """A broker's new log has a segment of the name that the first written one gets, which may be preallocated."""
-    monkeypatch.setattr(_published, "PATIENCE", 0.0)
+    monkeypatch.setattr(commit_state, "PATIENCE", 0.0)
     rows = list(range(150))
     seen = []
     for step in range(200):
@@ -356,7 +357,7 @@ def test_a_decided_job_is_not_discarded(tmp_path: Path) -> None:
         staging = new_staging(tmp_path)
         files = staged(staging, 0, {("t", 0): 1}, first=2)
         killed_at(step, lambda s=staging, f=files: commit(tmp_path, s, f, overwrite=False, segment_bytes=SEGMENT_BYTES))  # type: ignore[misc]
-        if _published.read_state(tmp_path).pending is not None:
+        if commit_state.read_state(tmp_path).pending is not None:
             break
         discard(tmp_path, staging)
         assert content(tmp_path) == {"t-0": [0, 1]}
@@ -368,6 +369,6 @@ def test_a_decided_job_is_not_discarded(tmp_path: Path) -> None:
 def test_a_state_of_another_version_is_not_guessed_at(tmp_path: Path) -> None:
     job(tmp_path, {("t", 0): 2})
     for text, reason in (('{"version": 2}', "not 2"), ("{", "JSON"), ("[]", "not None")):
-        (tmp_path / _published.NAME).write_text(text)
+        (tmp_path / commit_state.NAME).write_text(text)
         with pytest.raises(OSError, match=reason):
             kc.scan(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 import kafkacomp as kc
 from commit_jobs import content, job, staged
-from kafkacomp import _published
+from kafkacomp._storage import commit_state
 from kafkacomp.spark import _commit
 from kafkacomp.spark._commit import discard, new_staging, recover
 
@@ -52,7 +52,7 @@ def outside(target: Path) -> dict[str, object]:
 
 
 def forge(target: Path, state: object) -> None:
-    (target / _published.NAME).write_text(state if isinstance(state, str) else json.dumps(state))
+    (target / commit_state.NAME).write_text(state if isinstance(state, str) else json.dumps(state))
 
 
 def is_refused(target: Path, named: Path, *, reads: bool = True) -> None:
@@ -114,7 +114,7 @@ def is_refused(target: Path, named: Path, *, reads: bool = True) -> None:
 def test_forged_names(target: Path, names: dict[str, Any]) -> None:
     (target / STAGING / "out").mkdir(parents=True)
     forge(target, {**STATE, "pending": {**PENDING, **names}})
-    is_refused(target, target / _published.NAME)
+    is_refused(target, target / commit_state.NAME)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_forged_names(target: Path, names: dict[str, Any]) -> None:
 )
 def test_malformed_states(target: Path, state: object) -> None:
     forge(target, state)
-    is_refused(target, target / _published.NAME)
+    is_refused(target, target / commit_state.NAME)
 
 
 def not_a_file(path: Path, kind: str) -> None:
@@ -178,7 +178,7 @@ def not_a_file(path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "fifo", "folder", "socket"])
-@pytest.mark.parametrize("name", [_published.NAME, f"{_published.NAME}.new", ".kafkacomp-lock"])
+@pytest.mark.parametrize("name", [commit_state.NAME, f"{commit_state.NAME}.new", ".kafkacomp-lock"])
 def test_something_else_in_the_place_of_a_file(target: Path, kind: str, name: str) -> None:
     """No link is followed, nothing is waited for, nothing is written through it."""
     path = target / name
@@ -193,18 +193,18 @@ def test_something_else_in_the_place_of_a_file(target: Path, kind: str, name: st
         job(target, {("t", 0): 1}, first=3)
         assert content(target) == {"t-0": [0, 1, 2, 3]}
     else:
-        is_refused(target, path, reads=name == _published.NAME)
+        is_refused(target, path, reads=name == commit_state.NAME)
     assert outside(target) == before
 
 
 def test_a_new_state_that_a_killed_job_left(target: Path) -> None:
     """It is replaced, not written to: it may be a link to another file."""
     home = target.parent / "home" / f"{0:020}.log"
-    os.link(home, target / f"{_published.NAME}.new")
+    os.link(home, target / f"{commit_state.NAME}.new")
     job(target, {("t", 0): 1}, first=3)
     assert content(target) == {"t-0": [0, 1, 2, 3]}
     assert home.read_bytes() == b"precious"
-    assert not (target / f"{_published.NAME}.new").exists()
+    assert not (target / f"{commit_state.NAME}.new").exists()
 
 
 @pytest.mark.parametrize("where", ["", "out", "out/t-0", "old", "missing", "file"])
@@ -227,7 +227,7 @@ def test_a_job_that_leads_elsewhere(target: Path, where: str) -> None:
         with pytest.raises(OSError, match=r"kafkacomp|give it up"):
             job(target, {("t", 0): 1}, first=3)
     assert outside(target) == before
-    (target / _published.NAME).unlink()
+    (target / commit_state.NAME).unlink()
     recover(target)
     assert outside(target) == before
 

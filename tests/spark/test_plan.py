@@ -17,8 +17,8 @@ import pytest
 from pyarrow import fs
 
 import kafkacomp as kc
-from kafkacomp._filesystem import _Arrow
-from kafkacomp._source import find_in, resolve
+from kafkacomp._storage.discovery import find_in, resolve
+from kafkacomp._storage.filesystem import _Arrow
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
 from kafkacomp.spark._options import parse
@@ -29,7 +29,7 @@ from kafkacomp.spark._read import KafkaCompReader, read_task
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kafkacomp.arrow import IsolationLevel
+    from kafkacomp.arrow._scan import IsolationLevel
 
 #: Where no vector has a log that is cut: every one of them.
 LOGS = sorted(

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import _source
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.spark import _moved, _plan, _read, _select
+from kafkacomp.spark import _plan, _read, _rediscovery, _select
 from spark.growing import Stream
 from spark.test_plan import logs, make, reader_of, tasks_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kafkacomp._storage import discovery
     from kafkacomp.spark._read import KafkaCompReader
 
 COUNT = 3000
@@ -27,7 +27,7 @@ PIECE = "60000"
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (_moved, _plan, _read):
+    for module in (_rediscovery, _plan, _read):
         monkeypatch.setattr(module, "PAUSE", 0.0)
 
 
@@ -130,7 +130,7 @@ def test_a_listing_that_is_overtaken_is_made_again(tmp_path: Path, monkeypatch: 
     left: list[int] = []
     select = _select.select
 
-    def overtaken(options: Any) -> list[_source.Partition]:
+    def overtaken(options: Any) -> list[discovery.Partition]:
         found = select(options)
         if not left:
             left.extend(compact(folder, logs(folder)[:3], index="none"))

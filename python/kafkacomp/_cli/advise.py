@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from kafkacomp import log
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, parsed, progress_bar, say_json
+from kafkacomp import broker
+from kafkacomp._arguments import parse_size
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar, say_json
+from kafkacomp._click import parsed
 from kafkacomp.advise import prices as price_files
 from kafkacomp.advise.settings import DEFAULT_BATCH_SIZES, DEFAULT_CODECS, DEFAULT_SAMPLE_BYTES, Settings
 from kafkacomp.bench import environment
-from kafkacomp.bench.spec import parse_codecs, parse_size, parse_sizes
+from kafkacomp.bench.spec import parse_codecs, parse_sizes
 
 if TYPE_CHECKING:
     from kafkacomp.advise.report import Report
@@ -67,7 +69,7 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--consumers", type=click.FloatRange(0), help="How many times each record is read; likewise.")
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
               help="What a batch may take longer, filling it included.")  # fmt: skip
-@click.option("--compression-type", type=click.Choice([kind.value for kind in log.BrokerCompressionType]),
+@click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topics today.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Windows measured at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")

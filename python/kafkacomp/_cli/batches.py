@@ -6,8 +6,8 @@ import base64
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import log
-from kafkacomp._filesystem import open_local
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader
+from kafkacomp._storage.filesystem import open_local
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.record import TimestampType
 

@@ -15,6 +15,7 @@ from rich.table import Table
 
 import kafkacomp
 from kafkacomp import arrow
+from kafkacomp._arguments import checked_threads
 from kafkacomp._cli import export as exporting
 from kafkacomp._cli import rewrite, validate
 from kafkacomp._cli.advise import advise
@@ -31,11 +32,11 @@ from kafkacomp._cli.common import (
     say_json,
 )
 from kafkacomp._cli.dump import dump as dump_files
-from kafkacomp._cli.files import BATCHES, find
 from kafkacomp._cli.render import FORMATS, renderer
-from kafkacomp._cli.text import printable
 from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
+from kafkacomp._storage.files import BATCHES, find
+from kafkacomp._text import printable
 
 _PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
@@ -137,7 +138,7 @@ def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: st
         report = verify_files(
             files,
             max_output_size=max_output_size,
-            threads=threads or os.cpu_count() or 1,
+            threads=checked_threads(threads),
             progress=advance,
             form=form,
         )

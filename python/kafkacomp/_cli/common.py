@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 import kafkacomp
-from kafkacomp._cli.text import json_text, printable
+from kafkacomp._text import json_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,15 +24,12 @@ __all__ = [
     "WRONG_USE",
     "complain",
     "log_format",
-    "parsed",
     "progress_bar",
     "say",
     "say_json",
 ]
 
 FINE, CORRUPT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
-
-Value = TypeVar("Value")
 
 MAX_OUTPUT_SIZE = click.option(
     "--max-output-size",
@@ -49,20 +46,6 @@ def log_format(*names: str) -> Callable[[Any], Any]:
         *names, type=click.Choice(("auto", "0.7", "0.8+")), default="auto", show_default=True,
         help="Of which Kafka a log is; auto is to see by its content.",
     )  # fmt: skip
-
-
-def parsed(parse: Callable[[str], Value]) -> Callable[[click.Context, click.Parameter, str | None], Value | None]:
-    """A callback of an option, whose ValueError becomes click's message about the option."""
-
-    def callback(_: click.Context, option: click.Parameter, value: str | None) -> Value | None:
-        if value is None:
-            return None
-        try:
-            return parse(value)
-        except ValueError as error:
-            raise click.BadParameter(str(error), param=option) from None
-
-    return callback
 
 
 def complain(message: str) -> None:

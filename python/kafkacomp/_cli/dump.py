@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import log
 from kafkacomp._cli.batches import Damage, batch_row, batches, record_row
-from kafkacomp._cli.files import BATCHES
 from kafkacomp._cli.message_sets import entries as entries_of_07
 from kafkacomp._cli.message_sets import entry_row, message_row, placed
 from kafkacomp._cli.side_files import entries
+from kafkacomp._storage.files import BATCHES
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kafkacomp._cli.files import SourceFile
     from kafkacomp._cli.render import Renderer
+    from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import RecordBatch
 
 __all__ = ["dump"]

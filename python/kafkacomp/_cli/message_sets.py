@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import message_set
 from kafkacomp._cli.batches import CHUNK, Damage, bytes_fields
-from kafkacomp._filesystem import open_local
-from kafkacomp._names import is_segment
+from kafkacomp._storage.filesystem import open_local
+from kafkacomp._storage.names import is_segment
 from kafkacomp.exceptions import KafkaCompError, MessageSetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from kafkacomp._cli.files import SourceFile
+    from kafkacomp._storage.files import SourceFile
     from kafkacomp.message_set import Message, MessageAndOffset
 
 __all__ = ["Entry", "broken_chain", "entries", "entry_row", "message_row", "placed"]

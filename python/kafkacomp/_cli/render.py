@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kafkacomp._cli.text import json_text, printable
+from kafkacomp._text import json_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

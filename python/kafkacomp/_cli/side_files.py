@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import log
-from kafkacomp._filesystem import open_local
+from kafkacomp._storage.filesystem import open_local
 from kafkacomp.exceptions import CorruptRecordError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kafkacomp._cli.files import SourceFile
+    from kafkacomp._storage.files import SourceFile
 
 __all__ = ["entries"]
 

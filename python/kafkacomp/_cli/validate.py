@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from kafkacomp import log, record
+from kafkacomp import broker, record
 from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, say, say_json
 from kafkacomp._types import TimestampType
 from kafkacomp.exceptions import KafkaCompError, RecordError
@@ -71,7 +71,7 @@ class Verdict(NamedTuple):
         ]
 
 
-def verdict_on(file: Path, profile: log.BrokerProfile, settings: dict[str, Any]) -> Verdict:
+def verdict_on(file: Path, profile: broker.BrokerProfile, settings: dict[str, Any]) -> Verdict:
     """Ask ``profile`` what it makes of a file."""
     sent = file.read_bytes()
     try:
@@ -124,7 +124,7 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--profile", default="4.x", show_default=True, help="The broker's version, from 0.8.2 on; 4.x is 4.3.")
-@click.option("--compression-type", type=click.Choice([kind.value for kind in log.BrokerCompressionType]),
+@click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topic.")  # fmt: skip
 @click.option("--cleanup-policy", type=click.Choice(("delete", "compact", "compact,delete")), default="delete",
               show_default=True, help="A compacted topic takes no record without a key.")  # fmt: skip
@@ -150,15 +150,15 @@ def validate(
 
     FILES hold what a producer sends, one record set each. Exit status 1: a file is refused.
     """
-    broker = log.BrokerProfile(profile)
+    chosen = broker.BrokerProfile(profile)
     settings["compacted"] = "compact" in cleanup_policy
     settings["timestamp_type"] = _TIMESTAMP_TYPES[timestamp_type]
     accepted = True
     for file in files:
-        verdict = verdict_on(file, broker, settings)
+        verdict = verdict_on(file, chosen, settings)
         accepted &= verdict.stored is not None
         if as_json:
-            say_json({"profile": broker.name, **verdict.as_dict()})
+            say_json({"profile": chosen.name, **verdict.as_dict()})
         else:
             for line in verdict.lines():
                 say(line)

@@ -9,19 +9,19 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkacomp import log
-from kafkacomp._cli.files import BATCHES
 from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
-from kafkacomp._names import SWAP, partition_of, segment_offset, tiered_partition_of
-from kafkacomp._verify import verified_partition
+from kafkacomp._storage.files import BATCHES
+from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
 from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.log._verify import verified_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from kafkacomp._cli.files import SourceFile
-    from kafkacomp._report import MissingRange
+    from kafkacomp._storage.files import SourceFile
+    from kafkacomp.arrow._report import MissingRange
 
 __all__ = ["Report", "verify"]
 

@@ -59,12 +59,12 @@ def advise(
     """
     import os  # noqa: PLC0415 - only here
 
-    from kafkacomp import log  # noqa: PLC0415 - `import kafkacomp.advise` loads no pyarrow
+    from kafkacomp import broker  # noqa: PLC0415 - `import kafkacomp.advise` loads no pyarrow
     from kafkacomp.advise.prices import Prices as NoPrices  # noqa: PLC0415
     from kafkacomp.advise.run import finish, in_threads, plan  # noqa: PLC0415
     from kafkacomp.advise.settings import Settings as Defaults  # noqa: PLC0415
 
-    log.target_compression_type(compression_type, "none")
+    broker.target_compression_type(compression_type, "none")
     several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
     made = plan(several, settings or Defaults())
     total, done = made.size, 0

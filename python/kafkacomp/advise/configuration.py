@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkacomp import log
+from kafkacomp import broker
 from kafkacomp._types import CompressionType
 from kafkacomp.advise.formats import OLDEST
 from kafkacomp.advise.settings import TODAY
@@ -37,7 +37,7 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     codec = cell.codec
     if form.name == OLDEST:
         return [Lines("producer", [f"compression.codec={codec.type.value}"], "Kafka 0.7 compresses in producers only")]
-    stored = log.target_compression_type(about.compression_type, codec.type)
+    stored = broker.target_compression_type(about.compression_type, codec.type)
     producer = [f"compression.type={codec.type}", *_level(codec.type, codec.level)]
     if cell.batch_size != TODAY:
         producer.append(f"batch.size={cell.batch_size}")

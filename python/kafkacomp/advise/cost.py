@@ -1,9 +1,9 @@
 """What a codec at a batch size comes to: bytes on disk and on the wire, processor time, and money for a month.
 
-What a broker does follows from :class:`kafkacomp.log.LogValidator`: a batch that comes in the type in which it is to be
-stored is validated in place, for which its records are read, so decompressed, once; one of another type is decompressed
-and compressed anew; followers store what the leader sends. ``compression.type`` of the topic decides
-(:func:`kafkacomp.log.target_compression_type`); a level makes no difference.
+What a broker does follows from :class:`kafkacomp.broker.LogValidator`: a batch that comes in the type in which it is to
+be stored is validated in place, for which its records are read, so decompressed, once; one of another type is
+decompressed and recompressed; followers store what the leader sends. ``compression.type`` of the topic decides
+(:func:`kafkacomp.broker.target_compression_type`); a level makes no difference.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp._arguments import checked_threads
 from kafkacomp.advise.formats import FORMATS, MODERN
 from kafkacomp.advise.measure import Task, measure
 from kafkacomp.advise.recommend import Circumstances, advice_on
@@ -17,6 +17,7 @@ from kafkacomp.advise.topic import TopicFigures
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Iterator
 
     from kafkacomp.advise.measure import Figures
@@ -119,7 +120,7 @@ def in_threads(
     tasks: list[Task], threads: int | None, progress: Callable[[int], object]
 ) -> Iterator[tuple[int, Figures]]:
     """Measure all tasks; each result with its number, as they come. ``progress`` gets the bytes done since last."""
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(checked_threads(threads)) as pool:
         waiting = {pool.submit(measure, task): number for number, task in enumerate(tasks)}
         try:
             for done in as_completed(waiting):

@@ -16,13 +16,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp._source import resolve
+from kafkacomp._storage.discovery import resolve
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
-    from kafkacomp._source import Segment
+    from kafkacomp._storage.discovery import Segment
     from kafkacomp.advise.settings import Settings
 
 __all__ = ["LINES", "LOG", "PARQUET", "Source", "Topic", "Window", "find_topics", "windows_of"]

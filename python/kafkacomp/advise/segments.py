@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kafkacomp import log, message_set
-from kafkacomp._filesystem import open_local
 from kafkacomp._kafkacomp import BatchReader, format_of_content
-from kafkacomp._names import side_file
+from kafkacomp._storage.filesystem import open_local
+from kafkacomp._storage.names import side_file
 from kafkacomp.advise.formats import FORMATS, OLDEST
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 

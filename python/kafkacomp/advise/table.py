@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from kafkacomp._cli.text import printable
+from kafkacomp._text import printable
 from kafkacomp._types import CompressionType
 from kafkacomp.advise.recommend import money_of
 from kafkacomp.advise.settings import size_name

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 import kafkacomp
-from kafkacomp._cli.common import parsed
+from kafkacomp._arguments import parse_size
+from kafkacomp._click import parsed
 from kafkacomp.bench import corpus, environment, peers, plot, presets, table
 from kafkacomp.bench.peers.base import MissingPeerError, WrongResultError
 from kafkacomp.bench.peers.java import Jars
@@ -23,7 +24,7 @@ from kafkacomp.bench.presets import Preset
 from kafkacomp.bench.report import Report
 from kafkacomp.bench.runner import Plan, Run
 from kafkacomp.bench.runner import run as measure
-from kafkacomp.bench.spec import parse_codecs, parse_size, parse_sizes, parse_threads
+from kafkacomp.bench.spec import parse_codecs, parse_sizes, parse_threads
 from kafkacomp.bench.stages import COMPRESS, DECOMPRESS, STAGES
 from kafkacomp.bench.workload import AUTO, LINES, NONE, Source, Workload, cut, load
 

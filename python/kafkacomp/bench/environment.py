@@ -7,11 +7,11 @@ import importlib.metadata
 import os
 import platform
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import kafkacomp
+from kafkacomp._arguments import available_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +38,7 @@ def describe(command: str, peers: Iterable[Peer]) -> dict[str, object]:
         "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "machine": {
             "cpu": _cpu(),
-            "cores": _cores(),
+            "cores": available_cores(),
             "memory_bytes": _memory(),
             "load_average": None if load is None else round(load[0], 2),
             "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -54,11 +54,6 @@ def _cpu() -> str:
     except OSError:
         found = None
     return found[1] if found else platform.processor() or platform.machine()
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _memory() -> int | None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafkacomp import CompressionType
+from kafkacomp._arguments import parse_size
 
-__all__ = ["DEFAULT_LEVELS", "STORED", "WHOLE", "Codec", "parse_codecs", "parse_size", "parse_sizes", "parse_threads"]
+__all__ = ["DEFAULT_LEVELS", "STORED", "WHOLE", "Codec", "parse_codecs", "parse_sizes", "parse_threads"]
 
 #: Kafka's default levels (KIP-390). LZ4's 9 is the fast compressor.
 DEFAULT_LEVELS: Final = {
@@ -36,8 +37,6 @@ _MOST_THREADS: Final = 1024
 _MOST_BATCH_BYTES: Final = 1 << 30
 _LEVEL = re.compile(r"-?\d{1,6}")
 _RANGE = re.compile(r"(-?\d{1,6})-(-?\d{1,6})")
-_SIZE = re.compile(r"(\d{1,12})([km]?)b?")
-_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 @dataclass(frozen=True, order=True)
@@ -106,20 +105,11 @@ def parse_sizes(text: str) -> list[int | str]:
         if part in {WHOLE, STORED}:
             found[part] = None
             continue
-        matched = _SIZE.fullmatch(part)
-        size = int(matched[1]) * _UNITS[matched[2]] if matched else 0
+        size = parse_size(part)
         if not 1 <= size <= _MOST_BATCH_BYTES:
-            raise ValueError(f"{raw.strip()!r} is no size: bytes up to 1024m, such as 16k, or {WHOLE}, or {STORED}")
+            raise ValueError(f"{raw.strip()!r} is out of range: a batch has 1 byte to 1g")
         found[size] = None
     return list(found)
-
-
-def parse_size(text: str) -> int:
-    """One number of bytes, with ``k`` or ``m``."""
-    sizes = parse_sizes(text)
-    if len(sizes) != 1 or isinstance(sizes[0], str):
-        raise ValueError(f"{text!r} is no number of bytes")
-    return sizes[0]
 
 
 def parse_threads(text: str) -> list[int]:

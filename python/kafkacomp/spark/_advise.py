@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from kafkacomp import log
+from kafkacomp import broker
 from kafkacomp.advise.measure import measure
 from kafkacomp.advise.prices import Prices
 from kafkacomp.advise.run import finish, plan
 from kafkacomp.advise.settings import Settings
-from kafkacomp.spark._ship import Shipped
+from kafkacomp.spark._serialize import Shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ def advise(
     compression_type: str = "producer",
 ) -> Advised:
     """See :func:`kafkacomp.spark.advise`."""
-    log.target_compression_type(compression_type, "none")
+    broker.target_compression_type(compression_type, "none")
     made = plan([path] if isinstance(path, str) else path, settings or Settings())
     measured: list[tuple[int, Figures]] = []
     if made.tasks:

@@ -44,7 +44,7 @@ def in_series(
     function: str, columns: Sequence[pd.Series[Any]], parameters: tuple[str, ...], constants: Mapping[str, object]
 ) -> pd.Series[Any]:
     """The same for pandas UDFs."""
-    from kafkacomp.spark._series import from_series, to_series  # noqa: PLC0415 - Arrow UDFs do without pandas
+    from kafkacomp.spark._pandas import from_series, to_series  # noqa: PLC0415 - Arrow UDFs do without pandas
 
     with _located(function, columns):
         return to_series(_called(function, [from_series(column) for column in columns], parameters, constants))

@@ -3,7 +3,7 @@
 ::
 
     target/
-        .kafkacomp-commit                          what is decided, see kafkacomp._published
+        .kafkacomp-commit                          what is decided, see kafkacomp._storage.commit_state
         .kafkacomp-lock                            held while a job commits
         kafkacomp-0.<32 hex digits>-delete/        a job's files (-1: to be removed); brokers and scans pass it over
             <task>.<number>.batches                a task's batches of one topic-partition, offsets from 0
@@ -27,8 +27,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._names import is_segment, partition_of
-from kafkacomp._published import (
+from kafkacomp._storage.commit_state import (
     NAME,
     STAGING,
     Pending,
@@ -40,7 +39,8 @@ from kafkacomp._published import (
     sync_folder,
     write_state,
 )
-from kafkacomp.spark._intruders import check_untouched, lengths
+from kafkacomp._storage.names import is_segment, partition_of
+from kafkacomp.spark._conflicting_writers import check_untouched, lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSource
 
 from kafkacomp.spark import _read, _sink, _stream
 from kafkacomp.spark._errors import EXPECTED, briefly
-from kafkacomp.spark._ship import Shipped
+from kafkacomp.spark._serialize import Shipped
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (

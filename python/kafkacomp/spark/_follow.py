@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._source import Seams
+from kafkacomp._storage.discovery import Seams
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.spark._overlap import runs
 from kafkacomp.spark._plan import cut
 from kafkacomp.spark._select import name_of
 
 if TYPE_CHECKING:
-    from kafkacomp._source import Partition, Segment
+    from kafkacomp._storage.discovery import Partition, Segment
     from kafkacomp.spark._options import ReadOptions
     from kafkacomp.spark._overlap import Ends, Pieces, Run
 

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody has it
 from pyspark.sql.types import ArrayType, BinaryType, StructField, StructType
 
 from kafkacomp import _kafkacomp
-from kafkacomp._cells import record_columns
-from kafkacomp._codec import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp.arrow._cells import record_columns
 from kafkacomp.spark._schema import struct_of
 from kafkacomp.spark._udf import in_arrow, vectorized
 from kafkacomp.spark._values import one_of
@@ -222,7 +222,7 @@ def _checked(constants: dict[str, object]) -> dict[str, object]:
     """Constants as plain values that any worker can unpickle."""
     checked: dict[str, object] = {}
     if "compression_type" in constants:
-        checked["compression_type"] = str(compression_type_of(constants["compression_type"]))  # type: ignore[arg-type]
+        checked["compression_type"] = str(compression_type_of(constants["compression_type"]))
     if "magic" in constants:
         checked["magic"] = checked_magic(constants["magic"])  # type: ignore[arg-type]
     return checked

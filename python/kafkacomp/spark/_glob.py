@@ -7,14 +7,14 @@ import fnmatch
 import re
 from typing import TYPE_CHECKING
 
-from kafkacomp._filesystem import open_filesystem
-from kafkacomp._source import find_in, is_beside_the_log
+from kafkacomp._storage.discovery import find_in, is_beside_the_log
+from kafkacomp._storage.filesystem import open_filesystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkacomp._filesystem import Entry, FileSystem
-    from kafkacomp._source import Partition
+    from kafkacomp._storage.discovery import Partition
+    from kafkacomp._storage.filesystem import Entry, FileSystem
 
 __all__ = ["find", "matcher"]
 

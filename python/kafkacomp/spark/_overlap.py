@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kafkacomp import _kafkacomp
-from kafkacomp._source import Seams
+from kafkacomp._storage.discovery import Seams
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
-    from kafkacomp._source import Segment
+    from kafkacomp._storage.discovery import Segment
 
 __all__ = ["Ends", "Pieces", "Run", "runs"]
 

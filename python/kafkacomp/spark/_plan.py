@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql.datasource import InputPartition
 
 from kafkacomp import _kafkacomp
-from kafkacomp._source import Partition, Seams, Segment
+from kafkacomp._storage.discovery import Partition, Seams, Segment
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._bounds import EARLIEST, LATEST
-from kafkacomp.spark._moved import LOOKS, PAUSE
 from kafkacomp.spark._overlap import runs
+from kafkacomp.spark._rediscovery import LOOKS, PAUSE
 from kafkacomp.spark._select import name_of, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkacomp._source import Seam
+    from kafkacomp._storage.discovery import Seam
     from kafkacomp.spark._options import Bounds, ReadOptions, Times
 
 __all__ = [

@@ -20,12 +20,12 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._errors import EXPECTED, briefly, plain
-from kafkacomp.spark._moved import LOOKS, PAUSE, is_gone, moved, own_offsets
 from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import EVERYTHING, Pruning, SegmentPartition, plan
 from kafkacomp.spark._pushdown import pruning_of
+from kafkacomp.spark._rediscovery import LOOKS, PAUSE, is_gone, moved, own_offsets
 from kafkacomp.spark._schema import check_schema, struct_of
-from kafkacomp.spark._ship import Shipped
+from kafkacomp.spark._serialize import Shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

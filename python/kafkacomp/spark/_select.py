@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kafkacomp._filesystem import open_filesystem
-from kafkacomp._source import Partition, Segment, resolve
+from kafkacomp._storage.discovery import Partition, Segment, resolve
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp.spark._glob import find, matcher
 
 if TYPE_CHECKING:

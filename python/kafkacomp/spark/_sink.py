@@ -22,7 +22,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
 from pyspark.sql.pandas.types import to_arrow_type
 
 from kafkacomp import _kafkacomp
-from kafkacomp._filesystem import open_filesystem
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._commit import (
     Staged,
@@ -34,7 +34,7 @@ from kafkacomp.spark._commit import (
     recover,
 )
 from kafkacomp.spark._errors import briefly
-from kafkacomp.spark._ship import Shipped
+from kafkacomp.spark._serialize import Shipped
 from kafkacomp.spark._write_options import WriteOptions, check_columns, parse
 
 if TYPE_CHECKING:

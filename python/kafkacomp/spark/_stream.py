@@ -20,7 +20,7 @@ from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import SegmentPartition, before_next, check_names, check_offset, offset_for
 from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
-from kafkacomp.spark._ship import Shipped
+from kafkacomp.spark._serialize import Shipped
 from kafkacomp.spark._watch import Seen, View, Watch, tell_loss
 
 if TYPE_CHECKING:

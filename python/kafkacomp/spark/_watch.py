@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._follow import PartitionLog
-from kafkacomp.spark._moved import LOOKS, PAUSE
+from kafkacomp.spark._rediscovery import LOOKS, PAUSE
 from kafkacomp.spark._select import select_growing
 
 if TYPE_CHECKING:
-    from kafkacomp._source import Partition
+    from kafkacomp._storage.discovery import Partition
     from kafkacomp.spark._offsets import Offsets
     from kafkacomp.spark._options import ReadOptions
 

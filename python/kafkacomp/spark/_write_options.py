@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from kafkacomp._filesystem import path_of_file_url
+from kafkacomp._storage.filesystem import path_of_file_url
 from kafkacomp._types import CompressionType
 from kafkacomp.record import RecordBatchBuilder, batch_settings
 from kafkacomp.spark._values import known, one_of, size, whole

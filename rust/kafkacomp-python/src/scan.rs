@@ -395,6 +395,6 @@ impl ScanReader {
         });
         counts.set_item("missing", missing.collect::<Vec<_>>())?;
         counts.set_item("more_missing", report.missing.more())?;
-        py.import("kafkacomp._report")?.getattr("ScanReport")?.call_method1("_of", (counts,))
+        py.import("kafkacomp.arrow._report")?.getattr("ScanReport")?.call_method1("_of", (counts,))
     }
 }

@@ -22,7 +22,7 @@ use crate::input::bytes_like;
 
 static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// `kafkacomp.log.ValidatorConfig`, which has checked its fields.
+/// `kafkacomp.broker.ValidatorConfig`, which has checked its fields.
 #[derive(FromPyObject)]
 struct Settings {
     source_compression_type: u8,
@@ -100,7 +100,7 @@ impl Settings {
     }
 }
 
-/// The validator of a topic; `kafkacomp.log.LogValidator` is the public one.
+/// The validator of a topic; `kafkacomp.broker.LogValidator` is the public one.
 #[pyclass(frozen, module = "kafkacomp._kafkacomp")]
 pub struct Validator {
     inner: Mutex<validator::LogValidator>,
@@ -183,7 +183,7 @@ pub fn analyze_and_validate_records(
     ))
 }
 
-/// The settings of `kafkacomp.log.BrokerProfile.append`, which has checked them: an object with these attributes.
+/// The settings of `kafkacomp.broker.BrokerProfile.append`, which has checked them: an object with these attributes.
 #[derive(FromPyObject)]
 pub struct TopicSettings {
     compression_type: String,

@@ -10,13 +10,13 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from kafkacomp._names import is_segment
-from kafkacomp._published import NAME, REPLACED
+from kafkacomp._storage.commit_state import NAME, REPLACED
+from kafkacomp._storage.names import is_segment
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kafkacomp._published import Pending
+    from kafkacomp._storage.commit_state import Pending
 
 __all__ = ["check_untouched", "lengths"]
 

@@ -1,7 +1,7 @@
-"""The files of a broker that commands are about, by what their names mean: see :mod:`kafkacomp._names`.
+"""The files in a log directory, by kind: what their names mean is in :mod:`kafkacomp._storage.names`.
 
-In a folder, these are the files that a broker has once it has started (:mod:`kafkacomp._startup`), and no folders that
-are marked as not part of a log. A file that is named on the command line is read as what its name says.
+Of a folder, these are the files that a broker has once it has started (:mod:`kafkacomp._storage.loader`), without
+folders that are marked as not part of a log. The kind of a file that is named directly follows from its name.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp._checkpoints import OFFSET_CHECKPOINTS
-from kafkacomp._filesystem import open_filesystem
-from kafkacomp._names import (
+from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
+from kafkacomp._storage.discovery import check_manifest, log_files
+from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.names import (
     SWAP,
     basename,
     is_marked,
@@ -24,7 +25,6 @@ from kafkacomp._names import (
     segment_offset,
     tiered_partition_of,
 )
-from kafkacomp._source import check_manifest, log_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

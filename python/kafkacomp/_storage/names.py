@@ -6,7 +6,7 @@
         <20 digits>.log                           a segment, named by its first offset (or one below it)
         <20 digits>.kafka                         a segment of Kafka 0.7, named by the position of its first byte
         <20 digits>.{index,timeindex,txnindex,snapshot}    its side files
-        <any of these>.{swap,cleaned,deleted}     on its way in or out: see kafkacomp._startup
+        <any of these>.{swap,cleaned,deleted}     on its way in or out: see kafkacomp._storage.loader
     <topic>-<partition>.<hex digits>-{delete,future,stray}/    a partition that is not part of the broker's logs
     <topic>-<topic id>/<partition>/<20 digits>-<segment id>.log    tiered storage, Aiven's plugin
     <topic>-<partition>-<topic id>/<20 digits>-<segment id>.log    tiered storage, Kafka's LocalTieredStorage

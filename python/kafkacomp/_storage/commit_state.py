@@ -25,7 +25,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-from kafkacomp._names import is_segment, partition_of
+from kafkacomp._storage.names import is_segment, partition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

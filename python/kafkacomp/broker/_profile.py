@@ -1,4 +1,4 @@
-"""What brokers of each era do with a record set; the public names are in :mod:`kafkacomp.log`."""
+"""What brokers of each era do with a record set; the public names are in :mod:`kafkacomp.broker`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size
+from kafkacomp._arguments import checked_max_output_size, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import TimestampType
-from kafkacomp._validator import MAX_INT, MAX_LONG, MAX_MESSAGE_BYTES, BrokerCompressionType, check_range
+from kafkacomp.broker._validator import MAX_INT, MAX_LONG, MAX_MESSAGE_BYTES, BrokerCompressionType
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -112,13 +112,13 @@ class BrokerProfile:
             compacted,
             None if message_format_version is None else _magic(message_format_version),
             timestamp_type,
-            check_range("timestamp_before_max_ms", timestamp_before_max_ms, 0, MAX_LONG),
-            check_range("timestamp_after_max_ms", timestamp_after_max_ms, 0, MAX_LONG),
-            check_range("max_message_size", max_message_size, 0, MAX_INT),
-            check_range("offset", offset, 0, MAX_LONG),
-            time.time_ns() // 1_000_000 if now is None else check_range("now", now, 0, MAX_LONG),
-            check_range("partition_leader_epoch", partition_leader_epoch, -1, MAX_INT),
-            None if produce_version is None else check_range("produce_version", produce_version, 0, 100),
+            integer("timestamp_before_max_ms", timestamp_before_max_ms, (0, MAX_LONG)),
+            integer("timestamp_after_max_ms", timestamp_after_max_ms, (0, MAX_LONG)),
+            integer("max_message_size", max_message_size, (0, MAX_INT)),
+            integer("offset", offset, (0, MAX_LONG)),
+            time.time_ns() // 1_000_000 if now is None else integer("now", now, (0, MAX_LONG)),
+            integer("partition_leader_epoch", partition_leader_epoch, (-1, MAX_INT)),
+            None if produce_version is None else integer("produce_version", produce_version, (0, 100)),
             checked_max_output_size(max_output_size),
         )
         return _kafkacomp.profile_append(self._name, settings, records)

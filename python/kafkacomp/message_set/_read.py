@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size
+from kafkacomp._arguments import BATCH_BYTES, DEFAULT_BATCH_BYTES, MAGICS, OFFSETS, checked_max_output_size, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, Message, MessageReader
-from kafkacomp._message_set_write import ProducerCompression, verify_message_size, write_log, write_messages
-from kafkacomp._ranges import BATCH_BYTES, DEFAULT_BATCH_BYTES, MAGICS, integer
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -22,16 +20,11 @@ __all__ = [
     "Message",
     "MessageAndOffset",
     "MessageReader",
-    "ProducerCompression",
     "convert",
     "read_messages",
     "valid_bytes",
-    "verify_message_size",
-    "write_log",
-    "write_messages",
 ]
 
-_MAX_OFFSET = 2**63 - 1
 _FIRST_OFFSETS = (0, 2**62 - 1)
 
 
@@ -52,12 +45,6 @@ class Converted(NamedTuple):
     #: Positions that a consumer may have committed, each with the offset of the first message from there on: where a
     #: top-level message begins, a compressed one's start with its first message's offset; at last the set's end.
     offset_map: list[tuple[int, int]]
-
-
-def _checked_offset(initial_offset: int) -> int:
-    if not 0 <= initial_offset <= _MAX_OFFSET:
-        raise ValueError(f"initial_offset must be 0 to {_MAX_OFFSET}, not {initial_offset}")
-    return initial_offset
 
 
 def read_messages(
@@ -88,7 +75,9 @@ def read_messages(
         OutputLimitError: while iterating, when a compressed message holds more than ``max_output_size`` bytes.
         ValueError: ``initial_offset`` or ``max_output_size`` is none.
     """
-    return MessageReader(buf, _checked_offset(initial_offset), deep, checked_max_output_size(max_output_size))
+    return MessageReader(
+        buf, integer("initial_offset", initial_offset, OFFSETS), deep, checked_max_output_size(max_output_size)
+    )
 
 
 def valid_bytes(buf: Buffer, initial_offset: int = 0) -> int:
@@ -102,7 +91,7 @@ def valid_bytes(buf: Buffer, initial_offset: int = 0) -> int:
         MessageSetError: what the shallow iterator raises. Damage inside compressed messages is not seen.
         ValueError: ``initial_offset`` is none.
     """
-    _checked_offset(initial_offset)
+    integer("initial_offset", initial_offset, OFFSETS)
     return _kafkacomp.valid_bytes(buf)
 
 
@@ -137,7 +126,7 @@ def convert(
         *_kafkacomp.migrate_set(
             buf,
             integer("to_magic", to_magic, MAGICS),
-            _checked_offset(initial_offset),
+            integer("initial_offset", initial_offset, OFFSETS),
             integer("first_offset", first_offset, _FIRST_OFFSETS),
             integer("batch_bytes", batch_bytes, BATCH_BYTES),
             checked_max_output_size(max_output_size),

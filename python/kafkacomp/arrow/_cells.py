@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, ArrowArray
 
 if TYPE_CHECKING:

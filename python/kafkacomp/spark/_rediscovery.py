@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._source import Partition, Segment, resolve
+from kafkacomp._storage.discovery import Partition, Segment, resolve
 
 if TYPE_CHECKING:
     from kafkacomp.spark._options import ReadOptions

@@ -13,22 +13,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
-from kafkacomp._family import check_format, undecided
-from kafkacomp._filesystem import local_folder, open_filesystem
+from kafkacomp._arguments import (
+    BATCH_BYTES,
+    SEGMENT_BYTES,
+    checked_max_output_size,
+    checked_threads,
+    compression_type_of,
+    integer,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
-from kafkacomp._names import basename
-from kafkacomp._offset_map import offset_map as open_offset_map
-from kafkacomp._published import sync_folder
-from kafkacomp._report import MissingRange
-from kafkacomp._source import Partition, resolve
+from kafkacomp._log_format import check_format, undecided
+from kafkacomp._storage.commit_state import sync_folder
+from kafkacomp._storage.discovery import Partition, resolve
+from kafkacomp._storage.filesystem import local_folder, open_filesystem
+from kafkacomp._storage.names import basename
 from kafkacomp._types import CompressionType
+from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
+from kafkacomp.log._offset_map import offset_map as open_offset_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from kafkacomp._filesystem import FileSystem
+    from kafkacomp._storage.filesystem import FileSystem
 
     PathLike: TypeAlias = str | os.PathLike[str]
     Progress: TypeAlias = Callable[[int, int], object] | None
@@ -44,9 +52,6 @@ REPORT = "kafkacomp-repair.json"
 #: The topic of a KRaft controller, and what is beside its segments that is not made from them.
 _METADATA = "__cluster_metadata"
 _METADATA_FILE = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint|quorum-state")
-
-_MAX_SEGMENT_BYTES = 2**31 - 1
-_MAX_BATCH_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -167,10 +172,9 @@ def recompress(
             source, or a log of Kafka 0.7, whose offsets are byte positions: :func:`convert` is for those.
         OSError: the file system's.
     """
-    kind = _compression_type(compression_type)
-    _check_range("batch_bytes", batch_bytes, _MAX_BATCH_BYTES)
-    threads = (os.cpu_count() or 1) if threads is None else threads
-    _check_range("threads", threads, 1024)
+    kind = compression_type_of(compression_type)
+    integer("batch_bytes", batch_bytes, BATCH_BYTES)
+    threads = checked_threads(threads)
     merge_bytes = batch_bytes if merge else None
     with _Work(source, target, segment_bytes, max_output_size, progress) as work:
         for job in work.jobs():
@@ -227,7 +231,7 @@ def convert(
     if to_magic not in {0, 1, 2}:
         message = f"to_magic must be 0, 1 or 2, not {to_magic!r}"
         raise ValueError(message)
-    _check_range("batch_bytes", batch_bytes, _MAX_BATCH_BYTES)
+    integer("batch_bytes", batch_bytes, BATCH_BYTES)
     check_format(format)
     if first_offset is not None and not 0 <= first_offset < 2**62:
         message = f"first_offset must be 0 to {2**62 - 1}, not {first_offset}"
@@ -352,8 +356,8 @@ class _Work:
         lenient: bool = False,
     ) -> None:
         if segment_bytes is not None:
-            _check_range("segment_bytes", segment_bytes, _MAX_SEGMENT_BYTES)
-        _check_range("max_output_size", max_output_size, DEFAULT_MAX_OUTPUT_SIZE)
+            integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
+        checked_max_output_size(max_output_size)
         self._filesystem, path = open_filesystem(os.fspath(source))
         self._target = Path(local_folder(target))
         self._partitions = resolve(source)
@@ -492,16 +496,6 @@ class _Work:
             self.warnings.append(f"not used: {error}")
             return None
         return content
-
-
-def _compression_type(given: CompressionType | str | int) -> CompressionType:
-    return CompressionType.for_name(given) if isinstance(given, str) else CompressionType.for_id(given)
-
-
-def _check_range(name: str, value: int, most: int) -> None:
-    if not 1 <= value <= most:
-        message = f"{name} must be 1 to {most}, not {value!r}"
-        raise ValueError(message)
 
 
 def _folder(path: str) -> str:

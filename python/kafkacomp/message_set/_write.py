@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp import _kafkacomp
-from kafkacomp._filesystem import local_folder
-from kafkacomp._names import check_topic
-from kafkacomp._ranges import INT32, OFFSETS, integer
+from kafkacomp._arguments import OFFSETS, PARTITIONS, integer
+from kafkacomp._storage.filesystem import local_folder
+from kafkacomp._storage.names import check_topic
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import MessageSetError
+from kafkacomp.message_set._read import read_messages, valid_bytes
 
 if TYPE_CHECKING:
     import os
@@ -149,10 +150,8 @@ def write_log(
     """
     from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does without
 
-    from kafkacomp.message_set import read_messages, valid_bytes  # noqa: PLC0415 - it imports this module
-
     check_topic(topic)
-    partition = integer("partition", partition, (0, INT32[1]))
+    partition = integer("partition", partition, PARTITIONS)
     initial_offset = integer("initial_offset", initial_offset, OFFSETS)
     integer("log_file_size", log_file_size, (1, OFFSETS[1]))
     parent = Path(local_folder(directory))

@@ -1,4 +1,4 @@
-"""What a broker does with a record set that is appended; the public names are in :mod:`kafkacomp.log`."""
+"""What a broker does with a record set that is appended; the public names are in :mod:`kafkacomp.broker`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_max_output_size
+from kafkacomp._arguments import checked_max_output_size, compression_type_of, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType, TimestampType
 
@@ -87,7 +87,7 @@ def target_compression_type(
     """
     chosen = broker if config is None else config
     kind = chosen if isinstance(chosen, BrokerCompressionType) else _for_config(chosen)
-    source = _compression_type(source)
+    source = compression_type_of(source)
     if kind is BrokerCompressionType.PRODUCER:
         return source
     return CompressionType.NONE if kind is BrokerCompressionType.UNCOMPRESSED else CompressionType.for_name(kind.value)
@@ -109,11 +109,7 @@ def _target(kind: CompressionType | BrokerCompressionType | str) -> CompressionT
         return BrokerCompressionType.PRODUCER
     if kind == BrokerCompressionType.UNCOMPRESSED.value:
         return CompressionType.NONE
-    return _compression_type(kind)
-
-
-def _compression_type(kind: CompressionType | str) -> CompressionType:
-    return CompressionType.for_name(kind) if isinstance(kind, str) else CompressionType.for_id(kind)
+    return compression_type_of(kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +149,7 @@ class ValidatorConfig:
     def __post_init__(self) -> None:
         """Take names for enum members, and check every number's range."""
         put = object.__setattr__
-        put(self, "source_compression_type", _compression_type(self.source_compression_type))
+        put(self, "source_compression_type", compression_type_of(self.source_compression_type))
         put(self, "target_compression_type", _target(self.target_compression_type))
         put(self, "origin", AppendOrigin(self.origin))
         put(self, "timestamp_type", TimestampType(self.timestamp_type))
@@ -161,22 +157,13 @@ class ValidatorConfig:
             raise ValueError("timestamp_type must be CREATE_TIME or LOG_APPEND_TIME")
         if self.to_magic not in _MAGICS:
             raise ValueError(f"to_magic must be 0, 1 or 2, not {self.to_magic!r}")
-        check_range("timestamp_before_max_ms", self.timestamp_before_max_ms, 0, MAX_LONG)
-        check_range("timestamp_after_max_ms", self.timestamp_after_max_ms, 0, MAX_LONG)
-        check_range("partition_leader_epoch", self.partition_leader_epoch, -MAX_INT - 1, MAX_INT)
+        integer("timestamp_before_max_ms", self.timestamp_before_max_ms, (0, MAX_LONG))
+        integer("timestamp_after_max_ms", self.timestamp_after_max_ms, (0, MAX_LONG))
+        integer("partition_leader_epoch", self.partition_leader_epoch, (-MAX_INT - 1, MAX_INT))
         if self.level is not None:
-            check_range("level", self.level, -MAX_INT - 1, MAX_INT)
+            integer("level", self.level, (-MAX_INT - 1, MAX_INT))
         checked_max_output_size(self.max_output_size)
         _kafkacomp.Validator(self)  # which knows the codecs' levels and the versions
-
-
-def check_range(name: str, value: int, least: int, most: int) -> int:
-    """The value itself; TypeError if it is a bool, ValueError if it is out of range."""
-    if isinstance(value, bool):
-        raise TypeError(f"{name} must be an int, not a bool")
-    if not least <= value <= most:
-        raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
-    return value
 
 
 class RecordValidationStats(NamedTuple):
@@ -247,8 +234,8 @@ class LogValidator:
             ValueError: ``offset`` or ``now`` is no 64 bit number.
         """
         now = time.time_ns() // 1_000_000 if now is None else now
-        check_range("offset", offset, -MAX_LONG - 1, MAX_LONG)
-        check_range("now", now, -MAX_LONG - 1, MAX_LONG)
+        integer("offset", offset, (-MAX_LONG - 1, MAX_LONG))
+        integer("now", now, (-MAX_LONG - 1, MAX_LONG))
         stored, (max_timestamp, append_time, following, anew, *stats) = self._validator.validate(records, offset, now)
         counts = RecordValidationStats(*stats)
         return ValidationResult(stored, max_timestamp, append_time, following, anew, counts)
@@ -316,8 +303,8 @@ def analyze_and_validate_records(
         UnknownServerError: an unknown codec.
         ValueError: an argument is out of range.
     """
-    check_range("leader_epoch", leader_epoch, -MAX_INT - 1, MAX_INT)
-    check_range("max_message_size", max_message_size, 0, MAX_INT)
+    integer("leader_epoch", leader_epoch, (-MAX_INT - 1, MAX_INT))
+    integer("max_message_size", max_message_size, (0, MAX_INT))
     limits = (None if ignore_record_size else max_message_size, checked_max_output_size(max_output_size))
     found = _kafkacomp.analyze_and_validate_records(
         records, AppendOrigin(origin), require_offsets_monotonic, leader_epoch, limits

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._codec import checked_magic, checked_max_output_size, compression_type_of
-from kafkacomp._file import CompressedFile, FileArgument, open_file, refuse_options
+from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp._codecs.file import CompressedFile, FileArgument, open_file, refuse_options
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
-from kafkacomp._names import side_file
+from kafkacomp._storage.names import side_file
 
 __all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem", "open_local", "path_of_file_url"]
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._report import MissingRange
+from kafkacomp._storage.names import side_file
+from kafkacomp.arrow._report import MissingRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,8 +130,6 @@ def verified_partition(
     The gaps that the segments' reports have as errors are replaced by those that no other segment fills and compaction
     does not explain.
     """
-    from kafkacomp._names import side_file  # noqa: PLC0415 - a cycle otherwise
-
     findings: list[PartitionFinding] = []
     gaps: dict[tuple[str, int], int] = {}
     for path, base, report in segments:

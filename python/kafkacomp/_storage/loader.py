@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kafkacomp._names import SWAP, is_segment, leading_offset
+from kafkacomp._storage.names import SWAP, is_segment, leading_offset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,17 +1,15 @@
-"""Segments as Arrow: :func:`scan`; and functions on Arrow columns: :func:`decompress_cells` and its like."""
+"""Read log segments as a stream of Arrow record batches."""
 
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
-from kafkacomp._cells import RECORD_COLUMNS, compress_cells, decompress_cells, parse_cells
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ArrowArray, ScanReader
+from kafkacomp._arguments import INT64, checked_max_output_size, checked_threads, integer, one_of
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
-from kafkacomp._report import MissingRange, ScanReport, SkippedRange
-from kafkacomp._source import Partition, resolve
+from kafkacomp._storage.discovery import Partition, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,20 +17,7 @@ if TYPE_CHECKING:
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 
-__all__ = [
-    "COLUMNS",
-    "DEFAULT_COLUMNS",
-    "RECORD_COLUMNS",
-    "ArrowArray",
-    "MissingRange",
-    "ScanReader",
-    "ScanReport",
-    "SkippedRange",
-    "compress_cells",
-    "decompress_cells",
-    "parse_cells",
-    "scan",
-]
+__all__ = ["COLUMNS", "DEFAULT_COLUMNS", "Format", "IsolationLevel", "OnError", "TimestampUnit", "scan"]
 
 #: Every column that a scan can build.
 COLUMNS: tuple[str, ...] = tuple(_all_columns())
@@ -114,16 +99,14 @@ def scan(
         ValueError, TypeError: a wrong argument; a segment whose content and name do not tell its ``format``.
         CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading, with the file and the byte.
     """
-    _one_of("isolation_level", isolation_level, get_args(IsolationLevel))
-    _one_of("on_error", on_error, get_args(OnError))
-    _one_of("timestamp_unit", timestamp_unit, get_args(TimestampUnit))
-    _one_of("format", format, get_args(Format))
-    _in_range("batch_size", batch_size, 1, 2**31 - 1)
-    _in_range("batch_bytes", batch_bytes, 1, MAX_BATCH_BYTES)
-    _in_range("max_output_size", max_output_size, 1, DEFAULT_MAX_OUTPUT_SIZE)
-    if threads is None:
-        threads = _cores()
-    _in_range("threads", threads, 1, 1024)
+    one_of("isolation_level", isolation_level, get_args(IsolationLevel))
+    one_of("on_error", on_error, get_args(OnError))
+    one_of("timestamp_unit", timestamp_unit, get_args(TimestampUnit))
+    one_of("format", format, get_args(Format))
+    integer("batch_size", batch_size, (1, 2**31 - 1))
+    integer("batch_bytes", batch_bytes, (1, MAX_BATCH_BYTES))
+    checked_max_output_size(max_output_size)
+    threads = checked_threads(threads)
     partitions = resolve(source, topic, partition)
     settings = {
         "columns": _columns(columns),
@@ -174,7 +157,7 @@ def _bound_of(bound: Offsets, partition: Partition) -> int | None:
 
 def _offset(name: str, value: object) -> None:
     if value is not None:
-        _in_range(name, value, -(2**63), 2**63 - 1)
+        integer(name, value, INT64)
 
 
 def _columns(names: Iterable[str] | None) -> list[str]:
@@ -202,24 +185,3 @@ def _milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     # Rounded up: a bound within a millisecond is the first whole one that lies behind it.
     return -((epoch - time) // dt.timedelta(milliseconds=1))
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        message = f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}"
-        raise ValueError(message)
-
-
-def _in_range(name: str, value: object, least: int, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        message = f"{name} must be an int, not {type(value).__name__}"
-        raise TypeError(message)
-    if not least <= value <= most:
-        message = f"{name} must be {least} to {most}, not {value}"
-        raise ValueError(message)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,7 +1,7 @@
 """Finding segments: files, partition folders, log folders, tiered storage, file systems, bytes.
 
-:mod:`kafkacomp._names` has what the names mean, :mod:`kafkacomp._startup` which files of a partition's folder are its
-log while a compaction is under way.
+:mod:`kafkacomp._storage.names` defines what the names mean, :mod:`kafkacomp._storage.loader` which files of a
+partition's folder are its log while a compaction is under way.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kafkacomp import _kafkacomp
-from kafkacomp._checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
-from kafkacomp._names import (
+from kafkacomp._storage.checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
+from kafkacomp._storage.commit_state import settled
+from kafkacomp._storage.loader import Loaded, loaded
+from kafkacomp._storage.names import (
     INDEXES,
     MANIFEST,
     SIDE_FILES,
@@ -32,13 +34,11 @@ from kafkacomp._names import (
     side_file,
     tiered_partition_of,
 )
-from kafkacomp._published import settled
-from kafkacomp._startup import Loaded, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from kafkacomp._filesystem import Entry, FileSystem
+    from kafkacomp._storage.filesystem import Entry, FileSystem
 
 __all__ = [
     "Partition",
@@ -195,7 +195,7 @@ def _resolve(source: object, failed: _Failed) -> Iterator[Partition]:
         path = os.fspath(source)
         if not isinstance(path, str):
             path = os.fsdecode(path)
-        from kafkacomp._filesystem import open_filesystem  # noqa: PLC0415 - only paths need it
+        from kafkacomp._storage.filesystem import open_filesystem  # noqa: PLC0415 - only paths need it
 
         filesystem, path = open_filesystem(path)
         yield from find_in(filesystem, path, failed)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._filesystem import local_folder
-from kafkacomp._names import check_topic
+from kafkacomp._arguments import DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
+from kafkacomp._storage.filesystem import local_folder
+from kafkacomp._storage.names import check_topic
 from kafkacomp._types import CompressionType
 from kafkacomp.record import arrow_rows, batch_settings
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WriteReport", "write"]
 
-_DEFAULT_BATCH_BYTES = 16384  # a producer's batch.size
 _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
-_INT32_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def write(
     base_offset: int = 0,
     compression_type: CompressionType | str = CompressionType.ZSTD,
     level: int | None = None,
-    batch_bytes: int = _DEFAULT_BATCH_BYTES,
+    batch_bytes: int = DEFAULT_BATCH_BYTES,
     segment_bytes: int = _DEFAULT_SEGMENT_BYTES,
 ) -> WriteReport:
     """Write records to ``directory/topic-partition`` as a broker would have, in message format 2.
@@ -88,13 +86,9 @@ def write(
         RecordTooLargeError: a record over 2^31 - 1 bytes.
     """
     check_topic(topic)
-    partition = operator.index(partition)  # 1.5 would name a folder that is no partition's
-    if not 0 <= partition <= _INT32_MAX:
-        raise ValueError(f"partition must be 0 to {_INT32_MAX}, not {partition}")
-    if not 1 <= segment_bytes <= _INT32_MAX:
-        raise ValueError(f"segment_bytes must be 1 to {_INT32_MAX}, not {segment_bytes}")
-    if base_offset < 0:
-        raise ValueError(f"base_offset must not be negative: {base_offset}")
+    partition = integer("partition", partition, PARTITIONS)
+    integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
+    integer("base_offset", base_offset, OFFSETS)
     folder = local_folder(directory)
     target = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
     if os.path.lexists(target):

@@ -1,56 +1,19 @@
-"""What the codec modules share: arguments checked once, and the way into the Rust core."""
+"""Compress and decompress the bytes of one batch or message in one call."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
-from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = [
-    "checked_magic",
-    "checked_max_output_size",
-    "compress",
-    "compression_type_of",
-    "decompress",
-    "optional_max_output_size",
-]
+    from kafkacomp._types import CompressionType
 
-_MAGICS = (0, 1, 2)
-
-
-def checked_max_output_size(max_output_size: int) -> int:
-    """The cap itself; ValueError if it is not one."""
-    if isinstance(max_output_size, bool) or not isinstance(max_output_size, int):
-        raise TypeError(f"max_output_size must be an int, not a {type(max_output_size).__name__}")
-    if not 0 < max_output_size <= DEFAULT_MAX_OUTPUT_SIZE:
-        raise ValueError(f"max_output_size must be 1 to {DEFAULT_MAX_OUTPUT_SIZE}, not {max_output_size}")
-    return max_output_size
-
-
-def optional_max_output_size(max_output_size: int | None) -> int | None:
-    """The cap itself, or None for none; ValueError if it is not one."""
-    if max_output_size is not None and max_output_size < 1:
-        raise ValueError(f"max_output_size must be at least 1, or None, not {max_output_size}")
-    return max_output_size
-
-
-def compression_type_of(compression_type: CompressionType | str) -> CompressionType:
-    """The type that a caller names; ValueError if there is none."""
-    if isinstance(compression_type, str):
-        return CompressionType.for_name(compression_type)
-    return CompressionType.for_id(compression_type)
-
-
-def checked_magic(magic: int) -> int:
-    """The message format itself; ValueError if it is not one."""
-    if magic not in _MAGICS:
-        raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
-    return magic
+__all__ = ["compress", "decompress"]
 
 
 def compress(

@@ -9,7 +9,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
-    from kafkacomp._filesystem import FileSystem
+    from kafkacomp._storage.filesystem import FileSystem
 
 __all__ = ["CLEANED", "HIGH_WATERMARK", "LOG_START", "OFFSET_CHECKPOINTS", "OffsetCheckpoints"]
 

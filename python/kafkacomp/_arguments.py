@@ -1,0 +1,135 @@
+"""Checks of arguments that many functions share: each rule is written once, and its message names the argument."""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from typing import TYPE_CHECKING, Final, SupportsIndex
+
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._types import CompressionType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import TypeAlias
+
+    CompressionTypeLike: TypeAlias = CompressionType | str
+
+__all__ = [
+    "BATCH_BYTES",
+    "DEFAULT_BATCH_BYTES",
+    "INT16",
+    "INT32",
+    "INT64",
+    "MAGICS",
+    "OFFSETS",
+    "PARTITIONS",
+    "SEGMENT_BYTES",
+    "available_cores",
+    "checked_magic",
+    "checked_max_output_size",
+    "checked_threads",
+    "compression_type_of",
+    "integer",
+    "one_of",
+    "optional_max_output_size",
+    "parse_size",
+]
+
+INT16: Final[tuple[int, int]] = (-(2**15), 2**15 - 1)
+INT32: Final[tuple[int, int]] = (-(2**31), 2**31 - 1)
+INT64: Final[tuple[int, int]] = (-(2**63), 2**63 - 1)
+OFFSETS: Final[tuple[int, int]] = (0, 2**63 - 1)
+PARTITIONS: Final[tuple[int, int]] = (0, 2**31 - 1)
+MAGICS: Final[tuple[int, int]] = (0, 2)
+BATCH_BYTES: Final[tuple[int, int]] = (1, 2**31 - 1)
+SEGMENT_BYTES: Final[tuple[int, int]] = (1, 2**31 - 1)
+_THREADS: Final = (1, 1024)
+DEFAULT_BATCH_BYTES: Final = 16384  # a producer's batch.size
+
+_SIZE = re.compile(r"([0-9]{1,15})(k|m|g|)b?", re.IGNORECASE)
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
+
+
+def integer(name: str, value: object, limits: tuple[int, int]) -> int:
+    """Check an integer.
+
+    Raises:
+        TypeError: it is not an int; a bool is not one.
+        ValueError: it is out of range.
+    """
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, not bool")
+    try:
+        number = operator.index(value)  # type: ignore[arg-type] # that is what is checked
+    except TypeError:
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
+    if not limits[0] <= number <= limits[1]:
+        raise ValueError(f"{name} must be {limits[0]} to {limits[1]}, not {number}")
+    return number
+
+
+def one_of(name: str, value: object, allowed: Collection[str]) -> None:
+    """Check that a value is one of those listed; ValueError lists them."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def checked_max_output_size(max_output_size: int) -> int:
+    """Check the limit on decompressed bytes."""
+    return integer("max_output_size", max_output_size, (1, DEFAULT_MAX_OUTPUT_SIZE))
+
+
+def optional_max_output_size(max_output_size: int | None) -> int | None:
+    """Check a limit that may be ``None`` for no limit."""
+    if max_output_size is not None and max_output_size < 1:
+        raise ValueError(f"max_output_size must be at least 1, or None, not {max_output_size}")
+    return max_output_size
+
+
+def compression_type_of(compression_type: object) -> CompressionType:
+    """Find the compression type that a name or an id stands for.
+
+    Raises:
+        TypeError: it is neither.
+        ValueError: there is no such compression type.
+    """
+    if isinstance(compression_type, str):
+        return CompressionType.for_name(compression_type)
+    if isinstance(compression_type, bool) or not isinstance(compression_type, SupportsIndex):
+        given = "None" if compression_type is None else type(compression_type).__name__
+        raise TypeError(f"compression_type must be a CompressionType or its name, not {given}")
+    return CompressionType.for_id(operator.index(compression_type))
+
+
+def checked_magic(magic: int) -> int:
+    """Check a message format."""
+    if magic not in {0, 1, 2}:
+        raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
+    return magic
+
+
+def available_cores() -> int:
+    """Count the cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def checked_threads(threads: int | None) -> int:
+    """Check a number of threads; ``None`` means one for each core that this process may run on."""
+    return integer("threads", available_cores() if threads is None else threads, _THREADS)
+
+
+def parse_size(text: str) -> int:
+    """Read a number of bytes, such as ``4096``, ``64k``, ``16m`` or ``1g``.
+
+    Raises:
+        ValueError: the text is not a size.
+    """
+    matched = _SIZE.fullmatch(text.strip())
+    if matched is None:
+        raise ValueError(f"{text!r} is not a size: expected a number of bytes such as 4096, 64k, 16m or 1g")
+    size = int(matched[1]) << _UNITS[matched[2].lower()]
+    return integer("a size", size, OFFSETS)

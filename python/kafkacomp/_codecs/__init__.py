@@ -1,0 +1,1 @@
+"""What the codec modules share: one-shot functions and file objects."""

@@ -1,0 +1,30 @@
+"""Kafka's logs and columns as Arrow.
+
+:func:`scan` reads segments as Arrow record batches; :func:`write` writes Arrow columns as segments.
+:func:`compress_cells`, :func:`decompress_cells` and :func:`parse_cells` convert columns of Arrow data.
+"""
+
+from __future__ import annotations
+
+from kafkacomp._kafkacomp import ArrowArray, ScanReader
+from kafkacomp.arrow._cells import RECORD_COLUMNS, compress_cells, decompress_cells, parse_cells
+from kafkacomp.arrow._report import MissingRange, ScanReport, SkippedRange
+from kafkacomp.arrow._scan import COLUMNS, DEFAULT_COLUMNS, scan
+from kafkacomp.arrow._write import WriteReport, write
+
+__all__ = [
+    "COLUMNS",
+    "DEFAULT_COLUMNS",
+    "RECORD_COLUMNS",
+    "ArrowArray",
+    "MissingRange",
+    "ScanReader",
+    "ScanReport",
+    "SkippedRange",
+    "WriteReport",
+    "compress_cells",
+    "decompress_cells",
+    "parse_cells",
+    "scan",
+    "write",
+]

@@ -1,0 +1,82 @@
+"""Logs of a broker: the files next to segments, control records, verification, and rewriting.
+
+:func:`recompress`, :func:`convert` and :func:`repair` write a new log and leave the source as it is. What a broker does
+with a record set is in :mod:`kafkacomp.broker`.
+
+====================================================== =============================================
+file                                                   function
+====================================================== =============================================
+``.index``                                             :func:`read_offset_index`
+``.timeindex``                                         :func:`read_time_index`
+``.txnindex``                                          :func:`read_transaction_index`
+``.snapshot``                                          :func:`read_producer_snapshot`
+``leader-epoch-checkpoint``                            :func:`read_leader_epoch_checkpoint`
+``recovery-point-offset-checkpoint`` and similar       :func:`read_offset_checkpoint`
+``partition.metadata``                                 :func:`read_partition_metadata`
+a control record's key and value                       :func:`parse_control_record`
+``.log``, with its indexes                             :func:`verify_segment`
+a partition's folder                                   :func:`verify_partition`
+====================================================== =============================================
+
+Each function takes a path or the file's content. Corruption raises :class:`kafkacomp.CorruptRecordError`, with the
+file and the byte.
+"""
+
+from __future__ import annotations
+
+from kafkacomp.arrow._report import MissingRange
+from kafkacomp.log._check import verify_partition, verify_segment
+from kafkacomp.log._detect import detect_format
+from kafkacomp.log._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
+from kafkacomp.log._side_files import (
+    AbortedTxn,
+    ControlRecord,
+    LeaderEpochEntry,
+    OffsetCheckpointEntry,
+    OffsetPosition,
+    PartitionMetadata,
+    ProducerEntry,
+    TimestampOffset,
+    parse_control_record,
+    read_leader_epoch_checkpoint,
+    read_offset_checkpoint,
+    read_offset_index,
+    read_partition_metadata,
+    read_producer_snapshot,
+    read_time_index,
+    read_transaction_index,
+)
+from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, SegmentReport
+
+__all__ = [
+    "AbortedTxn",
+    "CodecCounts",
+    "ControlRecord",
+    "Finding",
+    "LeaderEpochEntry",
+    "MissingRange",
+    "OffsetCheckpointEntry",
+    "OffsetPosition",
+    "PartitionMetadata",
+    "PartitionReport",
+    "ProducerEntry",
+    "Repair",
+    "RepairReport",
+    "RewriteReport",
+    "SegmentReport",
+    "TimestampOffset",
+    "convert",
+    "detect_format",
+    "parse_control_record",
+    "read_leader_epoch_checkpoint",
+    "read_offset_checkpoint",
+    "read_offset_index",
+    "read_partition_metadata",
+    "read_producer_snapshot",
+    "read_time_index",
+    "read_transaction_index",
+    "recompress",
+    "repair",
+    "verify_partition",
+    "verify_segment",
+]

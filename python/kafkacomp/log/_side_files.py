@@ -1,0 +1,245 @@
+"""Files next to log segments: their entries, and functions that read them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkacomp import _kafkacomp
+from kafkacomp._storage.filesystem import open_local
+from kafkacomp._storage.names import leading_offset
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from typing_extensions import Buffer
+
+    PathOrBytes: TypeAlias = str | os.PathLike[str] | Buffer
+
+__all__ = [
+    "AbortedTxn",
+    "ControlRecord",
+    "LeaderEpochEntry",
+    "OffsetCheckpointEntry",
+    "OffsetPosition",
+    "PartitionMetadata",
+    "ProducerEntry",
+    "TimestampOffset",
+    "parse_control_record",
+    "read_leader_epoch_checkpoint",
+    "read_offset_checkpoint",
+    "read_offset_index",
+    "read_partition_metadata",
+    "read_producer_snapshot",
+    "read_time_index",
+    "read_transaction_index",
+]
+
+
+class OffsetPosition(NamedTuple):
+    """An entry of ``.index``."""
+
+    #: The last offset of a batch.
+    offset: int
+    #: The byte of the segment at which that batch begins.
+    position: int
+
+
+class TimestampOffset(NamedTuple):
+    """An entry of ``.timeindex``."""
+
+    #: The greatest timestamp up to the offset, ms.
+    timestamp: int
+    #: The offset that has it.
+    offset: int
+
+
+class AbortedTxn(NamedTuple):
+    """An entry of ``.txnindex``: an aborted transaction."""
+
+    version: int
+    producer_id: int
+    #: The transaction's first offset.
+    first_offset: int
+    #: The offset of its abort marker.
+    last_offset: int
+    #: The partition's last stable offset after it.
+    last_stable_offset: int
+
+
+@dataclass(frozen=True)
+class ProducerEntry:
+    """What a producer ``.snapshot`` knows of one producer."""
+
+    producer_id: int
+    producer_epoch: int
+    #: -1 where the producer has written nothing since its last transaction ended.
+    last_sequence: int
+    #: -1 likewise.
+    last_offset: int
+    #: The last batch's last offset less its first.
+    offset_delta: int
+    #: The greatest timestamp of the last batch, ms.
+    timestamp: int
+    #: Of the last marker; -1 without.
+    coordinator_epoch: int
+    #: Where the open transaction begins; ``None`` without.
+    current_txn_first_offset: int | None
+    #: The first sequence of the last batch, -1 without.
+    first_sequence: int
+
+
+class LeaderEpochEntry(NamedTuple):
+    """An entry of ``leader-epoch-checkpoint``."""
+
+    epoch: int
+    #: The first offset that was appended in it.
+    start_offset: int
+
+
+class OffsetCheckpointEntry(NamedTuple):
+    """An entry of an offset checkpoint of a log folder."""
+
+    topic: str
+    partition: int
+    #: What the file's name says: recovery point, high watermark, log start, cleaned up to.
+    offset: int
+
+
+class PartitionMetadata(NamedTuple):
+    """The content of ``partition.metadata``."""
+
+    version: int
+    #: As Kafka writes it: URL-safe base64, 22 characters.
+    topic_id: str
+
+
+@dataclass(frozen=True)
+class ControlRecord:
+    """A control record's content."""
+
+    #: ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS or UNKNOWN.
+    type: str
+    #: The id in the key.
+    type_id: int
+    #: The value's fields, under the names of Kafka's schemas; none for UNKNOWN.
+    fields: dict[str, Any]
+
+
+def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> list[OffsetPosition]:
+    """Read an ``.index``; the zero tail of a preallocated one is left out.
+
+    Args:
+        source: The file or its content.
+        base_offset: The segment's base offset; default: from the file's name.
+
+    Raises:
+        CorruptRecordError: entries that are incomplete, negative or out of order.
+        ValueError: no base offset in the name.
+    """
+    data, name = _read(source)
+    return [OffsetPosition(*e) for e in _kafkacomp.read_offset_index(data, _base_offset(source, base_offset), name)]
+
+
+def read_time_index(source: PathOrBytes, base_offset: int | None = None) -> list[TimestampOffset]:
+    """Read a ``.timeindex``; the zero tail of a preallocated one is left out.
+
+    Args:
+        source: The file or its content.
+        base_offset: The segment's base offset; default: from the file's name.
+
+    Raises:
+        CorruptRecordError: entries that are incomplete, negative or out of order.
+        ValueError: no base offset in the name.
+    """
+    data, name = _read(source)
+    return [TimestampOffset(*e) for e in _kafkacomp.read_time_index(data, _base_offset(source, base_offset), name)]
+
+
+def read_transaction_index(source: PathOrBytes, base_offset: int | None = None) -> list[AbortedTxn]:
+    """Read a ``.txnindex``; an incomplete last entry is left out, as Kafka does.
+
+    Args:
+        source: The file or its content.
+        base_offset: The segment's base offset; default: from the file's name.
+
+    Raises:
+        CorruptRecordError: an unknown version, or a transaction that ends before the segment.
+        ValueError: no base offset in the name.
+    """
+    data, name = _read(source)
+    return [AbortedTxn(*e) for e in _kafkacomp.read_transaction_index(data, _base_offset(source, base_offset), name)]
+
+
+def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
+    """Read a producer ``.snapshot``.
+
+    Raises:
+        CorruptRecordError: an unknown version, a wrong checksum, or a wrong length.
+    """
+    data, name = _read(source)
+    entries = []
+    for (producer, epoch, sequence, last, delta, time, coordinator, first), first_sequence in (
+        _kafkacomp.read_producer_snapshot(data, name)
+    ):  # fmt: skip
+        open_since = first if first >= 0 else None
+        entries.append(
+            ProducerEntry(producer, epoch, sequence, last, delta, time, coordinator, open_since, first_sequence)
+        )
+    return entries
+
+
+def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:
+    """Read a partition's ``leader-epoch-checkpoint``.
+
+    Raises:
+        CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
+    """
+    return [LeaderEpochEntry(*entry) for entry in _kafkacomp.read_leader_epoch_checkpoint(*_read(source))]
+
+
+def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
+    """Read an offset checkpoint of a log folder, such as ``recovery-point-offset-checkpoint``.
+
+    Raises:
+        CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
+    """
+    return [OffsetCheckpointEntry(*entry) for entry in _kafkacomp.read_offset_checkpoint(*_read(source))]
+
+
+def read_partition_metadata(source: PathOrBytes) -> PartitionMetadata:
+    """Read ``partition.metadata``.
+
+    Raises:
+        CorruptRecordError: a malformed line, or no topic id.
+    """
+    return PartitionMetadata(*_kafkacomp.read_partition_metadata(*_read(source)))
+
+
+def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord:
+    """Decode the key and value of a record of a control batch.
+
+    Raises:
+        InvalidRecordError: they do not follow their type's schema.
+    """
+    return ControlRecord(*_kafkacomp.parse_control_record(key, value))
+
+
+def _read(source: PathOrBytes) -> tuple[Buffer, str | None]:
+    if isinstance(source, str | os.PathLike):
+        with open_local(source) as file:
+            return file.read(), os.fspath(source).encode("utf-8", "backslashreplace").decode()
+    return source, None
+
+
+def _base_offset(source: PathOrBytes, base_offset: int | None) -> int:
+    if base_offset is not None:
+        return base_offset
+    if isinstance(source, str | os.PathLike):
+        offset = leading_offset(Path(source).name)
+        if offset is not None:
+            return offset
+        raise ValueError(f"{os.fspath(source)}: the name does not begin with a base offset; give base_offset")
+    raise ValueError("base_offset is needed with the content of an index")
