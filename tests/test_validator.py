@@ -67,13 +67,13 @@ def test_broker_compression_type_for_name() -> None:
 
 
 @pytest.mark.parametrize("source", CODECS)
-@pytest.mark.parametrize("target", ["producer", log.BrokerCompressionType.PRODUCER])
+@pytest.mark.parametrize("target", ["producer", broker.BrokerCompressionType.PRODUCER])
 def test_producer_keeps_the_sources_codec(source: kc.CompressionType, target: Any) -> None:
     """As a topic with compression.type=producer stores it: the batch in place, whatever its codec."""
     data = batch(2, source)
     kinds = {"source_compression_type": source, "target_compression_type": target}
-    config = log.ValidatorConfig(**kinds)
-    assert config.target_compression_type is log.BrokerCompressionType.PRODUCER
+    config = broker.ValidatorConfig(**kinds)
+    assert config.target_compression_type is broker.BrokerCompressionType.PRODUCER
     assert copied(config) == config
     result = validator(**kinds).validate_messages_and_assign_offsets(data, 1000, NOW)
     assert not result.message_size_maybe_changed
@@ -81,15 +81,15 @@ def test_producer_keeps_the_sources_codec(source: kc.CompressionType, target: An
     assert stored.compression_type is source
 
 
-@pytest.mark.parametrize("kind", log.BrokerCompressionType)
-def test_every_compression_type_of_a_topic_is_a_target(kind: log.BrokerCompressionType) -> None:
+@pytest.mark.parametrize("kind", broker.BrokerCompressionType)
+def test_every_compression_type_of_a_topic_is_a_target(kind: broker.BrokerCompressionType) -> None:
     """By its name in the configuration and as the enum's member: what is stored has the codec that Kafka chooses."""
     for target in (kind, kind.value):
         result = validator(
             source_compression_type="lz4", target_compression_type=target
         ).validate_messages_and_assign_offsets(batch(2, kc.CompressionType.LZ4), 0, NOW)
         (stored,) = record.read_batches(result.validated_records)
-        assert stored.compression_type is log.target_compression_type(kind, "lz4")
+        assert stored.compression_type is broker.target_compression_type(kind, "lz4")
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ struct Settings {
     max_output_size: usize,
 }
 
-/// A codec's id, or the member `PRODUCER` of `kafkacomp.log.BrokerCompressionType`.
+/// A codec's id, or the member `PRODUCER` of `kafkacomp.broker.BrokerCompressionType`.
 #[derive(FromPyObject)]
 enum Target {
     Codec(u8),
