@@ -128,18 +128,63 @@ def test_what_cannot_be_compressed_is_left(kind: str, tmp_path: Path, advise: Ad
 
 
 def test_one_record_a_batch(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:
-    """Raise the batch size first, with figures for both."""
-    found = only(advise(topic(tmp_path, "single", flights[:4000], batch=1)))
+    """The default batch.size would hold many more, and the rate fills it: linger.ms is what to raise."""
+    found = only(advise(topic(tmp_path, "single", flights[:4000], batch=1), "--assume-rate", "1m"))
     advice = found["advice"]
     assert found["today"]["batch"]["recordsMean"] == 1
-    assert advice["verdict"] == "raise the batch size first"
+    assert advice["verdict"] == "raise linger.ms first"
     assert advice["option"]["batchSize"] == 16384
     assert advice["option"]["saving"] > 0.75
     producer = advice["configuration"][0]["lines"]
-    assert "batch.size=16384" in producer
-    assert any(line.startswith("linger.ms=") for line in producer)
+    assert not any(line.startswith("batch.size=") for line in producer)
+    (linger,) = [int(line.partition("=")[2]) for line in producer if line.startswith("linger.ms=")]
+    assert advice["option"]["fillMs"] <= linger <= 1000
     # Compression by itself does next to nothing.
     assert cell(found, "zstd", 3)["saving"] < 0.3
+
+
+def test_batches_that_do_not_fill_are_not_advised(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:
+    """At a record a second a batch would wait for minutes, and of a few seconds of records nobody knows: named only."""
+    folder = topic(tmp_path, "single", flights[:4000], batch=1)
+    for options, word in ((("--assume-rate", "300"), "minutes to fill"), ((), "less than an hour")):
+        found = only(advise(folder, *options))
+        assert found["advice"]["verdict"] in {"change", "leave it"}
+        assert found["advice"]["option"] is None or found["advice"]["option"]["batchSize"] is None
+        reasons = [reason for reason in found["advice"]["reasons"] if word in reason]
+        assert len(reasons) == 1, found["advice"]
+        assert "would save" in reasons[0]
+
+
+def test_larger_than_the_default(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:
+    """Where only more than the default batch.size brings it, batch.size is named, and linger.ms with it."""
+    folder = topic(tmp_path, "single", flights[:4000], batch=1)
+    advice = only(advise(folder, "--assume-rate", "20m", "--codecs", "none,lz4,zstd", "--batch-sizes", "1,128k"))[
+        "advice"
+    ]
+    assert advice["verdict"] == "raise the batch size first"
+    producer = advice["configuration"][0]["lines"]
+    assert "batch.size=131072" in producer
+    assert any(line.startswith("linger.ms=") for line in producer)
+
+
+def test_internal_topics_are_left_out(tmp_path: Path, run: Run, flights: list[bytes]) -> None:
+    """Nobody sets the properties of their producers; --internal-topics or a path to one asks for them."""
+    topic(tmp_path, "flights", flights[:500])
+    for name in ("__consumer_offsets", "__transaction_state", "__cluster_metadata"):
+        topic(tmp_path, name, flights[:500])
+    quick = ("--codecs", "none,lz4", "--batch-sizes", "16k", "--json")
+    status, out, err = run(tmp_path, *quick)
+    report = json.loads(out)
+    assert (status, [each["topic"] for each in report["topics"]]) == (0, ["flights"])
+    assert set(report["internalTopics"]) == {"__consumer_offsets", "__transaction_state", "__cluster_metadata"}
+    assert "__cluster_metadata" in err
+    assert len(json.loads(run(tmp_path, "--internal-topics", *quick)[1])["topics"]) == 4
+    named = json.loads(run(tmp_path / "__cluster_metadata-0", *quick)[1])
+    assert [each["topic"] for each in named["topics"]] == ["__cluster_metadata"]
+    (tmp_path / "flights-0").rename(tmp_path.parent / "flights-0")
+    status, _, err = run(tmp_path, *quick)
+    assert status == 2
+    assert "internal" in err
 
 
 def test_already_well_compressed(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:
@@ -196,7 +241,7 @@ def test_changed_mixture(tmp_path: Path, advise: Advise, flights: list[bytes]) -
 def test_same_seed_same_figures(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:
     """All but times and the machine; another seed takes another sample."""
     folder = topic(tmp_path, "flights", flights * 3)
-    arguments = (folder, "--sample-bytes", "1m", "--codecs", "none,zstd", "--batch-sizes", "16k")
+    arguments = (folder, "--sample-bytes", "2m", "--codecs", "none,zstd", "--batch-sizes", "16k")
 
     def sizes(*more: str) -> list[tuple[int, float]]:
         found = only(advise(*arguments, *more))
@@ -395,7 +440,8 @@ def test_missing_path_among_good_ones(tmp_path: Path, run: Run, flights: list[by
     [
         ("--codecs", "brotli"), ("--codecs", "zstd:99"), ("--batch-sizes", "stored"), ("--sample-bytes", "1k,2k"),
         ("--sample-bytes", "x"), ("--replication-factor", "0"), ("--max-latency-ms", "0"), ("--consumers", "-1"),
-        ("--compression-type", "none"), ("--prices", "missing.toml"), (),
+        ("--compression-type", "none"), ("--prices", "missing.toml"), ("--assume-rate", "fast"),
+        ("--assume-rate", "0"), ("--time-budget", "0"), (),
     ],
 )  # fmt: skip
 def test_wrong_use(arguments: tuple[str, ...], run: Run) -> None:

@@ -32,10 +32,10 @@ QUICK = Settings(codecs=tuple(parse_codecs("none,lz4,zstd")), batch_sizes=(1, 16
 
 @pytest.fixture(name="flights", scope="module")
 def _flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Uncompressed, 1,000 records a second."""
+    """Uncompressed, a record a second."""
     folder = tmp_path_factory.mktemp("logs")
     rows = list(itertools.islice(runpy.run_path(str(BENCHES / "flights.py"))["rows"](), 4001))
-    table = pa.table({"value": rows, "timestamp": [TIME + at for at in range(len(rows))]})
+    table = pa.table({"value": rows, "timestamp": [TIME + at * 1000 for at in range(len(rows))]})
     kc.write(table, folder, topic="flights", partition=0, compression_type="none", batch_bytes=16384)
     return folder
 
@@ -48,7 +48,7 @@ def priced(text: str) -> tuple[price_files.Prices, list[str]]:
 
 def option(report: Report, codec: str) -> dict[str, Any]:
     """An option at today's boundaries."""
-    found = report.as_dict()["topics"][0]["options"]
+    found = report.to_dict()["topics"][0]["options"]
     return next(each for each in found if each["compressionType"] == codec and each["batchSize"] is None)
 
 
@@ -128,7 +128,7 @@ def test_a_month_worked_out_by_hand(flights: Path) -> None:
     text += "vcpu_hour = 11\n[traffic]\nreplication_factor = 3\nconsumers = 4\ngb_per_day = 100\nretention_days = 7\n"
     found, wrong = priced(text)
     assert not wrong
-    report = advise(flights, QUICK, found)
+    report = advise(flights, QUICK, prices=found)
     made = option(report, "zstd")
     factor = 1 - made["saving"]
     sent = 100 * DAYS_A_MONTH * factor
@@ -152,13 +152,13 @@ def test_a_month_worked_out_by_hand(flights: Path) -> None:
 
 
 def test_rate_by_timestamps(flights: Path) -> None:
-    """4,001 records in 4 seconds."""
-    report = advise(flights, QUICK, priced("[prices]\nnetwork_in_gb = 1")[0])
+    """4,001 records in 4,000 seconds."""
+    report = advise(flights, QUICK, prices=priced("[prices]\nnetwork_in_gb = 1")[0])
     made = option(report, "none")
-    a_second = report.topics[0].figures.size / 4
-    assert made["month"]["networkIn"] == pytest.approx(a_second * 86400 * DAYS_A_MONTH / 1e9)
-    size = next(each for each in report.as_dict()["topics"][0]["options"] if each["batchSize"] == 16384)
-    assert size["fillMs"] == pytest.approx(size["recordsPerBatch"] * 4000 / 4001, rel=1e-6)
+    a_second = report.topics[0].figures.size / 4000
+    assert made["month"]["networkIn"] == pytest.approx(a_second * 86400 * DAYS_A_MONTH / 1e9, rel=0.05)
+    size = next(each for each in report.to_dict()["topics"][0]["options"] if each["batchSize"] == 16384)
+    assert size["fillMs"] == pytest.approx(size["recordsPerBatch"] * 1000, rel=0.05)
 
 
 def test_money_decides(flights: Path) -> None:
@@ -166,10 +166,10 @@ def test_money_decides(flights: Path) -> None:
     traffic = "\n[traffic]\ngb_per_day = 100\nretention_days = 7\n"
     dear = priced(f"[prices]\nstorage_gb_month = 0.000001\nvcpu_hour = 1000{traffic}")[0]
     cheap = priced(f"[prices]\nstorage_gb_month = 10\nvcpu_hour = 0.01{traffic}")[0]
-    left = advise(flights, QUICK, dear).topics[0].advice
+    left = advise(flights, QUICK, prices=dear).topics[0].advice
     assert left.verdict == "leave it"
     assert "5% less money" in left.headline
-    chosen = advise(flights, QUICK, cheap).topics[0].advice
+    chosen = advise(flights, QUICK, prices=cheap).topics[0].advice
     assert chosen.option is not None
     assert chosen.option.codec.type is CompressionType.ZSTD
 
@@ -220,14 +220,19 @@ def test_totals(flights: Path, tmp_path: Path) -> None:
 
 
 def test_a_topic_whose_traffic_is_not_known(flights: Path) -> None:
-    """Formats without timestamps: its storage counts, the rest of the others still does, and it is named."""
+    """Formats without timestamps: no money of it, the others' counts, and it is named; an assumed rate gives it."""
     old = Path(__file__).resolve().parent / "vectors" / "legacy" / "broker-0.9.0.1" / "sp-gzip.log"
     prices = priced("[prices]\nstorage_gb_month = 1\nnetwork_in_gb = 1")[0]
-    alone = advise(flights, QUICK, prices).totals()
-    both = advise([flights, old], QUICK, prices).totals()
-    assert alone["withoutTraffic"] == []
-    assert both["withoutTraffic"] == ["sp-gzip.log"]
-    assert both["today"]["money"]["networkIn"] == alone["today"]["money"]["networkIn"]
-    assert both["today"]["money"]["storage"] > alone["today"]["money"]["storage"]
+    alone = advise(flights, QUICK, prices=prices).totals()
+    both = advise([flights, old], QUICK, prices=prices).totals()
+    assert alone["withoutRate"] == []
+    assert both["withoutRate"] == ["sp-gzip.log"]
+    assert both["today"]["money"] == alone["today"]["money"]
+    assumed = advise([flights, old], QUICK, prices=prices, assume_rate=1000)
+    assert {topic.figures.name: topic.about.rate.source for topic in assumed.topics} == {
+        "flights": "timestamps",
+        "sp-gzip.log": "assumed",
+    }
+    assert assumed.totals()["today"]["money"]["storage"] > alone["today"]["money"]["storage"]
     # A codec that one topic cannot have: that topic stays as it is.
     assert both["byCodec"]["zstd:3"]["bytes"] > alone["byCodec"]["zstd:3"]["bytes"]

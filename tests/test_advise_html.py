@@ -177,6 +177,18 @@ def test_another_suffix_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert "does not end in .html" in capfd.readouterr().err
 
 
+def test_nothing_is_overwritten_without_force(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Exit status 2 before the run; with --force the file is the new report."""
+    page = tmp_path / "report.html"
+    page.write_text("mine")
+    arguments = ["advise", str(VECTORS / "one-byte-values"), "--html", str(page), *QUICK]
+    assert main(arguments) == 2
+    assert "--force" in capfd.readouterr().err
+    assert page.read_text() == "mine"
+    assert main([*arguments, "--force"]) == 0
+    assert page.read_text().startswith("<!doctype html>")
+
+
 def test_what_is_missing_is_said_before_the_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,7 +49,7 @@ def test_same_report_as_here(spark: SparkSession, logs: Path) -> None:
     """The same sample, the same bytes, the same advice; a row for each option."""
     frame, report = advise(spark, str(logs), SETTINGS)
     here = advise_here(logs, SETTINGS)
-    ours, theirs = without_times(report.as_dict()), without_times(here.as_dict())
+    ours, theirs = without_times(report.to_dict()), without_times(here.to_dict())
     assert ours == theirs
     rows = frame.collect()
     assert {row.topic for row in rows} == {"rows", "noise"}
@@ -69,7 +69,7 @@ def test_what_is_wrong_comes_back(spark: SparkSession, logs: Path, tmp_path: Pat
     data[100] ^= 1
     (bad / f"{0:020}.log").write_bytes(data)
     prices = parse("[prices]\nstorage_gb_month = 1", "p", print)
-    frame, report = advise(spark, [str(tmp_path), str(tmp_path / "nothing")], SETTINGS, prices, max_latency_ms=5)
+    frame, report = advise(spark, [str(tmp_path), str(tmp_path / "nothing")], SETTINGS, prices=prices, max_latency_ms=5)
     assert any("bad-0" in problem for problem in report.problems)
     assert any("nothing" in problem for problem in report.problems)
     assert frame.filter("moneyPerMonth is not null").count() > 0

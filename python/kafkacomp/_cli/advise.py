@@ -16,7 +16,13 @@ from kafkacomp._arguments import parse_size
 from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar, say_json
 from kafkacomp._click import parsed
 from kafkacomp.advise import prices as price_files
-from kafkacomp.advise.settings import DEFAULT_BATCH_SIZES, DEFAULT_CODECS, DEFAULT_SAMPLE_BYTES, Settings
+from kafkacomp.advise.settings import (
+    DEFAULT_BATCH_SIZES,
+    DEFAULT_CODECS,
+    DEFAULT_SAMPLE_BYTES,
+    DEFAULT_TIME_BUDGET,
+    Settings,
+)
 from kafkacomp.bench import environment
 from kafkacomp.bench.spec import parse_codecs, parse_sizes
 
@@ -61,12 +67,18 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--sample-bytes", callback=parsed(parse_size), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m",
               show_default=True, help="Of each topic, bytes on disk.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed takes the same sample.")
+@click.option("--time-budget", type=click.FloatRange(0, min_open=True), default=DEFAULT_TIME_BUDGET, show_default=True,
+              help="Processor seconds for other batch sizes than today's, of all topics together.")  # fmt: skip
+@click.option("--assume-rate", callback=parsed(parse_size), metavar="BYTES/S",
+              help="What is sent a second to each topic whose timestamps do not show it, such as 500k.")  # fmt: skip
+@click.option("--internal-topics", is_flag=True, help="Advise on Kafka's internal topics, too.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="What you pay and send; --example-prices prints one.")  # fmt: skip
 @click.option("--example-prices", is_flag=True, is_eager=True, expose_value=False, callback=_example,
               help="Print an example of a price file.")  # fmt: skip
 @click.option("--replication-factor", type=click.IntRange(1, 1000), help="Of all topics; overrides the price file.")
-@click.option("--consumers", type=click.FloatRange(0), help="How many times each record is read; likewise.")
+@click.option("--consumers", type=click.FloatRange(0),
+              help="How many times each record is read, of all topics; overrides the price file.")  # fmt: skip
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
               help="What a batch may take longer, filling it included.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
@@ -75,11 +87,13 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), callback=_page,
               help="The report with pictures, one file that needs nothing else: .html.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite the file of --html.")
 @MAX_OUTPUT_SIZE
 def advise(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...], codecs: list[Any], batch_sizes: tuple[int, ...], sample_bytes: int, seed: int,
-    prices: Path | None, replication_factor: int | None, consumers: float | None, max_latency_ms: float | None,
-    compression_type: str, threads: int | None, as_json: bool, html: Path | None, max_output_size: int,
+    time_budget: float, assume_rate: int | None, internal_topics: bool, prices: Path | None,
+    replication_factor: int | None, consumers: float | None, max_latency_ms: float | None,
+    compression_type: str, threads: int | None, as_json: bool, html: Path | None, force: bool, max_output_size: int,
 ) -> int:  # fmt: skip
     """Tell whether topics should be compressed, with what, and what that saves, by a sample of their own batches.
 
@@ -89,17 +103,19 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
     from kafkacomp.advise import advise as run  # noqa: PLC0415 - needs pyarrow
 
     if html is not None:
+        if html.exists() and not force:
+            raise click.UsageError(f"{html} exists already: --force overwrites it")
         from kafkacomp.advise import charts  # noqa: PLC0415 - an extra
 
         try:
             charts.check()
         except ModuleNotFoundError as error:
             raise click.UsageError(f"--html needs {error.name}: pip install 'kafkacomp[report]'") from None
-    settings = Settings(tuple(codecs), batch_sizes, sample_bytes, seed, max_output_size)
+    settings = Settings(tuple(codecs), batch_sizes, sample_bytes, seed, time_budget, internal_topics, max_output_size)
     wrong: list[str] = []
     paid = price_files.Prices()
     if prices is not None:
-        paid = price_files.parse(prices.read_text(encoding="utf-8"), str(prices), wrong.append)
+        paid = price_files.load(prices, wrong.append)
     paid = _overridden(paid, replication_factor, consumers)
     with progress_bar("advise", None) as advance:
         done = 0
@@ -110,15 +126,17 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
             done = now
 
         report = run(
-            paths, settings, paid, max_latency_ms=max_latency_ms, compression_type=compression_type,
-            threads=threads, progress=step,
+            paths, settings, prices=paid, max_latency_ms=max_latency_ms, compression_type=compression_type,
+            assume_rate=assume_rate, threads=threads, progress=step,
         )  # fmt: skip
     report.problems += wrong
     report.environment = environment.describe(shlex.join(["kafkacomp", *sys.argv[1:]]), [])
     if html is not None:
-        from kafkacomp.advise.page import html as page  # noqa: PLC0415 - an extra
-
-        html.write_text(page(report), encoding="utf-8")
+        try:
+            with html.open("w" if force else "x", encoding="utf-8") as file:
+                file.write(report.to_html())
+        except FileExistsError:
+            raise click.UsageError(f"{html} exists already: --force overwrites it") from None
     _give(report, as_json=as_json)
     return FINE if report.complete else CORRUPT
 
@@ -137,8 +155,10 @@ def _give(report: Report, *, as_json: bool) -> None:
         complain(problem)
     for topic in report.empty:
         complain(f"{topic}: no batches")
+    if report.internal:
+        complain(f"internal topics left out: {', '.join(report.internal)} (--internal-topics)")
     if as_json:
-        say_json(report.as_dict())
+        say_json(report.to_dict())
         return
     if not report.topics:
         return

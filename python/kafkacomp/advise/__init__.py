@@ -3,10 +3,11 @@
 What is measured and how it is judged is in docs/advise.md. The modules, in the order in which a run goes through them:
 
 - ``settings``, ``prices``: what is asked for, what the user pays
-- ``sampling``: topics, and the windows of their segments that are looked at
+- ``sampling``, ``budget``: topics, the windows of their segments that are looked at, and how much of each
 - ``segments``, ``content``, ``formats``: a window's batches and records, in any message format
 - ``measure``, ``levels``, ``entropy``: codecs and batch sizes on one window, today's level, what the values are
-- ``topic``, ``cost``: windows added up with their spread; bytes, processor time and money for a month
+- ``topic``, ``spread``: windows added up, and the bounds of what that says of the topic
+- ``rate``, ``cost``: how much is sent; bytes, processor time and money for a month
 - ``recommend``, ``configuration``: what to do and why, and the lines to set
 - ``run``, ``report``, ``table``: a run as a whole, and what comes out
 - ``page``, ``charts``: the same as HTML with pictures, for which the extra ``report`` is needed
@@ -32,10 +33,11 @@ __all__ = ["advise"]
 def advise(
     paths: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
     settings: Settings | None = None,
-    prices: Prices | None = None,
     *,
+    prices: str | os.PathLike[str] | Prices | None = None,
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
+    assume_rate: float | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Report:
@@ -45,26 +47,33 @@ def advise(
         paths: Log folders, partitions, segments, URLs of these, record sets as bytes, files of records (``.jsonl``,
             ``.ndjson``, ``.parquet``).
         settings: Codecs, batch sizes, size and seed of the sample.
-        prices: What :func:`kafkacomp.advise.prices.parse` made of a price file.
+        prices: A price file's path, such as ``"prices.toml"``, or what :func:`kafkacomp.advise.prices.parse` made of
+            one.
         max_latency_ms: The most that a batch may take longer, filling it included where that is known.
         compression_type: The topics' ``compression.type`` today.
+        assume_rate: Bytes a second that producers send to each topic whose timestamps do not show it, as compressed
+            as today.
         threads: How many measure at a time; default: one per core.
         progress: Called as ``progress(bytes_done, bytes_total)``.
 
     Returns:
-        The report. What cannot be read is among its ``problems``; the rest goes on.
+        The report: ``to_dict()``, ``to_html()``. What cannot be read, and wrong lines of a price file, are among its
+        ``problems``; the rest goes on.
 
     Raises:
-        ValueError: an argument that cannot be; no batches at all, although everything was read.
+        ValueError: an argument is out of range; no batches at all, although everything was read.
+        OSError: the price file cannot be read.
     """
     import os  # noqa: PLC0415 - only here
 
     from kafkacomp import broker  # noqa: PLC0415 - `import kafkacomp.advise` loads no pyarrow
-    from kafkacomp.advise.prices import Prices as NoPrices  # noqa: PLC0415
+    from kafkacomp.advise.prices import load  # noqa: PLC0415
     from kafkacomp.advise.run import finish, in_threads, plan  # noqa: PLC0415
     from kafkacomp.advise.settings import Settings as Defaults  # noqa: PLC0415
 
     broker.target_compression_type(compression_type, "none")
+    wrong: list[str] = []
+    paid = load(prices, wrong.append)
     several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
     made = plan(several, settings or Defaults())
     total, done = made.size, 0
@@ -77,7 +86,13 @@ def advise(
 
     measured = in_threads(made.tasks, threads, step)
     report = finish(
-        made, measured, prices or NoPrices(), max_latency_ms=max_latency_ms, compression_type=compression_type
+        made,
+        measured,
+        paid,
+        max_latency_ms=max_latency_ms,
+        compression_type=compression_type,
+        assume_rate=assume_rate,
     )
+    report.problems += wrong
     report.refuse_nothing()
     return report

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from kafkacomp.advise.recommend import Circumstances
     from kafkacomp.advise.topic import Cell
 
-__all__ = ["Lines", "lines_for"]
+__all__ = ["DEFAULT_BATCH_SIZE", "LONGEST_LINGER_MS", "Lines", "batching", "lines_for"]
 
-#: What a batch may take to fill, if no limit is given; above 90 s a producer would want another delivery.timeout.ms.
-LONG_TO_WAIT_MS: Final = 1000
+#: A producer's default batch.size: smaller batches were sent before they were full, which linger.ms decides.
+DEFAULT_BATCH_SIZE: Final = 16384
+#: What a batch may take to fill. Some producers linger longer; a saving that depends on it is not advised.
+LONGEST_LINGER_MS: Final = 1000
+#: The default of linger.ms since Kafka 4.0.
+_DEFAULT_LINGER_MS: Final = 5
 #: The default of a broker's message.max.bytes and a topic's max.message.bytes.
 _MAX_MESSAGE_BYTES: Final = 1_048_588
 
@@ -39,10 +43,7 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
         return [Lines("producer", [f"compression.codec={codec.type.value}"], "Kafka 0.7 compresses in producers only")]
     stored = broker.target_compression_type(about.compression_type, codec.type)
     producer = [f"compression.type={codec.type}", *_level(codec.type, codec.level)]
-    if cell.batch_size != TODAY:
-        producer.append(f"batch.size={cell.batch_size}")
-        wait = 5 if fill_ms is None else min(max(1, math.ceil(fill_ms)), LONG_TO_WAIT_MS)
-        producer.append(f"linger.ms={wait}")
+    producer += batching(cell.batch_size, fill_ms)
     implies = (
         "the producers compress; less is sent, replicated, stored and fetched; the broker stores batches as they come"
     )
@@ -56,7 +57,7 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     if codec.level is not None:
         implies += f"; producers before 3.8 have no compression.{codec.type}.level"
     if cell.batch_size != TODAY:
-        implies += f"; a batch waits up to linger.ms for more records{_waiting(fill_ms)}"
+        implies += "; a batch waits up to linger.ms for more records, which the topic's rate needs to fill it"
     if cell.batch_bytes > _MAX_MESSAGE_BYTES:
         implies += f"; batches above {_MAX_MESSAGE_BYTES} bytes need max.message.bytes and max.request.size raised"
     found = [Lines("producer", producer, implies)]
@@ -75,12 +76,16 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     return found
 
 
-def _waiting(fill_ms: float | None) -> str:
-    if fill_ms is None:
-        return " (how long is needed depends on the rate, which the timestamps do not tell)"
-    if fill_ms > LONG_TO_WAIT_MS:
-        return " (at the rate of the timestamps that does not fill it: the saving is that of full batches)"
-    return ""
+def batching(batch_size: int, fill_ms: float | None) -> list[str]:
+    """The lines that make a producer's batches as large as a cell's; none for today's.
+
+    ``batch.size`` is left at its default where that is enough: ``linger.ms`` lets the batches fill.
+    """
+    if batch_size == TODAY:
+        return []
+    size = [f"batch.size={batch_size}"] if batch_size > DEFAULT_BATCH_SIZE else []
+    wait = _DEFAULT_LINGER_MS if fill_ms is None else max(_DEFAULT_LINGER_MS, math.ceil(fill_ms))
+    return [*size, f"linger.ms={wait}"]
 
 
 def _level(kind: CompressionType, level: int | None) -> list[str]:

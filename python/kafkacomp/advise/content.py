@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,9 @@ __all__ = ["Batch", "Content", "read"]
 
 #: Of one window no more is held than this many bytes before compression.
 MOST_PLAIN: Final = 32 << 20
+
+#: Timestamps that are kept of a window.
+_MOST_STAMPS: Final = 64
 
 _MODERN_MAGIC: Final = 2
 #: Of formats 0 and 1 (KIP-32): where a message's attributes are, the codec's bits in them, a length's bytes.
@@ -61,8 +64,10 @@ class Content:
     rows: pa.RecordBatch | None = None
     #: Bytes on disk that stay as they are: control batches, and those that compaction emptied.
     kept: int = 0
-    #: Earliest and latest timestamp, ms; None without any.
-    times: tuple[int, int] | None = None
+    #: Timestamps of some records, ms, in their order; -1 for those without. Empty where these are not known.
+    stamps: list[int] = field(default_factory=list)
+    #: Whether all of the window was read; else its records are more than what is held of one.
+    whole: bool = True
 
     def payload(self) -> list[int]:
         """Bytes of keys, values and headers before each row, and of all."""
@@ -121,7 +126,7 @@ def _of_log(window: Window, form: Format, cap: int, failed: Callable[[str], obje
         found = [each for each in found if _reads(each, window, cap, failed)]
         rows = _scanned([each.data for each in found], cap)
     content.rows = rows
-    content.times = _times(rows)
+    content.stamps = _stamps(rows)
     if form.name == MODERN:
         at = 0
         for each in found:
@@ -169,6 +174,7 @@ def _stored(
             continue
         plain += len(section)
         yield _Stored(kind, len(data), batch.records_count or 0, section, packed, data)
+    content.whole = next(reader, None) is None
 
 
 def _wrapped(data: bytes, form: Format) -> bytes | None:
@@ -273,7 +279,7 @@ def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> C
 # ---------------------------------------------------------------------------------------------- files of records
 def _of_records(rows: pa.RecordBatch, form: Format) -> Content:
     """Batches as a producer's defaults would make them; nothing is stored today."""
-    content = Content(rows=rows, times=_times(rows))
+    content = Content(rows=rows)
     at = 0
     while at < rows.num_rows:
         builder = kafkacomp.record.RecordBatchBuilder(form.magic, CompressionType.NONE, write_limit=ASSUMED_BATCH_SIZE)
@@ -337,12 +343,11 @@ def _parquet(window: Window) -> pa.RecordBatch:
     return _timed([json.dumps(row, separators=(",", ":"), default=str).encode() for row in table.to_pylist()])
 
 
-def _times(rows: pa.RecordBatch) -> tuple[int, int] | None:
+def _stamps(rows: pa.RecordBatch) -> list[int]:
     if "timestamp" not in rows.schema.names or not rows.num_rows:
-        return None
-    bounds: dict[str, Any] = pc.min_max(rows.column("timestamp").cast(pa.int64())).as_py()
-    least, most = bounds["min"], bounds["max"]
-    return None if least is None or least < 0 else (least, most)
+        return []
+    times = rows.column("timestamp").cast(pa.int64())
+    return [time.as_py() if time.is_valid else -1 for time in times[:: -(-rows.num_rows // _MOST_STAMPS)]]
 
 
 def _filled(lengths: pa.Array) -> pa.Array:

@@ -11,13 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp.advise.rate import assumed_rate, rate_of, unknown_rate
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kafkacomp.advise.prices import Prices, Traffic
+    from kafkacomp.advise.rate import Rate
     from kafkacomp.advise.topic import Cell, TopicFigures
 
-__all__ = ["KINDS", "Amounts", "Bill", "amounts", "bill", "broker_seconds"]
+__all__ = ["KINDS", "Amounts", "Bill", "amounts", "bill", "broker_seconds", "factor", "rate_in"]
 
 DAYS_A_MONTH: Final = 365.25 / 12
 _GIGABYTE: Final = 1e9
@@ -37,11 +40,11 @@ KINDS: Final = {
 
 @dataclass(frozen=True)
 class Amounts:
-    """What a month takes."""
+    """What a month takes; all of it None where the rate is unknown, for then a month is."""
 
     #: GB (10^9 bytes) on all brokers' disks.
-    disk_gb: float
-    #: GB a month; None where nothing tells how much is sent.
+    disk_gb: float | None
+    #: GB a month.
     in_gb: float | None
     replication_gb: float | None
     out_gb: float | None
@@ -89,18 +92,18 @@ def broker_seconds(sent: Cell, stored: Cell) -> float:
     return sent.decompress_seconds + stored.compress_seconds
 
 
-def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic) -> Amounts:
+def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic, rate: Rate) -> Amounts:
     """What a month takes if producers send one cell's batches and brokers store another's.
 
     Where a topic recompresses, ``stored`` is the cell of the same batches in the topic's codec.
     """
-    today_in = _sent_today(topic, traffic)
+    if rate.bytes_per_second is None:
+        return Amounts(None, None, None, None, None, None, None)
+    today_in = rate.bytes_per_second / _GIGABYTE * _DAY * DAYS_A_MONTH
     disk_today = topic.size / _GIGABYTE
-    if traffic.retention_days is not None and today_in is not None:
+    if traffic.retention_days is not None:
         disk_today = today_in / DAYS_A_MONTH * traffic.retention_days
     disk = disk_today * factor(topic, stored) * traffic.replication_factor
-    if today_in is None:
-        return Amounts(disk, None, None, None, None, None, None)
     plain = today_in * topic.plain_size / topic.size if topic.size else 0.0
     stored_gb = today_in * factor(topic, stored)
     return Amounts(
@@ -121,12 +124,22 @@ def factor(topic: TopicFigures, cell: Cell) -> float:
     return 1 - own * topic.saving(cell)[0]
 
 
-def _sent_today(topic: TopicFigures, traffic: Traffic) -> float | None:
-    """GB a month from producers, as compressed as today."""
+def rate_in(topic: TopicFigures, traffic: Traffic, assumed: float | None) -> Rate:
+    """How much is sent to a topic: by the price file, else by its timestamps, else what the user assumes.
+
+    Args:
+        topic: The topic.
+        traffic: Of this topic.
+        assumed: Bytes a second, where neither shows it.
+    """
     if traffic.gb_per_day is not None:
-        return traffic.gb_per_day * DAYS_A_MONTH
-    seconds = topic.seconds if topic.stored else None
-    return None if seconds is None else topic.size / _GIGABYTE / seconds * _DAY * DAYS_A_MONTH
+        return assumed_rate(traffic.gb_per_day * _GIGABYTE / _DAY, "price file")
+    if topic.stored:
+        stamps = [topic.stamps[number] for number in sorted(topic.stamps)]
+        found = rate_of(topic.size, stamps, topic.files)
+    else:
+        found = unknown_rate("the records are in no log")
+    return found if found.bytes_per_second is not None or assumed is None else assumed_rate(assumed, "assumed")
 
 
 def bill(amount: Amounts, prices: Prices) -> Bill:

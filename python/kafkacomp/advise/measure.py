@@ -10,6 +10,8 @@ Processor time is that of the one thread that compresses, so that other threads 
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,6 +25,7 @@ from kafkacomp.advise.content import read
 from kafkacomp.advise.entropy import Payload
 from kafkacomp.advise.formats import FORMATS, OLDEST, allowed
 from kafkacomp.advise.levels import Trials, try_levels
+from kafkacomp.advise.rate import Stamps
 from kafkacomp.advise.sampling import LOG
 from kafkacomp.advise.settings import TODAY
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
@@ -44,13 +47,21 @@ __all__ = ["Figures", "Run", "Task", "measure"]
 _RUNS: Final = 4
 #: Batches compressed between two looks at the clock.
 _AT_ONCE: Final = 64
-#: A record that is a batch by itself costs as much as this many bytes of a large batch.
+#: A batch of one record costs as much time as this many bytes of a large batch; how many of them a window gives.
 _COST_OF_SINGLE: Final = 4096
+_LEAST_SINGLES: Final = 100
+_MOST_SINGLES: Final = 600
+#: Records that are offered to a batch of one; more would only be looked at.
+_OFFERED: Final = 64
 #: Sizes of batches that are kept of a window, for the distribution.
 _MOST_SIZES: Final = 500
 #: What a producer has learned of the ratio after a while is found by this many batches, none larger than that.
 _TRIALS: Final = 3
 _MOST_OF_A_TRIAL: Final = 1 << 16
+_LARGEST_BATCH: Final = 1 << 30
+#: A record's size is not looked at where batches are larger than this many times the largest one and its overheads.
+_ROOMY: Final = 2
+_OVERHEADS: Final = 1024
 #: How Kafka's producer lets its estimate follow what it sees (``CompressionRatioEstimator``): with the first ratio that
 #: is a little worse it goes up by much, and comes down bit by bit, so that on average it is half of that too high.
 _IMPROVING_STEP: Final = 0.005
@@ -110,7 +121,9 @@ class Figures:
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
     #: Bytes on disk that stay as they are.
     kept: int = 0
-    times: tuple[int, int] | None = None
+    stamps: Stamps | None = None
+    #: Whether all of the window's batches are counted.
+    whole: bool = True
     #: Whether the batches are stored ones.
     stored: bool = True
     problems: list[str] = field(default_factory=list)
@@ -127,7 +140,11 @@ def measure(task: Task) -> Figures:
         name = task.window.source.name
         figures.problems.append(text if name in text else f"{name}: {text}")
         return figures
-    figures.kept, figures.times = content.kept, content.times
+    figures.kept, figures.whole = content.kept, content.whole
+    if content.stamps:
+        source = task.window.source
+        size = content.kept + sum(each.stored or 0 for each in content.batches)
+        figures.stamps = Stamps(source.partition, size, content.stamps)
     if content.rows is None or not content.batches:
         return figures
     figures.payload = entropy.look(content.rows)
@@ -195,62 +212,88 @@ def _compressed(run: Sequence[Batch], codec: Codec, form: Format) -> Run:
 # ------------------------------------------------------------------------------------------------------ other sizes
 def _at_other_sizes(rows: pa.RecordBatch, form: Format, task: Task, figures: Figures, before: list[int]) -> None:
     codecs = dict.fromkeys((*allowed(form, task.settings.codecs), Codec(CompressionType.NONE)))
+    largest = max(after - at for at, after in itertools.pairwise(before))
     for codec in codecs:
-        # What a producer has learned by the time that it has sent some batches.
-        known = sum(figures.cells[codec, TODAY], Run())
-        learned = min(1.0, (known.size - known.batches * form.overhead) / known.plain) if known.plain else 1.0
         for size in task.settings.batch_sizes:
-            build = _OldBatches if form.name == OLDEST else _Batches
-            batches = build(rows, codec, size, form, learned)
-            runs = list(_sized(batches, rows.num_rows, size, task.sized_bytes, before))
+            old = form.name == OLDEST
+            batches = _OldBatches(rows, codec, size, form) if old else _Batches(rows, codec, size, form, largest)
+            runs = list(_sized(batches, size, task.sized_bytes, before))
             if runs:
                 figures.cells[codec, size] = runs
 
 
-def _sized(batches: _Batches | _OldBatches, records: int, size: int, most: int, before: list[int]) -> Iterator[Run]:
-    """Runs of batches of one size. The last one, which the window's end cuts, counts only if it is the only one."""
-    at, done = 0, 0
+def _sized(batches: _Batches | _OldBatches, size: int, most: int, before: list[int]) -> Iterator[Run]:
+    """Runs of batches of one size, one from each of some equal parts of the window.
+
+    Together they have ``most`` bytes of records, and each has at least one batch. A batch that the window's end
+    truncates counts only if it is the only one.
+    """
+    records, total = len(before) - 1, before[-1]
     if size == 1:
-        records = min(records, max(most // _COST_OF_SINGLE, 50))
-    while at < records and (before[at] < most or not done):
-        run = batches.next_run(at, records, most // _RUNS, last_counts=done == 0)
-        if not run.batches:
-            return
-        at_end = at + run.records
-        yield run._replace(payload=before[at_end] - before[at])
-        done += run.batches
-        at = at_end
+        singles = min(max(most // _COST_OF_SINGLE, _LEAST_SINGLES), _MOST_SINGLES)
+        most = min(most, total * singles // records)
+    at, done = 0, False
+    for part in range(_RUNS):
+        begin, end = total * part // _RUNS, total * (part + 1) // _RUNS
+        at = max(at, bisect.bisect_left(before, begin))
+        stop = min(bisect.bisect_left(before, min(begin + -(-most // _RUNS), end)), records)
+        start, run = at, Run()
+        while at < stop:
+            some = batches.next_run(at, stop, last_counts=not done)
+            if not some.batches:
+                break
+            run += some
+            at += some.records
+            done = True
+        if run.batches:
+            yield run._replace(payload=before[at] - before[start])
 
 
 class _Batches:
-    """Makes batches as a producer does."""
+    """Makes batches as Kafka's producer does under load (``RecordAccumulator``, ``MemoryRecordsBuilder``)."""
 
-    def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format, learned: float) -> None:
+    def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format, largest: int) -> None:
         self._rows, self._codec, self._size, self._form = rows, codec, size, form
-        self._estimate = learned
-        if size > 1 and codec.type is not CompressionType.NONE:
+        # Whether every record fits, whatever its headers take beside their bytes.
+        self._fits = size > _ROOMY * largest + _OVERHEADS
+        self._estimate = 1.0
+        if codec.type is not CompressionType.NONE:
             for _ in range(_TRIALS):
-                count = self._builder(min(size, _MOST_OF_A_TRIAL)).append_arrow(rows)
+                # What a producer has learned by the time that it has sent some batches.
+                builder, offered = self._builder(0, _MOST_OF_A_TRIAL)
+                count = builder.append_arrow(offered)
                 section = form.section(rows.slice(0, count))
-                self._estimate = min(len(compress(section, codec, form.magic)) / len(section), 1.0)
+                self._estimate = len(compress(section, codec, form.magic)) / len(section)
             self._estimate += _DETERIORATE_STEP / 2
 
-    def _builder(self, limit: int) -> record.RecordBatchBuilder:
-        builder = record.RecordBatchBuilder(self._form.magic, self._codec.type, self._codec.level, write_limit=limit)
+    def _builder(self, at: int, most: int = _LARGEST_BATCH) -> tuple[record.RecordBatchBuilder, pa.RecordBatch]:
+        """A builder for the batch that begins at a row, and the rows that are offered to it."""
+        form, codec = self._form, self._codec
+        limit = max(min(self._size, most), 0 if self._fits else self._upper_bound(at))
+        builder = record.RecordBatchBuilder(form.magic, codec.type, codec.level, write_limit=limit)
         builder.set_estimated_compression_ratio(self._estimate)
-        return builder
+        return builder, self._rows.slice(at, _OFFERED if self._size == 1 else None)
 
-    def next_run(self, at: int, end: int, most: int, *, last_counts: bool) -> Run:
-        """Some batches from a row on; without any, only a cut one is left."""
+    def _upper_bound(self, at: int) -> int:
+        """Kafka's bound on the size of a batch of one row: a batch has this much room whatever ``batch.size`` is."""
+        row = self._rows.slice(at, 1).to_pylist()[0]
+        headers = [(each["key"], each["value"]) for each in row.get("headers") or ()]
+        value, key = (each.encode() if isinstance(each, str) else each for each in (row["value"], row.get("key")))
+        return record.estimate_batch_size_upper_bound(
+            value, key, headers, magic=self._form.magic, compression_type=self._codec.type
+        )
+
+    def next_run(self, at: int, stop: int, *, last_counts: bool) -> Run:
+        """Some batches from a row on that begin before ``stop``; none if only a truncated one is left."""
         codec, form = self._codec, self._form
         plain = codec.type is CompressionType.NONE
         total = Run()
         packed: list[bytes] = []
-        while at < end and total.batches < _AT_ONCE and total.plain < most:
-            builder = self._builder(self._size)
-            # One record needs no look at all that follow.
-            count = builder.append_arrow(self._rows.slice(at, 1 if self._size == 1 else end - at))
-            if at + count >= end and self._size != 1 and not builder.is_full and (total.batches or not last_counts):
+        while at < stop and total.batches < _AT_ONCE:
+            builder, offered = self._builder(at)
+            count = builder.append_arrow(offered)
+            ended = at + count >= self._rows.num_rows and not builder.is_full
+            if ended and self._size != 1 and (total.batches or not last_counts):
                 break  # the window's end, not the size, ended it
             section = form.section(self._rows.slice(at, count))
             at += count
@@ -272,15 +315,15 @@ class _Batches:
 class _OldBatches:
     """Makes wrappers of Kafka 0.7, whose producers count bytes before compression."""
 
-    def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format, _learned: float) -> None:
+    def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format) -> None:
         self._values = [value.as_py() or b"" for value in rows.column("value")]
         self._codec, self._size, self._form = codec, size, form
 
-    def next_run(self, at: int, end: int, most: int, *, last_counts: bool) -> Run:
-        """Some batches from a row on; without any, only a cut one is left."""
-        total = Run()
+    def next_run(self, at: int, stop: int, *, last_counts: bool) -> Run:
+        """Some batches from a row on that begin before ``stop``; none if only a truncated one is left."""
+        total, end = Run(), len(self._values)
         sections: list[bytes] = []
-        while at < end and len(sections) < _AT_ONCE and total.plain < most:
+        while at < stop and len(sections) < _AT_ONCE:
             behind, size = at, 0
             while behind < end and (behind == at or size + len(self._values[behind]) + 10 <= self._size):
                 size += len(self._values[behind]) + 10

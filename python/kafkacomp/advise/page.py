@@ -101,6 +101,7 @@ def _topic(topic: TopicReport, *, pictures: bool) -> dict[str, Any]:
         "refused": figures.refused,
         "problems": figures.problems,
         "money": (before, after),
+        "rate": topic.about.rate.why,
         "rows": [_row(topic, cell) for cell in cells],
         "pictures": [each for each in _pictures(topic) if each] if pictures else [],
     }

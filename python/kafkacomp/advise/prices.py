@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import os
 import tomllib
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Prices", "Traffic", "example", "parse"]
+__all__ = ["Prices", "Traffic", "example", "load", "parse"]
 
 _PRICES: Final = ("storage_gb_month", "network_in_gb", "network_replication_gb", "network_out_gb", "vcpu_hour")
 _TRAFFIC: Final = ("replication_factor", "consumers", "gb_per_day", "retention_days")
@@ -60,6 +62,18 @@ class Prices:
 def example() -> str:
     """The example file's text."""
     return resources.files("kafkacomp.advise").joinpath("example-prices.toml").read_text(encoding="utf-8")
+
+
+def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str], object]) -> Prices:
+    """Prices as they are, or those of a file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not TOML.
+    """
+    if prices is None or isinstance(prices, Prices):
+        return prices or Prices()
+    return parse(Path(prices).read_text(encoding="utf-8"), os.fspath(prices), failed)
 
 
 def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:

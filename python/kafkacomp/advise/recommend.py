@@ -4,6 +4,9 @@ Options are the measured codecs at today's batch boundaries and at larger batche
 what is stored or sent, the cheapest month wins. Without, bytes are weighed against processor time: going from nothing
 to the fastest codec must save 5% of the bytes, and each doubling of processor time from there 3% more of the
 uncompressed bytes. Whatever wins must save 5% of today's bytes, or money, and its uncertainty must not reach zero.
+
+Larger batches are advised only where the topic's rate fills them within a second of ``linger.ms``; what would take
+longer, or is not known to fill, is named and not counted.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.configuration import LONG_TO_WAIT_MS, Lines, lines_for
+from kafkacomp.advise.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
 from kafkacomp.advise.cost import amounts, bill
 from kafkacomp.advise.settings import TODAY, size_name
 from kafkacomp.bench.spec import Codec
@@ -23,13 +26,17 @@ if TYPE_CHECKING:
 
     from kafkacomp.advise.cost import Bill
     from kafkacomp.advise.prices import Prices, Traffic
-    from kafkacomp.advise.topic import Cell, Spread, TopicFigures
+    from kafkacomp.advise.rate import Rate
+    from kafkacomp.advise.spread import Spread
+    from kafkacomp.advise.topic import Cell, TopicFigures
 
-__all__ = ["CHANGE", "LEAVE", "RAISE", "Advice", "Circumstances", "advice_on", "money_of"]
+__all__ = ["CHANGE", "LEAVE", "LINGER", "RAISE", "Advice", "Circumstances", "advice_on", "money_of"]
 
 LEAVE: Final = "leave it"
 CHANGE: Final = "change"
 RAISE: Final = "raise the batch size first"
+#: The same where the default batch.size is large enough, and batches are sent before they are full.
+LINGER: Final = "raise linger.ms first"
 
 #: What an option must save at least, a share of today's bytes or money.
 _WORTH: Final = 0.05
@@ -42,8 +49,6 @@ _MORE_BY_SIZE: Final = 0.10
 _HALF_AS_MUCH: Final = 1.5
 #: Of what larger batches bring, the part that the smallest sufficient one must have.
 _MOST_OF_IT: Final = 0.9
-#: A producer's own batch.size: below it there is nothing to raise.
-_DEFAULT_BATCH_SIZE: Final = 16384
 #: From here on single bytes have next to no pattern, and this share is next to no repetition.
 _RANDOM_BITS: Final = 7.5
 _NO_REPETITION: Final = 0.05
@@ -54,10 +59,11 @@ _SAME_BYTES: Final = 0.02
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What holds for a topic beside its bytes."""
+    """What is true of a topic besides its bytes."""
 
     prices: Prices
     traffic: Traffic
+    rate: Rate
     #: Milliseconds that a batch may take longer; None for no limit.
     max_latency_ms: float | None = None
     #: The topic's compression.type today.
@@ -99,7 +105,8 @@ class Options:
     def bill(self, cell: Cell) -> Bill:
         """A month's money with producers sending these batches and the topic storing them so."""
         if id(cell) not in self._bills:
-            self._bills[id(cell)] = bill(amounts(self.topic, cell, cell, self.about.traffic), self.about.prices)
+            month = amounts(self.topic, cell, cell, self.about.traffic, self.about.rate)
+            self._bills[id(cell)] = bill(month, self.about.prices)
         return self._bills[id(cell)]
 
     @property
@@ -110,13 +117,19 @@ class Options:
         return "cpuProducers" not in known.missing and any(kind not in known.missing for kind in byte_kinds)
 
     def fill_ms(self, cell: Cell) -> float | None:
-        """How long a partition's records take to fill a batch of another size; None where that is not known."""
-        seconds, total = self.topic.seconds, self.topic.total
-        if cell.batch_size == TODAY or seconds is None or not total.size:
+        """How long a partition's records take to fill a batch of another size; None where the rate is not known."""
+        rate, total = self.about.rate.bytes_per_second, self.topic.total
+        if cell.batch_size == TODAY or rate is None or not total.size:
             return None
-        records = total.records * self.topic.size / total.size
-        a_second = records / seconds / max(self.topic.partitions, 1)
+        a_second = total.records / total.size * rate / max(self.topic.partitions, 1)
         return cell.batch_records / a_second * 1000
+
+    def fills(self, cell: Cell) -> bool:
+        """Whether the rate fills a cell's batches within a sensible linger.ms."""
+        if cell.batch_size == TODAY:
+            return True
+        fill = self.fill_ms(cell)
+        return fill is not None and fill <= LONGEST_LINGER_MS
 
     def latency(self, cell: Cell) -> float:
         """Milliseconds that a batch takes longer than uncompressed ones of today's size."""
@@ -164,27 +177,33 @@ def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
     """What to do with a topic that has batches."""
     options = Options(topic, about)
     now = options.best(options.at(TODAY))
-    larger = _larger(options)
+    larger = _larger(options, filled=True)
     reason = _incompressible(topic, options, [cell for cell in (now, larger) if cell is not None])
     if reason is not None:
-        return _leave(topic, options, reason, larger)
+        return _leave(topic, options, reason)
     if larger is not None and _size_matters(options, now, larger):
         return _raise(topic, options, now, larger)
     if now is None or not _worth(options, now):
-        return _leave(topic, options, _why_not(options, now), larger)
-    return _change(topic, options, now, larger)
+        return _leave(topic, options, _why_not(options, now))
+    return _change(topic, options, now)
 
 
 # ------------------------------------------------------------------------------------------------------- deciding
-def _larger(options: Options) -> Cell | None:
-    """The best codec at the smallest batch size that has most of what larger batches bring."""
-    mean = options.topic.total.size / max(options.topic.total.batches, 1)
-    sizes = sorted({size for _, size in options.topic.cells if size > max(mean, _DEFAULT_BATCH_SIZE - 1)})
-    bests = [cell for size in sizes if (cell := options.best(options.at(size))) is not None]
+def _larger(options: Options, *, filled: bool) -> Cell | None:
+    """The best codec at the smallest batch size that has most of what larger batches bring.
+
+    With ``filled`` only of batches that the rate fills.
+    """
+    total = options.topic.total
+    records = total.records / max(total.batches, 1)
+    bests = []
+    for size in sorted({size for _, size in options.topic.cells if size != TODAY}):
+        cells = [cell for cell in options.at(size) if cell.batch_records >= records * _HALF_AS_MUCH]
+        best = options.best(cell for cell in cells if not filled or options.fills(cell))
+        if best is not None:
+            bests.append(best)
     if not bests:
         return None
-    # Who waits a second for a batch to fill has no use for one that takes a minute; somebody may have for the smallest.
-    bests = [cell for cell in bests if (options.fill_ms(cell) or 0.0) <= LONG_TO_WAIT_MS] or bests[:1]
     most = max(options.saving(cell) for cell in bests)
     return next(cell for cell in bests if options.saving(cell) >= most * _MOST_OF_IT or most <= 0)
 
@@ -302,7 +321,20 @@ def _saves(cell: Cell, options: Options) -> str:
     return f"{saving:.0%} of today's bytes{within}"
 
 
-def _leave(topic: TopicFigures, options: Options, reason: str, larger: Cell | None) -> Advice:
+def _unfilled(options: Options, saving: float) -> list[str]:
+    """What larger batches would save if the rate filled them, where it does not, or is not known to."""
+    larger = _larger(options, filled=False)
+    if larger is None or options.fills(larger) or options.saving(larger) - max(saving, 0.0) < _WORTH:
+        return []
+    fill = options.fill_ms(larger)
+    would = f"full batches of {size_name(larger.batch_size)} with {larger.codec} would save {_saves(larger, options)}, "
+    if fill is None:
+        rate = options.about.rate.why
+        return [f"{would}but whether they fill is not known: {rate}; --assume-rate gives a rate"]
+    return [f"{would}but at the topic's rate one takes {_duration(fill)} to fill, so that is not counted"]
+
+
+def _leave(topic: TopicFigures, options: Options, reason: str) -> Advice:
     advice = Advice(LEAVE, f"leave it: {reason}")
     advice.reasons.append(reason)
     today = options.today
@@ -312,22 +344,24 @@ def _leave(topic: TopicFigures, options: Options, reason: str, larger: Cell | No
             f"{today.codec} brings next to nothing here: without it {options.seconds(today):.2f} s of a core per GB "
             "would be saved, and the bytes would stay about the same"
         )
-    plain = [
-        cell for (codec, size), cell in topic.cells.items() if codec.type is CompressionType.NONE and size != TODAY
-    ]
+    plain = [cell for cell in topic.cells.values() if cell.codec.type is CompressionType.NONE and options.fills(cell)]
     packed = min(plain, key=lambda cell: cell.per_payload, default=None)
-    if packed is not None and options.today.codec.type is CompressionType.NONE and options.saving(packed) >= _WORTH:
+    if packed is not None and today.codec.type is CompressionType.NONE and options.saving(packed) >= _WORTH:
         advice.reasons.append(
             f"batches of {topic.total.records / topic.total.batches:.1f} records are small: larger ones save "
-            f"{options.saving(packed):.0%} without any codec, by fewer headers"
+            f"{options.saving(packed):.0%} without any codec, by fewer headers; {_settings_of(packed, options)}"
         )
-    elif larger is not None and options.saving(larger) >= _WORTH and "entropy" not in reason:
-        advice.reasons.append(f"with batches of {size_name(larger.batch_size)}, {larger.codec} would save "
-                              f"{_saves(larger, options)}")  # fmt: skip
+    elif "entropy" not in reason:
+        advice.reasons += _unfilled(options, 0.0)
     return advice
 
 
-def _change(topic: TopicFigures, options: Options, cell: Cell, larger: Cell | None) -> Advice:
+def _settings_of(cell: Cell, options: Options) -> str:
+    """The settings of a producer that make a cell's batches."""
+    return " ".join(batching(cell.batch_size, options.fill_ms(cell)))
+
+
+def _change(topic: TopicFigures, options: Options, cell: Cell) -> Advice:
     today = options.today.codec
     word = "compress with" if today.type is CompressionType.NONE else f"change {today} to"
     if cell.codec == today:
@@ -340,11 +374,14 @@ def _change(topic: TopicFigures, options: Options, cell: Cell, larger: Cell | No
         CHANGE, headline, [], cell, saving, spread, lines_for(topic.format, cell, options.about, options.fill_ms(cell))
     )
     advice.reasons += _figures(options, cell)
+    larger = _larger(options, filled=True)
     if larger is not None and options.saving(larger) - saving >= _WORTH:
         advice.reasons.append(
-            f"more by larger batches: {larger.codec} with batch.size {larger.batch_size} saves "
+            f"more by larger batches: {larger.codec} with {_settings_of(larger, options)} saves "
             f"{_saves(larger, options)}"
         )
+    else:
+        advice.reasons += _unfilled(options, saving)
     return advice
 
 
@@ -352,19 +389,19 @@ def _raise(topic: TopicFigures, options: Options, now: Cell | None, larger: Cell
     saving, spread = topic.saving(larger)
     total = topic.total
     at_most = "" if now is None else f", where today's batches let {now.codec} save {max(options.saving(now), 0):.0%}"
+    verdict = RAISE if larger.batch_size > DEFAULT_BATCH_SIZE else LINGER
     headline = (
-        f"raise the batch size first: {total.records / total.batches:.1f} records a batch today; with batch.size "
-        f"{larger.batch_size} and {larger.codec} ({larger.batch_records:.0f} records a batch) it saves "
-        f"{_saves(larger, options)}{at_most}"
+        f"{verdict}: {total.records / total.batches:.1f} records a batch today; with {_settings_of(larger, options)} "
+        f"and {larger.codec} ({larger.batch_records:.0f} records a batch) it saves {_saves(larger, options)}{at_most}"
     )
-    advice = Advice(RAISE, headline, [], larger, saving, spread)
-    advice.lines = lines_for(topic.format, larger, options.about, options.fill_ms(larger))
-    advice.reasons += _figures(options, larger)
+    advice = Advice(verdict, headline, [], larger, saving, spread)
     fill = options.fill_ms(larger)
+    advice.lines = lines_for(topic.format, larger, options.about, fill)
+    advice.reasons += _figures(options, larger)
     if fill is not None:
         advice.reasons.append(
-            f"at the rate of the records' timestamps, a batch of one partition takes {_duration(fill)} to fill, if one "
-            "producer sends all of it"
+            f"at the topic's rate, a batch of one partition takes {_duration(fill)} to fill, if one producer sends all "
+            "of it"
         )
     return advice
 
@@ -384,6 +421,9 @@ def _figures(options: Options, cell: Cell) -> list[str]:
     if before is not None and after is not None:
         currency = options.about.prices.currency
         reasons.append(f"{money_of(after)} {currency} a month instead of {money_of(before)}".replace("  ", " "))
+        reasons.append(options.about.rate.why)
+    elif options.about.prices.prices:
+        reasons.append(f"cannot tell what it costs in a month: {options.about.rate.why}; --assume-rate gives a rate")
     if options.topic.saving(cell)[1] is None:
         reasons.append("the sample is too small to tell its own uncertainty")
     return reasons

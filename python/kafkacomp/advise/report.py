@@ -55,21 +55,23 @@ class TopicReport:
         return self.advice.option or self.today
 
     @property
-    def knows_traffic(self) -> bool:
-        """Whether something tells how much is sent; without it a month is its storage alone."""
-        return self.amounts(self.today).in_gb is not None
+    def saved(self) -> tuple[float, float]:
+        """What the advice saves in a month, money where it is known, and of the bytes on disk."""
+        before, after = (self.options.bill(cell).total for cell in (self.today, self.chosen))
+        money = 0.0 if before is None or after is None else before - after
+        return money, self.figures.size - self.bytes_with(self.chosen)
 
     def amounts(self, cell: Cell) -> Amounts:
         """Of a month, with producers that send a cell's batches."""
-        return amounts(self.figures, cell, cell, self.about.traffic)
+        return amounts(self.figures, cell, cell, self.about.traffic, self.about.rate)
 
     def bytes_with(self, cell: Cell) -> float:
         """The topic's bytes on one broker's disk with a cell's batches."""
         return self.figures.size * (1.0 if cell is self.today else factor(self.figures, cell))
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        topic, advice = self.figures, self.advice
+        topic, advice, rate = self.figures, self.advice, self.about.rate
         total, level = topic.total, topic.level
         return {
             "topic": topic.name,
@@ -84,8 +86,14 @@ class TopicReport:
                 "bytes": total.size + topic.kept,
                 "batches": total.batches,
                 "records": total.records,
-                "firstTimestamp": None if topic.times is None else topic.times[0],
-                "lastTimestamp": None if topic.times is None else topic.times[1],
+            },
+            "rate": {
+                "bytesPerSecond": rate.bytes_per_second,
+                "source": rate.source,
+                "why": rate.why,
+                "firstTimestamp": rate.first,
+                "lastTimestamp": rate.last,
+                "seconds": rate.seconds,
             },
             "today": {
                 "compressionType": str(topic.type),
@@ -161,7 +169,7 @@ class TopicReport:
         """The month if producers stay as they are and the broker compresses; not where that changes the batches."""
         if cell.batch_size != TODAY:
             return None
-        month = amounts(self.figures, self.today, cell, self.about.traffic)
+        month = amounts(self.figures, self.today, cell, self.about.traffic, self.about.rate)
         return {"month": month.by_kind(), "money": _money(bill(month, self.about.prices))}
 
 
@@ -176,6 +184,8 @@ class Report:
     problems: list[str]
     #: Topics without batches.
     empty: list[str]
+    #: Kafka's own topics, which were left out.
+    internal: list[str]
     environment: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -185,8 +195,11 @@ class Report:
 
     def refuse_nothing(self) -> None:
         """Raise ValueError if everything was read and there is no batch in any of it."""
-        if not self.topics and not self.problems:
-            raise ValueError(f"no batches: {', '.join(self.empty) or 'there is nothing'}")
+        if self.topics or self.problems:
+            return
+        if self.internal:
+            raise ValueError(f"only internal topics, which are left out unless asked for: {', '.join(self.internal)}")
+        raise ValueError(f"no batches: {', '.join(self.empty) or 'there is nothing'}")
 
     def totals(self) -> dict[str, Any]:
         """All topics together: today, with the advice followed, and with one codec for all at today's batches."""
@@ -200,7 +213,7 @@ class Report:
             "today": self._sum([topic.today for topic in self.topics]),
             "advised": self._sum([topic.chosen for topic in self.topics]),
             "saving": 1 - after / before if before else 0.0,
-            "withoutTraffic": [topic.figures.name for topic in self.topics if not topic.knows_traffic],
+            "withoutRate": [topic.figures.name for topic in self.topics if topic.about.rate.bytes_per_second is None],
             "byCodec": {str(codec): self._sum(cells) for codec, cells in self._uniform().items()},
         }
 
@@ -243,7 +256,17 @@ class Report:
             "money": {**money, "total": _total(money)},
         }
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_html(self) -> str:
+        """The report with pictures as one HTML file, which fetches nothing.
+
+        Raises:
+            ModuleNotFoundError: the extra ``report`` is not installed.
+        """
+        from kafkacomp.advise.page import html  # noqa: PLC0415 - an extra
+
+        return html(self)
+
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         settings, prices = self.settings, self.prices
         return {
@@ -254,12 +277,14 @@ class Report:
                 "batchSizes": [size_name(size) for size in settings.batch_sizes],
                 "sampleBytes": settings.sample_bytes,
                 "seed": settings.seed,
+                "timeBudget": settings.time_budget,
             },
             "prices": {"currency": prices.currency, "date": prices.date, **prices.prices},
-            "topics": [topic.as_dict() for topic in self.topics],
+            "topics": [topic.to_dict() for topic in self.topics],
             "all": self.totals() if self.topics else None,
             "problems": self.problems,
             "withoutBatches": self.empty,
+            "internalTopics": self.internal,
         }
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._arguments import checked_threads
-from kafkacomp.advise.formats import FORMATS, MODERN
+from kafkacomp._types import CompressionType
+from kafkacomp.advise.budget import shares
+from kafkacomp.advise.cost import rate_in
+from kafkacomp.advise.formats import FORMATS, MODERN, allowed
 from kafkacomp.advise.measure import Task, measure
+from kafkacomp.advise.rate import FileTimes
 from kafkacomp.advise.recommend import Circumstances, advice_on
 from kafkacomp.advise.report import Report, TopicReport
-from kafkacomp.advise.sampling import LOG, WINDOW_BYTES, find_topics, windows_of
+from kafkacomp.advise.sampling import LOG, count_windows, find_topics, windows_of
 from kafkacomp.advise.segments import newest_format
 from kafkacomp.advise.topic import TopicFigures
+from kafkacomp.bench.spec import Codec
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -27,14 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "finish", "in_threads", "plan"]
 
-#: Before compression, what is tried at each other batch size: of one window, and of all topics' together.
-_MOST_SIZED: Final = 2 << 20
-_LEAST_SIZED: Final = 128 << 10
-_SIZED_OF_ALL: Final = 96 << 20
-#: Windows of a topic on which other batch sizes are tried: every eighth, at least two.
-_EVERY: Final = 8
-_LEAST_WINDOWS: Final = 2
-_MOST_WINDOWS: Final = 8
 #: Partitions of a topic whose newest batch is looked for.
 _PARTITIONS_ASKED: Final = 32
 #: Windows of a topic on which levels are tried.
@@ -50,8 +48,9 @@ class Plan:
     topics: dict[str, TopicFigures] = field(default_factory=dict)
     #: What cannot be read, in words.
     problems: list[str] = field(default_factory=list)
-    #: Topics without any bytes.
+    #: Topics without any bytes, and Kafka's own, which were left out.
     empty: list[str] = field(default_factory=list)
+    internal: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -63,6 +62,9 @@ def plan(paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings) ->
     """Find the topics and choose the windows of their samples. Nothing is decompressed yet."""
     made = Plan(settings)
     found = find_topics(paths, lambda name, error: made.problems.append(_named(name, error)))
+    left_out = [topic for topic in found if topic.internal and not (topic.named or settings.internal_topics)]
+    made.internal = [topic.name for topic in left_out]
+    found = [topic for topic in found if topic not in left_out]
     for topic in found:
         windows = windows_of(topic, settings)
         if not windows:
@@ -80,21 +82,27 @@ def plan(paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings) ->
             topic.partitions,
             len(topic.sources),
             len(windows),
-            seed=settings.seed,
+            count_windows(topic, settings),
         )
-        figures.all_windows = sum(-(-source.size // WINDOW_BYTES) for source in topic.sources)
+        figures.files = _file_times(topic)
         for codec in settings.codecs:
             why = figures.format.refusal(codec.type)
             if why is not None:
                 figures.refused[str(codec)] = why
         made.topics[topic.name] = figures
-        wanted = min(max(len(windows) // _EVERY, _LEAST_WINDOWS), _MOST_WINDOWS)
-        sized = {number * len(windows) // wanted for number in range(wanted)}
-        most = min(max(_SIZED_OF_ALL // wanted // len(found), _LEAST_SIZED), _MOST_SIZED)
+        codecs = list(dict.fromkeys((*allowed(figures.format, settings.codecs), Codec(CompressionType.NONE))))
+        sized = shares(len(windows), codecs, len(settings.batch_sizes), settings.time_budget / len(found))
         for number, window in enumerate(windows):
-            at = most if number in sized else 0
-            made.tasks.append(Task(topic.name, form, window, settings, at, number < _LEVEL_WINDOWS))
+            made.tasks.append(Task(topic.name, form, window, settings, sized.get(number, 0), number < _LEVEL_WINDOWS))
     return made
+
+
+def _file_times(topic: Topic) -> FileTimes:
+    times = FileTimes()
+    for source in topic.sources:
+        if source.modified is not None and source.size:
+            times.add(source.partition, source.modified, source.size)
+    return times
 
 
 def _named(name: str, error: Exception) -> str:
@@ -139,12 +147,15 @@ def finish(
     *,
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
+    assume_rate: float | None = None,
 ) -> Report:
-    """Add the figures up and advise on every topic.
+    """Add the figures up and advise on every topic; the topics come by what the advice saves, the most first.
 
     Raises:
-        ValueError: ``compression_type`` is none of a topic's.
+        ValueError: ``compression_type`` is not a topic's, or ``assume_rate`` is not a positive number.
     """
+    if assume_rate is not None and not 0 < assume_rate < math.inf:
+        raise ValueError(f"assume_rate must be above 0 bytes/s, not {assume_rate}")
     for number, figures in measured:
         made.topics[figures.topic].add(number, figures)
     problems = list(made.problems)
@@ -162,6 +173,7 @@ def finish(
     reports = []
     for topic in known:
         traffic = prices.traffic_of(topic.name, topic.size / whole if whole else 0.0)
-        about = Circumstances(prices, traffic, max_latency_ms, compression_type)
+        about = Circumstances(prices, traffic, rate_in(topic, traffic, assume_rate), max_latency_ms, compression_type)
         reports.append(TopicReport(topic, about, advice_on(topic, about)))
-    return Report(made.settings, prices, reports, problems, made.empty)
+    reports.sort(key=lambda topic: topic.saved, reverse=True)
+    return Report(made.settings, prices, reports, problems, made.empty, made.internal)

@@ -8,18 +8,30 @@ from typing import Final
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp.bench.spec import Codec, parse_codecs
 
-__all__ = ["DEFAULT_BATCH_SIZES", "DEFAULT_CODECS", "DEFAULT_SAMPLE_BYTES", "TODAY", "Settings", "size_name"]
+__all__ = [
+    "DEFAULT_BATCH_SIZES",
+    "DEFAULT_CODECS",
+    "DEFAULT_SAMPLE_BYTES",
+    "DEFAULT_TIME_BUDGET",
+    "TODAY",
+    "Settings",
+    "size_name",
+]
 
 #: The types at Kafka's default levels, and the levels of zstd that are in common use.
 DEFAULT_CODECS: Final = "none,gzip,snappy,lz4,zstd:1,3,6"
 #: ``batch.size`` in bytes. 1 is one record a batch, for a batch takes a first record of any size.
 DEFAULT_BATCH_SIZES: Final = (1, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
-DEFAULT_SAMPLE_BYTES: Final = 8 << 20
+DEFAULT_SAMPLE_BYTES: Final = 16 << 20
+#: Processor seconds that other batch sizes than today's may take, of all topics together.
+DEFAULT_TIME_BUDGET: Final = 30.0
 #: A producer's own ``batch.size``: for records of which no batches are known.
 ASSUMED_BATCH_SIZE: Final = 16384
 #: The batches as they are stored, where other batches have a number of bytes.
 TODAY: Final = 0
 
+#: A week.
+_LONGEST: Final = 604_800.0
 _KILO: Final = 1 << 10
 _MEGA: Final = 1 << 20
 
@@ -35,6 +47,11 @@ class Settings:
     sample_bytes: int = DEFAULT_SAMPLE_BYTES
     #: The same seed gives the same sample.
     seed: int = 0
+    #: Processor seconds for other batch sizes than today's, of all topics, by the codecs' usual speed: so the same
+    #: settings measure the same on every machine. Each topic has some windows measured, however small the budget.
+    time_budget: float = DEFAULT_TIME_BUDGET
+    #: Whether Kafka's internal topics are advised on, too.
+    internal_topics: bool = False
     #: The most bytes that the records of one batch may decompress to.
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 
@@ -50,6 +67,8 @@ class Settings:
             raise ValueError("batch sizes must be 1 to 1073741824 bytes")
         if self.sample_bytes < 1:
             raise ValueError(f"the sample must have at least 1 byte, not {self.sample_bytes}")
+        if not 0 < self.time_budget <= _LONGEST:
+            raise ValueError(f"the time budget must be above 0 and at most {_LONGEST:,.0f} s, not {self.time_budget}")
 
 
 def size_name(size: int) -> str:

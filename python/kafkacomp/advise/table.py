@@ -73,7 +73,8 @@ def _topic(topic: TopicReport) -> Table:
     title = (
         f"{printable(figures.name)}: {size_of(figures.size)} in {figures.partitions} partition(s), message format "
         f"{figures.format.name}; today {today_of(topic)}, {sizes['recordsMean']:.1f} records and "
-        f"{size_of(sizes['storedBytesMean'])} a batch; sample {total.records:,} records, {share}"
+        f"{size_of(sizes['storedBytesMean'])} a batch; sample {total.records:,} records, {share}\n"
+        f"{topic.about.rate.why}"
     )
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     table.add_column("batches")
@@ -85,10 +86,11 @@ def _topic(topic: TopicReport) -> Table:
         "bytes\na record",
         "saves",
         "90% within",
+        *(("a month",) if money else ()),
         "compress\ns/GB",
         "decompress\ns/GB",
     )
-    for name in (*names, "broker s/GB\nas is, anew", "ms a batch\nboth ways", *(("a month",) if money else ())):
+    for name in (*names, "broker s/GB\nas is, rebuilt", "ms a batch\nboth ways"):
         table.add_column(name, justify="right")
     seen: int | None = None
     for cell in [topic.today, *topic.cells]:
@@ -114,14 +116,14 @@ def _cells(topic: TopicReport, cell: Cell, *, money: bool) -> Iterator[str]:
     yield f"{cell.per_record:,.1f}"
     yield "" if own else f"{saving:.1%}"
     yield "" if spread is None else f"{spread.low:.1%} to {spread.high:.1%}"
-    yield "" if plain else f"{cell.compress_seconds:.2f}"
-    yield "" if plain else f"{cell.decompress_seconds:.2f}"
-    anew = topic.today.decompress_seconds + cell.compress_seconds
-    yield "" if own else f"{cell.decompress_seconds:.2f}, {anew:.2f}"
-    yield "" if plain else f"{sum(cell.milliseconds):.3f}"
     if money:
         total = topic.options.bill(cell).total
         yield "" if total is None else money_of(total)
+    yield "" if plain else f"{cell.compress_seconds:.2f}"
+    yield "" if plain else f"{cell.decompress_seconds:.2f}"
+    rebuilt = topic.today.decompress_seconds + cell.compress_seconds
+    yield "" if own else f"{cell.decompress_seconds:.2f}, {rebuilt:.2f}"
+    yield "" if plain else f"{sum(cell.milliseconds):.3f}"
 
 
 def _overview(report: Report) -> Table:
@@ -148,11 +150,12 @@ def _overview(report: Report) -> Table:
             f"{each['brokerSecondsPerGB']:.2f}",
             *(("" if each["money"]["total"] is None else money_of(each["money"]["total"]),) if money else ()),
         )
-    missing = totals["withoutTraffic"]
-    if money and missing:
+    missing = totals["withoutRate"]
+    if missing and report.prices.prices:
         more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
         table.caption = (
-            f"Nothing tells how much is sent to {', '.join(missing[:_MOST_NAMES])}{more}: only storage is in"
+            f"Cannot tell the money of {', '.join(missing[:_MOST_NAMES])}{more}, whose rate is unknown; "
+            "--assume-rate gives one"
         )
         table.caption_justify = "left"
     return table

@@ -1,41 +1,29 @@
-"""One topic's figures: what its windows gave, added up, with the spread between them."""
+"""One topic's figures: what its windows gave, added up."""
 
 from __future__ import annotations
 
-import random
 import statistics
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 from kafkacomp._types import CompressionType
 from kafkacomp.advise.entropy import Payload
 from kafkacomp.advise.levels import Trials
 from kafkacomp.advise.measure import Run
+from kafkacomp.advise.rate import FileTimes
 from kafkacomp.advise.settings import TODAY
+from kafkacomp.advise.spread import Window, estimate
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from kafkacomp.advise.formats import Format
     from kafkacomp.advise.levels import Level
     from kafkacomp.advise.measure import Figures
+    from kafkacomp.advise.rate import Stamps
+    from kafkacomp.advise.spread import Spread
 
-__all__ = ["Cell", "Spread", "TopicFigures"]
-
-_RESAMPLES: Final = 200
-#: The share of resamples between the bounds.
-_CONFIDENCE: Final = 0.9
-#: With fewer windows than this it is their runs that are drawn.
-_ENOUGH_WINDOWS: Final = 6
-
-
-class Spread(NamedTuple):
-    """The middle 90% of what other samples of this topic would have given (a bootstrap over the windows)."""
-
-    low: float
-    high: float
+__all__ = ["Cell", "TopicFigures"]
 
 
 @dataclass
@@ -119,14 +107,15 @@ class TopicFigures:
     payload: Payload = field(default_factory=Payload)
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
     kept: int = 0
-    times: tuple[int, int] | None = None
+    #: Timestamps, by window, and when the segment files were changed.
+    stamps: dict[int, Stamps] = field(default_factory=dict)
+    files: FileTimes = field(default_factory=FileTimes)
+    #: Whether every window of the sample was read to its end.
+    whole: bool = True
     #: What is damaged, by window.
     damage: dict[int, list[str]] = field(default_factory=dict)
     #: Codecs that were asked for and that the topic's format does not have, with the reason.
     refused: dict[str, str] = field(default_factory=dict)
-    seed: int = 0
-
-    _draws: dict[tuple[int, ...], list[tuple[list[int], float]]] = field(default_factory=dict, repr=False)
 
     @property
     def problems(self) -> list[str]:
@@ -146,15 +135,14 @@ class TopicFigures:
         self.batches += figures.batches
         for (codec, size), runs in figures.cells.items():
             cell = self.cells.setdefault((codec, size), Cell(codec, size))
-            # All windows have these: where they are enough for the spread, their parts need not be kept.
-            many = self.windows >= 2 * _ENOUGH_WINDOWS and size == TODAY
-            cell.windows[number] = [sum(runs, Run())] if many else runs
+            # Today's batches are measured completely: their parts say nothing more.
+            cell.windows[number] = [sum(runs, Run())] if size == TODAY else runs
         self.payload.add(figures.payload)
         for kind, trials in figures.levels.items():
             self.levels.setdefault(kind, Trials()).add(trials)
-        if figures.times is not None:
-            first, last = self.times or figures.times
-            self.times = min(first, figures.times[0]), max(last, figures.times[1])
+        self.whole &= figures.whole
+        if figures.stamps is not None:
+            self.stamps[number] = figures.stamps
 
     @cached_property
     def total(self) -> Run:
@@ -205,34 +193,16 @@ class TopicFigures:
         common = sorted(cell.windows.keys() & self.today.keys())
         if not common:
             return 0.0, None
-        new = {number: _per_payload(cell.windows[number]) for number in common}
-        old = {number: _per_payload(self.today[number]) for number in common}
-        value = 1 - _ratio(new.values()) / _ratio(old.values())
-        drawn = []
-        if len(common) >= _ENOUGH_WINDOWS:
-            for picked, before in self._drawn(tuple(common), old):
-                drawn.append(1 - _ratio(new[n] for n in picked) / before)
-        else:
-            chooser = random.Random(f"{self.seed}:{self.name}:{cell.codec}:{cell.batch_size}")  # noqa: S311 - a bootstrap
-            mine = [(run.size, run.payload) for n in common for run in cell.windows[n]]
-            theirs = [(run.size, run.payload) for n in common for run in self.today[n]]
-            if min(len(mine), len(theirs)) < 3:  # noqa: PLR2004 - two say nothing of a spread
-                return value, None
-            # Where both are counted by the same batches, they are drawn together.
-            paired = len(mine) == len(theirs) and cell.batch_size == TODAY
-            for _ in range(_RESAMPLES):
-                picked = chooser.choices(range(len(mine)), k=len(mine))
-                others = picked if paired else chooser.choices(range(len(theirs)), k=len(theirs))
-                drawn.append(1 - _ratio(mine[n] for n in picked) / _ratio(theirs[n] for n in others))
-        return value, _middle(drawn)
-
-    def _drawn(self, windows: tuple[int, ...], today: Mapping[int, tuple[int, int]]) -> list[tuple[list[int], float]]:
-        """Windows drawn anew, with today's bytes of each draw: the same draws for all cells."""
-        if windows not in self._draws:
-            chooser = random.Random(f"{self.seed}:{self.name}")  # noqa: S311 - a bootstrap
-            picks = [chooser.choices(windows, k=len(windows)) for _ in range(_RESAMPLES)]
-            self._draws[windows] = [(picked, _ratio(today[n] for n in picked)) for picked in picks]
-        return self._draws[windows]
+        windows = [
+            Window(
+                sum(run.size for run in self.today[number]),
+                sum(run.payload for run in self.today[number]),
+                [(run.size, run.payload) for run in cell.windows[number]],
+            )
+            for number in common
+        ]
+        share = len(common) / max(self.all_windows, 1) if self.whole else 0.0
+        return estimate(windows, share, rebuilt=cell.batch_size != TODAY)
 
     def sizes(self) -> dict[str, float]:
         """Today's batches: medians and means of bytes and records."""
@@ -250,13 +220,6 @@ class TopicFigures:
         }
 
     @property
-    def seconds(self) -> float | None:
-        """Between the sample's first and last record, by their own timestamps; None without any."""
-        if self.times is None or self.times[1] <= self.times[0]:
-            return None
-        return (self.times[1] - self.times[0]) / 1000
-
-    @property
     def payload_size(self) -> float:
         """Keys, values and headers of the whole topic, bytes."""
         total = self.total
@@ -268,21 +231,3 @@ class TopicFigures:
         """Records of the whole topic before compression, bytes."""
         total = self.total
         return self.payload_size * total.plain / max(total.payload, 1)
-
-
-def _per_payload(runs: Sequence[Run]) -> tuple[int, int]:
-    return sum(run.size for run in runs), sum(run.payload for run in runs)
-
-
-def _ratio(pairs: Iterable[tuple[int, int]]) -> float:
-    sizes = payloads = 0
-    for size, payload in pairs:
-        sizes += size
-        payloads += payload
-    return sizes / max(payloads, 1)
-
-
-def _middle(values: list[float]) -> Spread:
-    values.sort()
-    cut = (1 - _CONFIDENCE) / 2
-    return Spread(values[int(len(values) * cut)], values[min(int(len(values) * (1 - cut)), len(values) - 1)])

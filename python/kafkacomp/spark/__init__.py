@@ -22,6 +22,7 @@ from kafkacomp.spark._functions import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
@@ -57,10 +58,11 @@ def advise(
     spark: SparkSession,
     path: str | Iterable[str],
     settings: Settings | None = None,
-    prices: Prices | None = None,
     *,
+    prices: str | os.PathLike[str] | Prices | None = None,
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
+    assume_rate: float | None = None,
 ) -> Advised:
     """Measure a sample of topics on the executors and advise on their compression, as ``kafkacomp advise`` does.
 
@@ -68,15 +70,16 @@ def advise(
         spark: The session.
         path: Log folders, partitions, segments or URLs that mean the same on all executors; or several.
         settings: Codecs, batch sizes, size and seed of the sample; the command takes the same sample by the same seed.
-        prices: What :func:`kafkacomp.advise.prices.parse` made of a price file.
+        prices: A price file's path on the driver, or what :func:`kafkacomp.advise.prices.parse` made of one.
         max_latency_ms: The most that a batch may take longer, filling it included where that is known.
         compression_type: The topics' ``compression.type`` today.
+        assume_rate: Bytes a second that producers send to each topic whose timestamps do not show it.
 
     Returns:
         ``options``, a data frame with a row for each topic, codec and batch size, and ``report``, the command's.
 
     Raises:
-        ValueError: an argument that cannot be; no batches at all, although everything was read.
+        ValueError: an argument is out of range; no batches at all, although everything was read.
         ImportError: PySpark 3.5.
     """
     if not _HAS_DATA_SOURCES:
@@ -84,7 +87,13 @@ def advise(
     from kafkacomp.spark import _advise  # noqa: PLC0415 - who only reads loads nothing of it
 
     return _advise.advise(
-        spark, path, settings, prices, max_latency_ms=max_latency_ms, compression_type=compression_type
+        spark,
+        path,
+        settings,
+        prices=prices,
+        max_latency_ms=max_latency_ms,
+        compression_type=compression_type,
+        assume_rate=assume_rate,
     )
 
 

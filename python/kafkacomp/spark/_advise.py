@@ -13,17 +13,19 @@ import pyarrow as pa
 
 from kafkacomp import broker
 from kafkacomp.advise.measure import measure
-from kafkacomp.advise.prices import Prices
+from kafkacomp.advise.prices import load
 from kafkacomp.advise.run import finish, plan
 from kafkacomp.advise.settings import Settings
 from kafkacomp.spark._serialize import Shipped
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
     from kafkacomp.advise.measure import Figures
+    from kafkacomp.advise.prices import Prices
     from kafkacomp.advise.report import Report, TopicReport
 
 __all__ = ["Advised", "advise"]
@@ -45,7 +47,7 @@ class Advised(NamedTuple):
 
     #: A row for each topic, codec and batch size; ``stored`` is true for the row of today's batches as they are.
     options: DataFrame
-    #: The report, as the command has it: ``as_dict``, and ``kafkacomp.advise.page.html``.
+    #: The report, as the command has it: ``to_dict()``, ``to_html()``.
     report: Report
 
 
@@ -53,13 +55,16 @@ def advise(
     spark: SparkSession,
     path: str | Iterable[str],
     settings: Settings | None = None,
-    prices: Prices | None = None,
     *,
+    prices: str | os.PathLike[str] | Prices | None = None,
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
+    assume_rate: float | None = None,
 ) -> Advised:
     """See :func:`kafkacomp.spark.advise`."""
     broker.target_compression_type(compression_type, "none")
+    wrong: list[str] = []
+    paid = load(prices, wrong.append)
     made = plan([path] if isinstance(path, str) else path, settings or Settings())
     measured: list[tuple[int, Figures]] = []
     if made.tasks:
@@ -68,8 +73,14 @@ def advise(
         found = tasks.mapInArrow(_Measure(), _FIGURES).toLocalIterator()
         measured = [(row.number, pickle.loads(row.figures)) for row in found]  # noqa: S301 - from our own executors
     report = finish(
-        made, measured, prices or Prices(), max_latency_ms=max_latency_ms, compression_type=compression_type
+        made,
+        measured,
+        paid,
+        max_latency_ms=max_latency_ms,
+        compression_type=compression_type,
+        assume_rate=assume_rate,
     )
+    report.problems += wrong
     report.refuse_nothing()
     options = [row for topic in report.topics for row in _rows(topic)]
     return Advised(spark.createDataFrame(options, _OPTIONS), report)
