@@ -672,3 +672,14 @@ class ScanReader:
     @property
     def report(self) -> ScanReport:
         """What was done so far."""
+
+@final
+class ChunkDecoder:
+    """Decodes the chunks of a segment in tiered storage.
+
+    ``encryption`` is a private key as PEM, the wrapped data key, and the AAD; ValueError if they do not fit.
+    """
+
+    def __new__(cls, encryption: tuple[str, bytes, bytes] | None) -> ChunkDecoder: ...
+    def decode(self, data: Buffer, size: int, compressed: bool) -> bytes:
+        """The content of a chunk, which must be ``size`` bytes; ValueError or DecompressionError if it is not."""

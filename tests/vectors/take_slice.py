@@ -88,6 +88,18 @@ ORACLE_LIMITS = {
     "convert": (1_500, 100_000),
 }
 
+# A partition of each kind of cluster.
+TIERED = {
+    "aiven-both": "gold-a-both-txn",
+    "aiven-encrypted": "gold-a-encrypted-none",
+    "aiven-heuristic": "gold-a-heuristic-gzip",
+    "aiven-plain": "gold-a-plain-txn",
+    "aiven-prefix": "gold-a-prefix-zstd",
+    "aiven-zstd": "gold-a-zstd-txn",
+    "local": "gold-copy-failed",
+    "three": "gold3-unclean-borders",
+}
+
 
 def copy(source: Path, name: str) -> None:
     """Copies one file to a place below this folder."""
@@ -177,15 +189,37 @@ def take_v07(full: Path) -> None:
         copy(full / name, f"v07/{name}")
 
 
+def take_tiered(full: Path) -> None:
+    """A partition's objects, its leader's folder, the remote log metadata, the keys, and the expectations."""
+    for cluster, topic in TIERED.items():
+        root = full / cluster
+        about = json.loads((root / "expect" / f"{topic}-0.expect" / "partition.json").read_text(encoding="utf-8"))
+        leader = root / f"broker-{about['leader']}"
+        brokers = [*root.glob("broker-*/__remote_log_metadata-*"), leader / f"{topic}-0"]
+        folders = [root / "keys", root / "expect" / f"{topic}-0.expect", *brokers]
+        files = [path for folder in folders for path in folder.rglob("*")]
+        files += [path for path in (root / "storage").rglob("*") if f"{topic}-" in path.as_posix()]
+        files += [
+            *leader.glob("*-checkpoint"),
+            root / "config.json",
+            root / "expect" / "__remote_log_metadata.events.jsonl",
+        ]
+        for path in sorted({path for path in files if path.is_file() and not path.name.endswith(".batches.jsonl")}):
+            copy(path, f"tiered/{path.relative_to(full).as_posix()}")
+
+
+TAKEN = {"modern": take_modern, "legacy": take_legacy, "oracle": take_oracle, "v07": take_v07, "tiered": take_tiered}
+
+
 def main() -> None:
-    """Replaces the four folders and their checksums."""
+    """Replaces the folders and their checksums."""
     full = Path(sys.argv[1])
-    for name, take in (("modern", take_modern), ("legacy", take_legacy), ("oracle", take_oracle), ("v07", take_v07)):
+    for name, take in TAKEN.items():
         shutil.rmtree(HERE / name, ignore_errors=True)
         take(full / name)
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE).as_posix()}\n"
-        for name in ("legacy", "modern", "oracle", "v07")
+        for name in sorted(TAKEN)
         for path in sorted((HERE / name).rglob("*"))
         if path.is_file()
     ]

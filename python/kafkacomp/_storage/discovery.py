@@ -7,7 +7,6 @@ partition's folder are its log while a compaction is under way.
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 from collections.abc import Iterable
@@ -32,20 +31,20 @@ from kafkacomp._storage.names import (
     partition_of,
     segment_offset,
     side_file,
-    tiered_partition_of,
 )
+from kafkacomp.tiered.storage import RemoteFolder, remote_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from kafkacomp._storage.filesystem import Entry, FileSystem
+    from kafkacomp.tiered.resolve import TieredOptions
 
 __all__ = [
     "Partition",
     "Seam",
     "Seams",
     "Segment",
-    "check_manifest",
     "find_in",
     "is_beside_the_log",
     "log_files",
@@ -55,6 +54,8 @@ __all__ = [
 _LOGGER = logging.getLogger("kafkacomp")
 
 _NOT_A_SEGMENT = "the name of a segment has 20 digits, and is at most 2^63 - 1"
+#: How many folders deep segments are looked for: keys of object stores may begin with a prefix of several names.
+_MAX_DEPTH = 8
 _BESIDE = ("-checkpoint", ".metadata", MANIFEST)
 _PASSING = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
 
@@ -93,11 +94,19 @@ class Segment:
     seams: Seams | None = None
     #: Whether a broker may still be writing it.
     active: bool = False
+    #: Which of its offsets belong to the log: the first, and the one after the last. Where this is known, the
+    #: partition's segments are read in their order, and not compared.
+    offsets: tuple[int, int] | None = None
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first offset that is read from it, as far as that is known before it is opened."""
+        return self.base_offset if self.offsets is None else self.offsets[0]
 
     def as_tuple(self) -> tuple[object, ...]:
         """As the core takes it; what is not Unicode in the name is escaped."""
         name = self.name.encode("utf-8", "backslashreplace").decode()
-        return (name, self.base_offset, self.source, self.range, self.seams, self.active)
+        return (name, self.base_offset, self.source, self.range, self.seams, self.active, self.offsets)
 
 
 @dataclass
@@ -113,6 +122,12 @@ class Partition:
     transactions: tuple[int | None, list[tuple[int, int, int]]] | None = None
     #: Those of the log directory that the partition's folder is in.
     checkpoints: OffsetCheckpoints | None = field(default=None, repr=False, compare=False)
+    #: Nothing below this offset is part of the log, whatever its segments have.
+    begins: int | None = None
+    #: The folder of remote storage that the segments are in; they are decided about by :mod:`kafkacomp.tiered.resolve`.
+    remote: RemoteFolder | None = field(default=None, repr=False, compare=False)
+    #: What would decide between segments that have different records at the same offset, as a sentence of the error.
+    deciding: str | None = None
 
     @property
     def log_start_offset(self) -> int | None:
@@ -141,7 +156,10 @@ class Partition:
         """As the core takes it, with the first offset and the one behind the last."""
         segments, context = ([each.as_tuple() for each in group] for group in (self.segments, self.context))
         checkpoints = (self.log_start_offset, self.high_watermark, self.cleaned_to)
-        return (self.topic, self.partition, start, end, segments, context, self.transactions, checkpoints)
+        start = max((each for each in (start, self.begins) if each is not None), default=None)
+        return (
+            self.topic, self.partition, start, end, segments, context, self.transactions, checkpoints, self.deciding,
+        )  # fmt: skip
 
 
 #: Told the path of a folder that cannot be listed, and why.
@@ -149,12 +167,17 @@ _Failed: TypeAlias = "Callable[[str, OSError], object] | None"
 
 
 def resolve(
-    source: object, topic: str | None = None, partition: int | None = None, *, failed: _Failed = None
+    source: object,
+    topic: str | None = None,
+    partition: int | None = None,
+    *,
+    failed: _Failed = None,
+    tiered: TieredOptions | None = None,
 ) -> list[Partition]:
     """Find what ``source`` names; see :func:`kafkacomp.scan` for what it may be.
 
     ``topic`` and ``partition`` are for segments whose folder does not tell them. With ``failed``, a folder within a
-    folder that cannot be read is told to it and left out.
+    folder that cannot be read is told to it and left out. ``tiered`` is what is known of segments in tiered storage.
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without segments.
@@ -165,14 +188,28 @@ def resolve(
     for each in found:
         if each.topic is None and each.partition is None:
             each.topic, each.partition = topic, partition
-    return _merge(found)
+    merged = _merge(found)
+    if tiered is None and all(each.remote is None for each in merged):
+        return merged
+    from kafkacomp.tiered.resolve import TieredOptions, resolve_remote  # noqa: PLC0415 - only where it is needed
+
+    return resolve_remote(merged, tiered or TieredOptions())
 
 
 def _merge(found: list[Partition]) -> list[Partition]:
     """Bring segments of one partition that were named one by one together."""
     merged: dict[tuple[str, int, str], Partition] = {}
     result = []
+    remote: dict[str, RemoteFolder] = {}
     for each in found:
+        if each.remote is not None:
+            known = remote.setdefault(each.remote.path, each.remote)
+            if known is each.remote:
+                result.append(each)
+            else:
+                known.segments.update(each.remote.segments)
+                known.is_complete |= each.remote.is_complete
+            continue
         named = all(segment.base_offset is not None for segment in each.segments)
         if each.topic is None or each.partition is None or not named:
             result.append(each)
@@ -182,8 +219,8 @@ def _merge(found: list[Partition]) -> list[Partition]:
             merged[key] = each
             result.append(each)
             continue
-        known = {segment.name for segment in merged[key].segments}
-        merged[key].segments += [segment for segment in each.segments if segment.name not in known]
+        names = {segment.name for segment in merged[key].segments}
+        merged[key].segments += [segment for segment in each.segments if segment.name not in names]
         merged[key].segments.sort(key=lambda segment: segment.base_offset or 0)
     return result
 
@@ -248,6 +285,9 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
             failed(where, error)
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no Kafka log segments in this folder", path)
+    for each in found:
+        if each.remote is not None:
+            each.remote.root = path
     yield from found
 
 
@@ -261,21 +301,24 @@ def _folder(
     depth: int = 0,
 ) -> Iterator[Partition]:
     """Yield a folder's partitions: its own, or those of the folders in it."""
+    if (remote := remote_folder(filesystem, path, entries)) is not None:
+        if remote.topic is None and depth > 0 and not remote.has_manifests:
+            _LOGGER.warning("%s: skipped: the folder's name is not that of a partition in tiered storage", path)
+            return
+        yield Partition(remote.topic, remote.partition, remote=remote)
+        return
     own = _segments(filesystem, path, entries)
     if own:
-        is_tiered = any(is_tiered_segment(basename(segment.name)) for segment in own)
-        known = None if is_tiered else partition_of(basename(path))
-        topic, partition = known or tiered_partition_of(path) or (None, None)
-        if topic is None and depth > 0:
+        known = partition_of(basename(path))
+        if known is None and depth > 0:
             _LOGGER.warning("%s: skipped: the folder's name is not <topic>-<partition>", path)
             return
-        for segment in own:
-            segment.active = segment is own[-1] and not is_tiered
-        if known is not None:
-            checkpoints = checkpoints or OffsetCheckpoints(filesystem, parent_of(path))
-        yield Partition(topic, partition, own, checkpoints=checkpoints if known is not None else None)
+        own[-1].active = True
+        topic, partition = known or (None, None)
+        checkpoints = None if known is None else checkpoints or OffsetCheckpoints(filesystem, parent_of(path))
+        yield Partition(topic, partition, own, checkpoints=checkpoints)
         return
-    if depth > 2 or is_marked(basename(path)):  # noqa: PLR2004 - root, topic, partition
+    if depth > _MAX_DEPTH or is_marked(basename(path)):
         return
     checkpoints = OffsetCheckpoints(filesystem, path)
     for entry in sorted((e for e in entries if e.is_dir), key=lambda e: _natural(basename(e.path))):
@@ -300,7 +343,6 @@ def _segments(filesystem: FileSystem, folder: str, entries: list[Entry]) -> list
         if name in state.swapped:
             found.append(_segment(filesystem, entry, leading_offset(name)))
         elif (base_offset := segment_offset(name)) is not None:
-            check_manifest(filesystem, entry.path)
             found.append(_segment(filesystem, entry, base_offset))
         elif (segment := _missing_segment(name, files)) is not None:
             _LOGGER.warning("%s: skipped: its segment %s is not there", entry.path, segment)
@@ -355,9 +397,13 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
         raise ValueError(message)
     if is_like_a_segment(name):
         _LOGGER.warning("%s: read as a record set: %s", entry.path, _NOT_A_SEGMENT)
-    known = None if is_tiered_segment(name) else partition_of(basename(parent))
-    topic, partition = known or tiered_partition_of(parent) or (None, None)
-    check_manifest(filesystem, entry.path)
+    if is_tiered_segment(name):
+        stem = name.removesuffix("log")
+        files = [each for each in filesystem.list(parent) if basename(each.path).startswith(stem)]
+        if (remote := remote_folder(filesystem, parent, files, is_complete=False)) is not None:
+            return Partition(remote.topic, remote.partition, remote=remote)
+    known = partition_of(basename(parent))
+    topic, partition = known or (None, None)
     base_offset = segment_offset(name.removesuffix(SWAP))
     checkpoints = None if known is None else OffsetCheckpoints(filesystem, parent_of(parent))
     return Partition(topic, partition, [_segment(filesystem, entry, base_offset)], checkpoints=checkpoints)
@@ -367,26 +413,6 @@ def is_beside_the_log(path: str) -> bool:
     """Whether a file is one that brokers keep beside segments, or a segment on its way out or in."""
     name = basename(path)
     return name.rpartition(".")[2] in SIDE_FILES or name.startswith(".") or name.endswith((*_BESIDE, *_PASSING))
-
-
-def check_manifest(filesystem: FileSystem, path: str) -> None:
-    """Refuse a tiered segment that is stored in compressed or encrypted chunks."""
-    if not is_tiered_segment(basename(path)):
-        return
-    manifest = filesystem.read(path.removesuffix(".log") + MANIFEST)
-    if manifest is None:
-        return
-    try:
-        content = json.loads(manifest)
-    except (ValueError, RecursionError) as error:
-        message = f"{path}: its manifest is no JSON: {error}"
-        raise ValueError(message) from None
-    if not isinstance(content, dict):
-        return
-    for feature in ("compression", "encryption"):
-        if content.get(feature):
-            message = f"{path}: its manifest says chunked {feature}, which is not read"
-            raise ValueError(message)
 
 
 def _natural(name: str) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
-from kafkacomp._storage.discovery import check_manifest, log_files
+from kafkacomp._storage.discovery import log_files
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.names import (
     SWAP,
@@ -105,7 +105,6 @@ def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
     for name in sorted(files):
         kind = "log" if name in state.swapped else _kind(name)
         if kind is not None:
-            check_manifest(filesystem, files[name].path)
             yield SourceFile(folder / name, kind)
     for name in sorted((basename(entry.path) for entry in entries if entry.is_dir), key=_natural):
         if not is_marked(name):

@@ -6,14 +6,25 @@ import errno
 import os
 import re
 import stat
+import threading
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from kafkacomp._storage.names import side_file
 
-__all__ = ["Entry", "FileSystem", "local_folder", "open_filesystem", "open_local", "path_of_file_url"]
+__all__ = ["Entry", "File", "FileSystem", "local_folder", "open_filesystem", "open_local", "path_of_file_url"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+class File(Protocol):
+    """A file for reads at positions."""
+
+    def size(self) -> int:
+        """Bytes of the file."""
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Up to so many bytes at a position; none only at the end."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,9 @@ class FileSystem(Protocol):
 
     def read(self, path: str) -> bytes | None:
         """Read a small file whole; ``None`` if it is not there."""
+
+    def open(self, path: str) -> File:
+        """Open a file for reads at positions."""
 
     def segment(self, path: str) -> object:
         """Give what the core opens a segment by."""
@@ -150,8 +164,33 @@ class _Local:
         except FileNotFoundError:
             return None
 
+    def open(self, path: str) -> File:
+        return _LocalFile(path)
+
     def segment(self, path: str) -> object:
         return path
+
+
+class _LocalFile:
+    """A file of the local file system as the others have it."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open_local(path)
+        self._lock = threading.Lock()
+
+    def __del__(self) -> None:
+        if (file := getattr(self, "_file", None)) is not None:
+            file.close()
+
+    def size(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(self._file.fileno(), nbytes, offset)
+        with self._lock:
+            self._file.seek(offset)
+            return self._file.read(nbytes)
 
 
 class _Remote:
@@ -203,7 +242,7 @@ class _Arrow:
             return None
         return content
 
-    def open(self, path: str) -> object:
+    def open(self, path: str) -> File:
         return _ArrowFile(self._fs.open_input_file(path))
 
     def segment(self, path: str) -> object:
@@ -248,7 +287,7 @@ class _Fsspec:
             return None
         return content
 
-    def open(self, path: str) -> object:
+    def open(self, path: str) -> File:
         return _FsspecFile(self._fs, path)
 
     def segment(self, path: str) -> object:

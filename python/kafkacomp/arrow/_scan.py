@@ -12,6 +12,7 @@ from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._storage.discovery import Partition, resolve
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
@@ -51,6 +52,9 @@ def scan(
     verify_crc: bool = True,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     format: Format = "auto",  # noqa: A002 - the option's name everywhere
+    remote_log_metadata: object = None,
+    local_log_dir: str | os.PathLike[str] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> ScanReader:
     """Read Kafka's log segments as a stream of Arrow record batches, without a broker.
@@ -86,6 +90,14 @@ def scan(
             (``.kafka`` or ``.log``). In logs of 0.7 an offset is where to fetch next, a position of bytes in the
             partition; a wrapper's messages have its own position, but for the last. Bounds are positions of top-level
             entries, and an entry that begins inside them comes whole. Key, headers and timestamp are null.
+        remote_log_metadata: For segments in tiered storage: a folder with the partitions of ``__remote_log_metadata``,
+            such as a broker's log directory. Only segments whose copy was finished, and which were not deleted, are
+            read.
+        local_log_dir: For segments in tiered storage: the log directory of the partitions' leader, or the folder of the
+            partition there. Its leader epochs decide which offsets of which remote segment are valid, the log starts
+            where it says, and from its first offset on its own segments are read.
+        encryption_keys: For segments that Aiven's plugin has encrypted: private keys by the ids of
+            ``encryption.key.pairs``, each the path of a PEM file or its content.
         progress: Called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
 
     Returns:
@@ -96,8 +108,9 @@ def scan(
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without segments.
-        ValueError, TypeError: a wrong argument; a segment whose content and name do not tell its ``format``.
-        CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading, with the file and the byte.
+        ValueError, TypeError: a wrong argument; an encryption key that is missing or another; a segment whose content
+        and name do not tell its ``format``. CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while
+        reading, with the file and the byte.
     """
     one_of("isolation_level", isolation_level, get_args(IsolationLevel))
     one_of("on_error", on_error, get_args(OnError))
@@ -107,7 +120,12 @@ def scan(
     integer("batch_bytes", batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)
     threads = checked_threads(threads)
-    partitions = resolve(source, topic, partition)
+    tiered = None
+    if (remote_log_metadata, local_log_dir, encryption_keys) != (None, None, None):
+        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
+
+        tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys)
+    partitions = resolve(source, topic, partition, tiered=tiered)
     settings = {
         "columns": _columns(columns),
         "start_timestamp": _milliseconds("start_timestamp", start_timestamp),

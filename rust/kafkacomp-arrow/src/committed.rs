@@ -28,8 +28,8 @@ pub fn transaction_filter(
     let mut pass = Pass { collector: TransactionCollector::default(), reader: RecordReader::new(CHUNK), options };
     let mut warnings = Vec::new();
     let mut segments: Vec<&Segment> = partition.segments.iter().chain(&partition.context).collect();
-    segments.sort_by_key(|segment| segment.base_offset);
-    segments.dedup_by(|later, earlier| later.name == earlier.name);
+    segments.sort_by_key(|segment| segment.first_offset());
+    segments.dedup_by(|later, earlier| later.name == earlier.name && later.offsets == earlier.offsets);
     for segment in segments {
         match pass.segment(segment) {
             Err(error) if options.on_error == OnError::Skip && error.skip_reason().is_some() => {}
@@ -63,7 +63,7 @@ impl Pass<'_> {
         let mut walk = HeaderWalk::new(source, 0, length);
         let mut buffer = Vec::new();
         while let Hop::Batch(header) = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
-            if !header.is_transactional {
+            if !header.is_transactional || !is_valid(segment, header.last_offset) {
                 continue;
             }
             if !header.is_control_batch {
@@ -80,7 +80,8 @@ impl Pass<'_> {
     fn batches(&mut self, segment: &Segment, source: &dyn ReadAt) -> Result<(), ScanError> {
         walk_segment::<ChunkError>(source, &mut |piece, _| {
             if let Piece::Batches { data, position } = piece {
-                for batch in Batches::new(data, position).flatten() {
+                let batches = Batches::new(data, position).flatten();
+                for batch in batches.filter(|batch| is_valid(segment, batch.last_offset())) {
                     self.collector.observe(&batch, &mut self.reader);
                 }
             }
@@ -99,12 +100,17 @@ impl Pass<'_> {
             Ok(index) => index,
             Err(error) => return Some(format!("{}: .txnindex ignored: {error}", segment.name)),
         };
-        for entry in index.iter() {
+        for entry in index.iter().filter(|entry| is_valid(segment, entry.last_offset)) {
             let range = AbortedRange { first_offset: entry.first_offset, last_offset: entry.last_offset };
             self.collector.add_aborted(entry.producer_id, range);
         }
         None
     }
+}
+
+/// Whether an offset of the segment belongs to the log.
+fn is_valid(segment: &Segment, offset: i64) -> bool {
+    segment.offsets.is_none_or(|(first, end)| (first..end).contains(&offset))
 }
 
 /// The batch of a header, read whole into `buffer`; `None` where it is no longer there, or has more than `most` bytes: a

@@ -64,6 +64,7 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> 
             files: Arc::new(self),
             range: None,
             boundaries: SplitBoundaries::default(),
+            offsets: None,
             active: false,
             may_be_cut: false,
         }

@@ -152,12 +152,23 @@ pub struct Segment {
     pub files: Arc<dyn OpenSegment>,
     /// Only the batches that begin in these bytes; `None` for all.
     pub range: Option<(u64, u64)>,
+    /// Which of its offsets belong to the log: the first, and the one after the last. `None`: all that the segments before
+    /// it do not have. Tiered storage keeps segments of which only a part is valid, and others that have the same offsets;
+    /// where this is given, the segments of the partition are read in their order, and not compared.
+    pub offsets: Option<(i64, i64)>,
     /// How the range is found again where the file has been replaced since.
     pub boundaries: SplitBoundaries,
     /// Whether a broker may still be writing it: an incomplete batch at its end may be on its way.
     pub active: bool,
     /// Whether it may end inside a batch, as Kafka cuts the answer to a fetch: a warning, not an error.
     pub may_be_cut: bool,
+}
+
+impl Segment {
+    /// The first offset that is read from it, as far as that is known before it is opened.
+    pub fn first_offset(&self) -> Option<i64> {
+        self.offsets.map_or(self.base_offset, |(first, _)| Some(first))
+    }
 }
 
 /// The segments of one partition in offset order.
@@ -179,6 +190,8 @@ pub struct Partition {
     pub transactions: Option<Arc<TransactionFilter>>,
     /// What the checkpoints of the log directory say of it.
     pub checkpoints: Checkpoints,
+    /// What would decide between segments that have different records at the same offset; part of the error.
+    pub deciding: Option<Arc<str>>,
 }
 
 /// Offsets of a partition as the checkpoint files of a log directory have them, as far as they do.

@@ -22,7 +22,11 @@ pub fn order(segments: &mut [Segment], options: &ScanOptions) {
     while let Some(first) = segments.get(from) {
         let base = first.base_offset;
         let rest = segments.get(from..).unwrap_or_default();
-        let count = rest.iter().take_while(|each| each.base_offset == base && each.range.is_none()).count().max(1);
+        let count = rest
+            .iter()
+            .take_while(|each| each.base_offset == base && each.range.is_none() && each.offsets.is_none())
+            .count()
+            .max(1);
         if count > 1
             && base.is_some()
             && let Some(same) = segments.get_mut(from..from.saturating_add(count))

@@ -98,9 +98,9 @@ struct Current {
 impl Current {
     /// The base offset of the first later segment that has another one.
     fn next_base(&self, index: usize) -> Option<i64> {
-        let base = self.partition.segments.get(index)?.base_offset?;
+        let first = self.partition.segments.get(index)?.first_offset()?;
         let later = self.partition.segments.get(index.saturating_add(1)..)?;
-        later.iter().filter_map(|segment| segment.base_offset).find(|&next| next > base)
+        later.iter().filter_map(Segment::first_offset).find(|&next| next > first)
     }
 }
 
@@ -253,7 +253,10 @@ impl Planner {
         let high_watermark = current.partition.checkpoints.high_watermark.filter(|_| is_end);
         let expected = open.expected();
         let reported = open.finish(finish, is_last, high_watermark);
+        let valid_end =
+            current.partition.segments.get(open.index).and_then(|segment| segment.offsets).map(|(_, end)| end);
         let Some(end) = expected.filter(|_| open.ordered) else { return };
+        let end = valid_end.map_or(end, |valid| end.min(valid));
         let begin = current.position.unwrap_or(i64::MIN).max(open.context.base_offset);
         current.delivered.push((open.index, begin, end));
         current.position = Some(current.position.map_or(end, |position| position.max(end)));
@@ -313,7 +316,7 @@ impl Planner {
 
     /// Reports what is missing before a segment that is not opened.
     fn gap_before(&self, current: &mut Current, segment: &Segment, context: &Context) {
-        let (Some((name, from)), Some(base)) = (current.accounted.take(), segment.base_offset) else { return };
+        let (Some((name, from)), Some(base)) = (current.accounted.take(), segment.first_offset()) else { return };
         let mut missing = Vec::new();
         context.missing(from, base, MissingReason::Gap, &mut |range| missing.push((Arc::clone(&name), range)));
         self.report_missing(&current.id, &missing);
@@ -334,7 +337,8 @@ impl Planner {
         let Some(mut current) = self.current.take() else { return Ok(()) };
         self.gap_before(&mut current, segment, context);
         let resumes = segment.boundaries.next_base.or(following);
-        let from = segment.base_offset.map(|base| current.accounted.as_ref().map_or(base, |(_, end)| base.max(*end)));
+        let from =
+            segment.first_offset().map(|base| current.accounted.as_ref().map_or(base, |(_, end)| base.max(*end)));
         let name = &segment.name;
         let skipped = SkippedRange::of(name, 0, 0, &error).between(from, resumes);
         self.with_report(|report| report.skipped.push(skipped));
@@ -363,13 +367,18 @@ impl Planner {
         let length = source.length().map_err(io)?;
         context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
         let is_inner = segment.range.is_some_and(|(start, _)| start > 0);
-        let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
-        if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
+        if let Some((first, end)) = segment.offsets {
+            context.start_offset = context.start_offset.max(first);
+            context.last_offset = context.last_offset.min(end.saturating_sub(1));
+            context.asked.1 = context.asked.1.min(end.saturating_sub(1));
+            self.gap_before(current, segment, context);
+        } else if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
             && base < position
         {
             self.overlaps(current, segment, base, position, context)?;
             context.start_offset = context.start_offset.max(position);
         }
+        let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
         if let Some((_, accounted)) = &before {
             context.asked.0 = context.asked.0.max(*accounted);
         }
@@ -455,7 +464,8 @@ impl Planner {
                 Ok(None) => {}
                 Ok(Some(offset)) if self.options.on_error == OnError::Raise => {
                     let (earlier, later) = (Arc::clone(&earlier.name), Arc::clone(&segment.name));
-                    return Err(ScanError::Conflict { earlier, later, offset });
+                    let deciding = current.partition.deciding.clone();
+                    return Err(ScanError::Conflict { earlier, later, offset, deciding });
                 }
                 Ok(Some(offset)) => warning = format!("{warning}; they have different records at offset {offset}"),
                 Err(error) if self.skips(&error) => {
@@ -471,7 +481,7 @@ impl Planner {
 
 /// Whether the segment may hold an offset between the bounds, by its name and the next one's.
 fn within(segment: &Segment, following: Option<i64>, context: &Context) -> bool {
-    let Some(base) = segment.base_offset else { return true };
+    let Some(base) = segment.first_offset() else { return true };
     let stable = context.transactions.as_ref().and_then(|filter| filter.last_stable_offset());
     base <= context.last_offset
         && stable.is_none_or(|stable| base < stable)

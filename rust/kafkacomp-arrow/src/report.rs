@@ -182,6 +182,8 @@ pub enum ScanError {
         later: Arc<str>,
         /// The first offset about which they disagree.
         offset: i64,
+        /// What would decide between them, if that is known.
+        deciding: Option<Arc<str>>,
     },
     /// Memory ran out for the columns.
     OutOfMemory(OutOfMemory),
@@ -295,10 +297,13 @@ impl ScanError {
                  be: only the last segment of a partition may be preallocated",
                 resumes.saturating_sub(1)
             ),
-            Self::Conflict { earlier, later, offset } => format!(
+            Self::Conflict { earlier, later, offset, deciding: None } => format!(
                 "{later}: offset {offset} has another record than in {earlier}: remove the file that is not valid, or \
                  read with on_error=\"skip\", which takes the records of the first"
             ),
+            Self::Conflict { earlier, later, offset, deciding: Some(deciding) } => {
+                format!("{later}: offset {offset} has another record than in {earlier}: {deciding}")
+            }
             Self::OutOfMemory(error) => error.to_string(),
             Self::Thread(what) => format!("scan thread: {what}"),
             Self::Panicked { segment, message } => format!("{segment}: internal error: {message}"),

@@ -96,6 +96,7 @@ fn segment(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault) -> S
         boundaries: SplitBoundaries::default(),
         active: false,
         may_be_cut: false,
+        offsets: None,
     }
 }
 

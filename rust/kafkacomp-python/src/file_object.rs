@@ -153,7 +153,9 @@ impl OpenSegment for PySegment {
     fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
         attached(&self.raised, |py| {
             let file = Held::new(method(self.opener.get(), "open_segment", (), py)?.unbind());
-            let file = PyFile { file, length: AtomicU64::new(0), raised: self.raised.clone() };
+            let worth_reading = file.get().and_then(|file| file.bind(py).getattr("worth_reading").ok());
+            let worth_reading = worth_reading.and_then(|bytes| bytes.extract().ok()).unwrap_or(WORTH_READING);
+            let file = PyFile { file, length: AtomicU64::new(0), worth_reading, raised: self.raised.clone() };
             file.length.store(file.size(py)?, Ordering::Relaxed);
             Ok(Arc::new(file) as Arc<dyn ReadAt>)
         })
@@ -167,10 +169,15 @@ impl OpenSegment for PySegment {
     }
 }
 
-/// An object with `read_at(nbytes, offset) -> bytes` and `size() -> int`, as pyarrow's files have them.
+/// How many bytes of a file that says nothing about it take as long to read as a request: it may be far away.
+const WORTH_READING: usize = 4 << 20;
+
+/// An object with `read_at(nbytes, offset) -> bytes` and `size() -> int`, as pyarrow's files have them, and perhaps
+/// `worth_reading: int`.
 struct PyFile {
     file: Held<Py<PyAny>>,
     length: AtomicU64,
+    worth_reading: usize,
     raised: Raised,
 }
 
@@ -214,9 +221,8 @@ impl ReadAt for PyFile {
         attached(&self.raised, |py| self.read(py, buffer, position, wanted))
     }
 
-    /// It may be far away.
     fn worth_reading(&self) -> usize {
-        4 << 20
+        self.worth_reading
     }
 
     fn length(&self) -> io::Result<u64> {

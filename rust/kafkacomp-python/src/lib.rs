@@ -28,6 +28,7 @@ mod sequence;
 mod sidecar;
 mod staged;
 mod stream;
+mod tiered;
 mod validator;
 mod write;
 
@@ -99,5 +100,6 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;
     m.add_class::<staged::StagedBatches>()?;
     m.add_function(wrap_pyfunction!(staged::assemble_log, m)?)?;
+    m.add_class::<tiered::ChunkDecoder>()?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

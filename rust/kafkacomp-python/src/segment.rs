@@ -15,7 +15,8 @@ use crate::file_object::{PySegment, Raised};
 use crate::gil::Held;
 use crate::input::bytes_like;
 
-/// A partition as Python gives it: topic, partition, bounds, segments, context, transactions, checkpoints.
+/// A partition as Python gives it: topic, partition, bounds, segments, context, transactions, checkpoints, what would decide
+/// between segments that disagree.
 pub type PartitionTuple<'py> = (
     Option<String>,
     Option<i32>,
@@ -25,6 +26,7 @@ pub type PartitionTuple<'py> = (
     Vec<SegmentTuple<'py>>,
     Known,
     CheckpointsTuple,
+    Option<String>,
 );
 
 /// Log start offset, high watermark, and the offset up to which the log is compacted.
@@ -37,8 +39,10 @@ pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
 /// What is known of a partition's transactions.
 pub type Known = Option<Transactions>;
 
-/// A segment as Python gives it: name, base offset, path or bytes or opener, range, boundaries, whether it is active.
-pub type SegmentTuple<'py> = (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, SeamsTuple, bool);
+/// A segment as Python gives it: name, base offset, path or bytes or opener, range, boundaries, whether it is active, valid
+/// offsets.
+pub type SegmentTuple<'py> =
+    (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, SeamsTuple, bool, Option<(i64, i64)>);
 
 /// What a piece's ends are known by: the batch at the beginning and that behind the end by [`SeamTuple`], the segment's
 /// length, where the next segment begins.
@@ -57,7 +61,7 @@ pub fn partitions(tuples: Vec<PartitionTuple<'_>>, raised: &Raised) -> PyResult<
     };
     tuples
         .into_iter()
-        .map(|(topic, partition, start_offset, end_offset, segments, context, known, checkpoints)| {
+        .map(|(topic, partition, start_offset, end_offset, segments, context, known, checkpoints, deciding)| {
             let (log_start_offset, high_watermark, cleaned_to) = checkpoints;
             Ok(Partition {
                 topic: topic.map(Arc::from),
@@ -68,6 +72,7 @@ pub fn partitions(tuples: Vec<PartitionTuple<'_>>, raised: &Raised) -> PyResult<
                 context: segments_of(context)?,
                 transactions: known.map(|known| Arc::new(filter_of(known))),
                 checkpoints: Checkpoints { log_start_offset, high_watermark, cleaned_to },
+                deciding: deciding.map(Arc::from),
             })
         })
         .collect()
@@ -85,7 +90,7 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 /// # Errors
 /// As [`partitions`].
 pub fn segment(
-    (name, base_offset, source, range, known, active): SegmentTuple<'_>,
+    (name, base_offset, source, range, known, active, offsets): SegmentTuple<'_>,
     raised: &Raised,
 ) -> PyResult<Segment> {
     let mut may_be_cut = false;
@@ -104,7 +109,7 @@ pub fn segment(
         length,
         next_base,
     });
-    Ok(Segment { name: Arc::from(name), base_offset, files, range, boundaries, active, may_be_cut })
+    Ok(Segment { name: Arc::from(name), base_offset, files, range, offsets, boundaries, active, may_be_cut })
 }
 
 struct SharedBytes(Held<PyBackedBytes>);

@@ -1,0 +1,12 @@
+"""Segments in tiered storage (KIP-405): Kafka's LocalTieredStorage, and Aiven's plugin.
+
+:func:`kafkacomp.scan` reads them. The modules here are its parts:
+
+============================================ =======================================================================
+:mod:`kafkacomp.tiered.metadata`             records of ``__remote_log_metadata``, and the states of segments
+:mod:`kafkacomp.tiered.storage`              the layouts: which object is which segment
+:mod:`kafkacomp.tiered.manifest`             what a manifest of Aiven's plugin says
+:mod:`kafkacomp.tiered.lineage`              which offsets of which segment are valid
+:mod:`kafkacomp.tiered.keys`                 private keys for encrypted segments
+============================================ =======================================================================
+"""

@@ -1,0 +1,90 @@
+"""Private keys that data keys are unwrapped with. Nothing here shows one: no repr, no message, no log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kafkacomp.exceptions import KafkaCompError
+
+if TYPE_CHECKING:
+    from kafkacomp.tiered.manifest import Encryption
+
+__all__ = ["EncryptionKeyError", "EncryptionKeys"]
+
+_PEM = b"-----BEGIN "
+
+
+class EncryptionKeyError(KafkaCompError, ValueError):
+    """A key that is missing, not a private key, or that of another key pair."""
+
+
+class EncryptionKeys:
+    """Private keys by their ids."""
+
+    def __init__(self, keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None) -> None:
+        """Read them.
+
+        Args:
+            keys: By the id that the plugin's configuration ``encryption.key.pairs`` has: the path of a PEM file, or its
+                content.
+
+        Raises:
+            EncryptionKeyError: a file that cannot be read.
+            TypeError: not a mapping of these.
+        """
+        if keys is not None and not isinstance(keys, Mapping):
+            raise TypeError(f"encryption_keys must be a mapping of key ids, not {type(keys).__name__}")
+        self._pems = {key_id: _pem(key_id, key) for key_id, key in (keys or {}).items()}
+
+    def __repr__(self) -> str:
+        """The ids alone."""
+        return f"EncryptionKeys({sorted(self._pems)})"
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._pems)
+
+    def only(self, key_ids: set[str]) -> EncryptionKeys:
+        """Those with these ids."""
+        found = EncryptionKeys()
+        found._pems = {key_id: pem for key_id, pem in self._pems.items() if key_id in key_ids}
+        return found
+
+    def unwrapping(self, encryption: Encryption, name: str) -> tuple[str, bytes, bytes]:
+        """What the core unwraps a segment's data key with; ``name`` is the segment's.
+
+        Raises:
+            EncryptionKeyError: the key is not here.
+        """
+        pem = self._pems.get(encryption.key_id)
+        if pem is None:
+            known = f"given are {', '.join(map(repr, sorted(self._pems)))}" if self._pems else "none is given"
+            raise EncryptionKeyError(
+                f"{name}: encrypted for the key pair {encryption.key_id!r}, and its private key is not given ({known}):"
+                f" pass encryption_keys={{{encryption.key_id!r}: <path of a PEM file>}}"
+            )
+        return pem, encryption.wrapped_key, encryption.aad
+
+
+def _pem(key_id: object, key: object) -> str:
+    if not isinstance(key_id, str):
+        raise TypeError(f"a key id must be a string, not {type(key_id).__name__}")
+    if isinstance(key, str | os.PathLike) and not (isinstance(key, str) and key.lstrip().startswith(_PEM.decode())):
+        try:
+            with open(key, "rb") as file:  # noqa: PTH123 - a path of any kind
+                content = file.read(1 << 20)
+        except (OSError, ValueError) as error:
+            # The text might be a key by mistake, and so is not repeated.
+            reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+            raise EncryptionKeyError(f"the file of the encryption key {key_id!r} cannot be read: {reason}") from None
+    elif isinstance(key, bytes | bytearray | memoryview):
+        content = bytes(key)
+    elif isinstance(key, str):
+        content = key.encode("utf-8", "replace")
+    else:
+        raise TypeError(f"the encryption key {key_id!r} must be a path or the content of a PEM file")
+    if not content.lstrip().startswith(_PEM):
+        raise EncryptionKeyError(f"the encryption key {key_id!r} is not a PEM file")
+    return content.decode("utf-8", "replace")

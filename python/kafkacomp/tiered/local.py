@@ -1,0 +1,98 @@
+"""What the leader of a partition still has locally: its epochs, its log start, its segments."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkacomp import _kafkacomp
+from kafkacomp._storage.names import basename, partition_of
+
+if TYPE_CHECKING:
+    from kafkacomp._storage.checkpoints import OffsetCheckpoints
+    from kafkacomp._storage.discovery import Segment
+    from kafkacomp._storage.filesystem import FileSystem
+
+__all__ = ["LocalLog", "LocalLogs"]
+
+
+@dataclass
+class LocalLog:
+    """A partition's folder in the leader's log directory."""
+
+    path: str
+    topic_id: str | None
+    #: Epoch and first offset; empty without ``leader-epoch-checkpoint``.
+    epochs: list[tuple[int, int]]
+    log_start: int | None
+    segments: list[Segment]
+    checkpoints: OffsetCheckpoints | None
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first offset that is read from here."""
+        return self.segments[0].base_offset if self.segments else None
+
+
+class LocalLogs:
+    """The partitions in a log directory, or the one whose folder it is."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Look at the folder.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            NotADirectoryError: it is no folder.
+        """
+        from kafkacomp._storage.filesystem import open_filesystem  # noqa: PLC0415 - rare
+
+        self._filesystem, self._path = open_filesystem(os.fspath(path))
+        if not self._filesystem.info(self._path).is_dir:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self._path)
+        self._own = partition_of(basename(self._path))
+        self._known: dict[tuple[str, int], LocalLog | None] = {}
+
+    @property
+    def path(self) -> str:
+        """The folder."""
+        return self._path
+
+    def log(self, topic: str, partition: int) -> LocalLog | None:
+        """A partition's log; ``None`` if it is not here."""
+        key = (topic, partition)
+        if key not in self._known:
+            # A log directory may have a name that ends like a partition's, broker-1.
+            path = f"{self._path.rstrip('/')}/{topic}-{partition}"
+            found = self._read(path, topic, partition)
+            if found is None and self._own == key:
+                found = self._read(self._path, topic, partition)
+            self._known[key] = found
+        return self._known[key]
+
+    def _read(self, path: str, topic: str, partition: int) -> LocalLog | None:
+        from kafkacomp._storage.discovery import find_in  # noqa: PLC0415 - it reads tiered storage, too
+
+        filesystem: FileSystem = self._filesystem
+        try:
+            is_dir = filesystem.info(path).is_dir
+        except FileNotFoundError:
+            return None
+        if not is_dir:
+            return None
+        try:
+            found = list(find_in(filesystem, path))
+        except FileNotFoundError:  # no segment is left
+            found = []
+        segments = found[0].segments if found else []
+        checkpoints = found[0].checkpoints if found else None
+        metadata = filesystem.read(f"{path}/partition.metadata")
+        epochs = filesystem.read(f"{path}/leader-epoch-checkpoint")
+        topic_id = _kafkacomp.read_partition_metadata(metadata, f"{path}/partition.metadata")[1] if metadata else None
+        entries = _kafkacomp.read_leader_epoch_checkpoint(epochs, f"{path}/leader-epoch-checkpoint") if epochs else []
+        by_epoch = [(epoch, start) for epoch, start in entries]
+        starts = [start for _, start in by_epoch[:1]]
+        if checkpoints is not None and (start := checkpoints.offset("log-start-offset-checkpoint", topic, partition)):
+            starts.append(start)
+        return LocalLog(path, topic_id, by_epoch, max(starts, default=None), segments, checkpoints)

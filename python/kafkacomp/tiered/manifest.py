@@ -1,0 +1,283 @@
+"""The manifest of a segment that Aiven's plugin has uploaded: where its chunks and indexes are, how they are stored.
+
+Everything in it is checked when it is read, so that nothing is allocated or fetched for sizes that cannot be.
+
+Sources: ``SegmentManifestV1``, ``FixedSizeChunkIndex``, ``VariableSizeChunkIndex``, ``ChunkSizesBinaryCodec`` of
+Aiven-Open/tiered-storage-for-apache-kafka.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from kafkacomp import _kafkacomp
+from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
+from kafkacomp.tiered.metadata import RemoteSegment
+
+__all__ = ["MAX_CHUNKS", "MAX_CHUNK_SIZE", "Chunk", "ChunkIndex", "Encryption", "IndexPart", "Manifest"]
+
+#: The largest chunk that is decoded; the plugin's default is 4 MiB.
+MAX_CHUNK_SIZE = 256 << 20
+#: The most chunks of a segment whose sizes are kept.
+MAX_CHUNKS = 1 << 22
+#: The most bytes of a segment: its positions are 32-bit numbers.
+_MAX_SEGMENT = 2**31 - 1
+_ENCRYPTION_OVERHEAD = 28
+_ZSTD = 4
+
+#: The parts of ``.indexes``, and the suffixes of the files that they are elsewhere.
+INDEXES = {
+    "index": "offset",
+    "timeindex": "timestamp",
+    "snapshot": "producerSnapshot",
+    "leader_epoch_checkpoint": "leaderEpoch",
+    "txnindex": "transaction",
+}
+
+
+class Chunk(NamedTuple):
+    """A chunk: where it is in the object, and which bytes of the segment it has."""
+
+    number: int
+    stored_position: int
+    stored_size: int
+    position: int
+    size: int
+
+
+@dataclass(frozen=True)
+class ChunkIndex:
+    """Where the chunks of a segment are."""
+
+    #: Bytes of the segment in each chunk but the last.
+    chunk_size: int
+    #: Bytes of the segment.
+    file_size: int
+    #: Bytes of each chunk in the object but the last, if they are all equal; otherwise ``None``.
+    stored_size: int | None
+    last_stored_size: int
+    #: Where each chunk ends in the object, if sizes differ.
+    ends: array[int] = field(default_factory=lambda: array("Q"), repr=False)
+
+    @property
+    def count(self) -> int:
+        """The number of chunks."""
+        return -(-self.file_size // self.chunk_size)
+
+    @property
+    def object_size(self) -> int:
+        """Bytes of the object."""
+        if self.count == 0:
+            return 0
+        if self.stored_size is None:
+            return self.ends[-1]
+        return self.stored_size * (self.count - 1) + self.last_stored_size
+
+    def chunk(self, number: int) -> Chunk:
+        """A chunk by its number."""
+        position = number * self.chunk_size
+        size = min(self.chunk_size, self.file_size - position)
+        is_last = number == self.count - 1
+        if self.stored_size is None:
+            begin = self.ends[number - 1] if number else 0
+            return Chunk(number, begin, self.ends[number] - begin, position, size)
+        stored = self.last_stored_size if is_last else self.stored_size
+        return Chunk(number, number * self.stored_size, stored, position, size)
+
+    def at(self, position: int) -> int:
+        """The number of the chunk that has this byte of the segment."""
+        return position // self.chunk_size
+
+    def stored_at(self, stored_position: int) -> int:
+        """The number of the chunk that has this byte of the object."""
+        if self.stored_size is not None:
+            return min(stored_position // max(self.stored_size, 1), self.count - 1)
+        return bisect_right(self.ends, stored_position)
+
+
+class IndexPart(NamedTuple):
+    """Where an index is in ``.indexes``."""
+
+    position: int
+    size: int
+
+
+class Encryption(NamedTuple):
+    """How the chunks of a segment are encrypted."""
+
+    #: Which key pair the data key is wrapped with.
+    key_id: str
+    wrapped_key: bytes
+    aad: bytes
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a manifest says."""
+
+    chunks: ChunkIndex
+    #: By suffix: index, timeindex, snapshot, leader_epoch_checkpoint, txnindex.
+    indexes: dict[str, IndexPart]
+    compressed: bool
+    encryption: Encryption | None
+    #: The segment; its state is not in the manifest.
+    segment: RemoteSegment
+
+    @classmethod
+    def parse(cls, content: bytes, name: str) -> Manifest:
+        """Read a manifest; ``name`` is for messages.
+
+        Raises:
+            CorruptRecordError: it is none, or says what cannot be.
+        """
+        try:
+            found = _parse(content)
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+            KafkaCompError,
+        ) as error:
+            text = f"no {error}" if isinstance(error, KeyError) else str(error)
+            failure = CorruptRecordError(f"{name}: not a valid segment manifest: {text}")
+            failure.segment = name
+            raise failure from None
+        return found
+
+
+def _parse(content: bytes) -> Manifest:
+    found = json.loads(content)
+    if not isinstance(found, dict):
+        raise TypeError("not an object")
+    if found["version"] != "1":
+        raise ValueError(f"version {found['version']!r}, not '1'")
+    compressed = found["compression"]
+    if not isinstance(compressed, bool):
+        raise TypeError("compression is not a boolean")
+    encryption = _encryption(found.get("encryption"))
+    chunks = _chunk_index(found["chunkIndex"], compressed=compressed, encrypted=encryption is not None)
+    indexes = {}
+    for suffix, name in INDEXES.items():
+        part = found["segmentIndexes"].get(name)
+        if part is not None:
+            indexes[suffix] = IndexPart(
+                _number(part, "position", 0, _MAX_SEGMENT), _number(part, "size", 0, MAX_CHUNK_SIZE)
+            )
+    return Manifest(chunks, indexes, compressed, encryption, _segment(found["remoteLogSegmentMetadata"], chunks))
+
+
+def _number(of: dict[str, Any], name: str, least: int, most: int) -> int:
+    value = of[name]
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{name} is {str(value)[:40]}, not {least} to {most}")
+    return value
+
+
+def _text(of: dict[str, Any], name: str) -> str:
+    value = of[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a string")
+    return value
+
+
+def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
+    identity = found["remoteLogSegmentId"]
+    partition = identity["topicIdPartition"]
+    topic = partition["topicPartition"]
+    most = 2**63 - 1
+    start = _number(found, "startOffset", 0, most)
+    epochs = {
+        int(epoch): _number({"epoch": at}, "epoch", 0, most) for epoch, at in found["segmentLeaderEpochs"].items()
+    }
+    return RemoteSegment(
+        _text(topic, "topic"),
+        _text(partition, "topicId"),
+        _number(topic, "partition", 0, 2**31 - 1),
+        _text(identity, "id"),
+        start,
+        _number(found, "endOffset", start, most),
+        epochs,
+        chunks.file_size,
+        max_timestamp=_number(found, "maxTimestampMs", -1, most),
+        broker_id=_number(found, "brokerId", -1, 2**31 - 1),
+        event_timestamp=_number(found, "eventTimestampMs", -1, most),
+    )
+
+
+def _encryption(found: dict[str, Any] | None) -> Encryption | None:
+    if found is None:
+        return None
+    key_id, colon, wrapped = _text(found, "dataKey").partition(":")
+    if not colon:
+        raise ValueError("encryption.dataKey is not <key id>:<base64>")
+    return Encryption(key_id, _base64(wrapped), _base64(_text(found, "aad")))
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"not base64: {error}") from None
+
+
+def _chunk_index(found: dict[str, Any], *, compressed: bool, encrypted: bool) -> ChunkIndex:
+    file_size = _number(found, "originalFileSize", 0, _MAX_SEGMENT)
+    chunk_size = _number(found, "originalChunkSize", 1, _MAX_SEGMENT)
+    if min(chunk_size, file_size) > MAX_CHUNK_SIZE:
+        raise ValueError(f"chunks of {chunk_size} bytes: at most {MAX_CHUNK_SIZE} are read")
+    count = -(-file_size // chunk_size)
+    overhead = _ENCRYPTION_OVERHEAD if encrypted else 0
+    last = file_size - (count - 1) * chunk_size
+    if found["type"] == "fixed":
+        if compressed:
+            raise ValueError("a fixed chunk index of compressed chunks")
+        index = ChunkIndex(
+            chunk_size, file_size, _number(found, "transformedChunkSize", 0, 2 * _MAX_SEGMENT),
+            _number(found, "finalTransformedChunkSize", 0, 2 * _MAX_SEGMENT),
+        )  # fmt: skip
+        if count and index.last_stored_size != last + overhead:
+            raise ValueError(f"a last chunk of {index.last_stored_size} bytes, not {last + overhead}")
+        if count > 1 and index.stored_size != chunk_size + overhead:
+            raise ValueError(f"chunks of {index.stored_size} bytes, not {chunk_size + overhead}")
+        return index
+    if found["type"] != "variable":
+        raise ValueError(f"a chunk index of type {str(found['type'])[:40]!r}, not fixed or variable")
+    if count > MAX_CHUNKS:
+        raise ValueError(f"{count} chunks: at most {MAX_CHUNKS} are read")
+    ends = array("Q", accumulate(_chunk_sizes(_base64(_text(found, "transformedChunks")), count)))
+    sizes_fit = compressed or (ends[-1] if ends else 0) == file_size + count * overhead
+    if not sizes_fit:
+        raise ValueError(f"chunks of {ends[-1]} bytes for a segment of {file_size}")
+    return ChunkIndex(chunk_size, file_size, None, ends[-1] - (ends[-2] if count > 1 else 0) if count else 0, ends)
+
+
+def _chunk_sizes(encoded: bytes, count: int) -> list[int]:
+    """Decode the sizes of chunks; there must be ``count``."""
+    data = _kafkacomp.decompress(encoded, _ZSTD, "standard", 16 + 4 * count)
+    if int.from_bytes(data[:4], "big", signed=True) != count:
+        raise ValueError(f"{int.from_bytes(data[:4], 'big', signed=True)} sizes of {count} chunks")
+    if count <= 1:
+        sizes, expected = [int.from_bytes(data[4:8], "big", signed=True)][:count], 4 + 4 * count
+    else:
+        base, width = int.from_bytes(data[4:8], "big", signed=True), data[8] if len(data) > 8 else 0  # noqa: PLR2004
+        if not 1 <= width <= 4:  # noqa: PLR2004 - bytes of a 32-bit number
+            raise ValueError(f"{width} bytes a size")
+        last = 9 + (count - 1) * width
+        sizes = [base + int.from_bytes(data[at : at + width], "big") for at in range(9, last, width)]
+        sizes.append(int.from_bytes(data[last : last + 4], "big", signed=True))
+        expected = last + 4
+    if len(data) != expected:
+        raise ValueError(f"{len(data)} bytes of sizes, not {expected}")
+    if any(not 0 < size <= 2 * MAX_CHUNK_SIZE for size in sizes):
+        raise ValueError("a chunk size that cannot be")
+    return sizes

@@ -1,0 +1,164 @@
+"""Reads the primitive types of Kafka's protocol.
+
+Sources: ``org.apache.kafka.common.protocol.Readable`` and ``ByteBufferAccessor``, KIP-482.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkacomp.exceptions import InvalidRecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Reader"]
+
+Element = TypeVar("Element")
+
+_MAX_VARINT_BYTES = 5
+
+
+class Reader:
+    """Reads from bytes, from the front; InvalidRecordError for what the types do not allow."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+        self._position = 0
+
+    @property
+    def remaining(self) -> int:
+        """How many bytes are left."""
+        return len(self._data) - self._position
+
+    def raw(self, count: int) -> bytes:
+        """So many bytes."""
+        if not 0 <= count <= self.remaining:
+            raise InvalidRecordError(f"{count} bytes at byte {self._position} of a message of {len(self._data)} bytes")
+        start = self._position
+        self._position += count
+        return bytes(self._data[start : self._position])
+
+    def boolean(self) -> bool:
+        """A byte that is not 0."""
+        return self.int8() != 0
+
+    def int8(self) -> int:
+        """One byte, signed."""
+        return int.from_bytes(self.raw(1), "big", signed=True)
+
+    def int16(self) -> int:
+        """Two bytes, signed."""
+        return int.from_bytes(self.raw(2), "big", signed=True)
+
+    def uint16(self) -> int:
+        """Two bytes."""
+        return int.from_bytes(self.raw(2), "big")
+
+    def int32(self) -> int:
+        """Four bytes, signed."""
+        return int.from_bytes(self.raw(4), "big", signed=True)
+
+    def uint32(self) -> int:
+        """Four bytes."""
+        return int.from_bytes(self.raw(4), "big")
+
+    def int64(self) -> int:
+        """Eight bytes, signed."""
+        return int.from_bytes(self.raw(8), "big", signed=True)
+
+    def float64(self) -> float:
+        """Eight bytes."""
+        return float(struct.unpack(">d", self.raw(8))[0])
+
+    def uuid(self) -> str:
+        """Sixteen bytes, as Kafka shows them: URL-safe base64 without padding."""
+        return base64.urlsafe_b64encode(self.raw(16)).rstrip(b"=").decode("ascii")
+
+    def unsigned_varint(self) -> int:
+        """An unsigned 32-bit number, seven bits a byte, the lowest first."""
+        value = 0
+        for index in range(_MAX_VARINT_BYTES):
+            byte = self.raw(1)[0]
+            value |= (byte & 0x7F) << (7 * index)
+            if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
+                if value >= 1 << 32:
+                    break
+                return value
+        raise InvalidRecordError(f"an unsigned varint before byte {self._position} has more than 32 bits")
+
+    def varlong(self) -> int:
+        """A signed 64-bit number, zigzag."""
+        value = 0
+        for index in range(10):
+            byte = self.raw(1)[0]
+            value |= (byte & 0x7F) << (7 * index)
+            if byte < 0x80:  # noqa: PLR2004 - as above
+                if value >= 1 << 64:
+                    break
+                return (value >> 1) ^ -(value & 1)
+        raise InvalidRecordError(f"a varlong before byte {self._position} has more than 64 bits")
+
+    def string(self, flexible: bool) -> str:
+        """A string that is not null."""
+        found = self.nullable_string(flexible)
+        if found is None:
+            raise InvalidRecordError(f"a string before byte {self._position} is null")
+        return found
+
+    def nullable_string(self, flexible: bool) -> str | None:
+        """A string."""
+        length = self.unsigned_varint() - 1 if flexible else self.int16()
+        if length < 0:
+            return None
+        try:
+            return self.raw(length).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidRecordError(f"a string before byte {self._position} is not UTF-8: {error}") from None
+
+    def octets(self, flexible: bool) -> bytes:
+        """Bytes that are not null."""
+        found = self.nullable_octets(flexible)
+        if found is None:
+            raise InvalidRecordError(f"bytes before byte {self._position} are null")
+        return found
+
+    def nullable_octets(self, flexible: bool) -> bytes | None:
+        """Bytes."""
+        length = self.unsigned_varint() - 1 if flexible else self.int32()
+        return None if length < 0 else self.raw(length)
+
+    def array(self, read: Callable[[Reader], Element], flexible: bool) -> tuple[Element, ...]:
+        """An array that is not null."""
+        found = self.nullable_array(read, flexible)
+        if found is None:
+            raise InvalidRecordError(f"an array before byte {self._position} is null")
+        return found
+
+    def nullable_array(
+        self,
+        read: Callable[[Reader], Element],
+        flexible: bool,
+    ) -> tuple[Element, ...] | None:
+        """An array."""
+        count = self.unsigned_varint() - 1 if flexible else self.int32()
+        if count < 0:
+            return None
+        if count > self.remaining:  # each element has at least a byte
+            raise InvalidRecordError(f"an array of {count} elements in {self.remaining} bytes")
+        return tuple(read(self) for _ in range(count))
+
+    def tagged_fields(self) -> Iterator[tuple[int, Reader]]:
+        """The tagged fields, each with what it consists of, in order of their tags."""
+        previous = -1
+        for _ in range(self.unsigned_varint()):
+            tag = self.unsigned_varint()
+            if tag <= previous:
+                raise InvalidRecordError(f"tag {tag} after tag {previous}: tags must rise")
+            previous = tag
+            yield tag, Reader(self.raw(self.unsigned_varint()))
+
+    def skip(self, tag: int, data: Reader) -> None:
+        """Take no note of a tagged field that this version does not know, as KIP-482 asks."""

@@ -1,0 +1,364 @@
+"""Records of ``__remote_log_metadata``, the topic of tiered storage.
+
+Made by tools/make_messages.py from the message schemas of
+org.apache.kafka:kafka-storage:4.3.1, SHA-256 of the jar
+97e3facddd2914a58f28ec91ef35f8da69963eab3651196e97f487924f6dac98.
+
+Apache Kafka, Copyright The Apache Software Foundation: licensed under the Apache License 2.0; see
+tools/kafka-messages/NOTICE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+if TYPE_CHECKING:
+    from kafkacomp.tiered.messages.reader import Reader
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataRecordTopicIdPartitionEntry:
+    """Represents unique topic partition."""
+
+    #: Topic name.
+    name: str
+    #: Unique identifier of the topic.
+    id: str
+    #: Partition number.
+    partition: int
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        name = source.string(flexible)
+        id = source.uuid()
+        partition = source.int32()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(name, id, partition)
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry:
+    """Unique representation of the remote log segment."""
+
+    #: Represents unique topic partition.
+    topic_id_partition: RemoteLogSegmentMetadataRecordTopicIdPartitionEntry
+    #: Unique identifier of the remote log segment.
+    id: str
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        topic_id_partition = RemoteLogSegmentMetadataRecordTopicIdPartitionEntry.read(source, version)
+        id = source.uuid()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(topic_id_partition, id)
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry:
+    """Leader epoch to start-offset mappings for the records with in this segment."""
+
+    #: Leader epoch.
+    leader_epoch: int
+    #: Start offset for the leader epoch.
+    offset: int
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        leader_epoch = source.int32()
+        offset = source.int64()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(leader_epoch, offset)
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataRecord:
+    """Kafka's ``RemoteLogSegmentMetadataRecord``, version 0."""
+
+    API_KEY: ClassVar = 0
+    VERSIONS: ClassVar = range(0, 1)
+    #: Unique representation of the remote log segment.
+    remote_log_segment_id: RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry
+    #: Start offset of the segment.
+    start_offset: int
+    #: End offset of the segment.
+    end_offset: int
+    #: Broker id from which this event is generated.
+    broker_id: int
+    #: Maximum timestamp in milliseconds with in this segment.
+    max_timestamp_ms: int
+    #: Epoch time in milliseconds at which this event is generated.
+    event_timestamp_ms: int
+    #: Leader epoch to start-offset mappings for the records with in this segment.
+    segment_leader_epochs: tuple[RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry, ...]
+    #: Segment size in bytes.
+    segment_size_in_bytes: int
+    #: Custom metadata.
+    custom_metadata: bytes | None
+    #: State identifier of the remote log segment, which is RemoteLogSegmentState.id().
+    remote_log_segment_state: int
+    #: Flag to indicate if the transaction index is empty.
+    txn_index_empty: bool
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        remote_log_segment_id = RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry.read(source, version)
+        start_offset = source.int64()
+        end_offset = source.int64()
+        broker_id = source.int32()
+        max_timestamp_ms = source.int64()
+        event_timestamp_ms = source.int64()
+        segment_leader_epochs = source.array(
+            lambda source: RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry.read(source, version), flexible
+        )
+        segment_size_in_bytes = source.int32()
+        custom_metadata = source.nullable_octets(flexible)
+        remote_log_segment_state = source.int8()
+        txn_index_empty = False
+        for tag, data in source.tagged_fields() if flexible else ():
+            if tag == 0:
+                txn_index_empty = data.boolean()
+        return cls(
+            remote_log_segment_id,
+            start_offset,
+            end_offset,
+            broker_id,
+            max_timestamp_ms,
+            event_timestamp_ms,
+            segment_leader_epochs,
+            segment_size_in_bytes,
+            custom_metadata,
+            remote_log_segment_state,
+            txn_index_empty,
+        )
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry:
+    """Leader epochs of this segment."""
+
+    #: Leader epoch.
+    leader_epoch: int
+    #: Start offset for the leader epoch.
+    offset: int
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        leader_epoch = source.int32()
+        offset = source.int64()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(leader_epoch, offset)
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataSnapshotRecord:
+    """Kafka's ``RemoteLogSegmentMetadataSnapshotRecord``, version 0."""
+
+    API_KEY: ClassVar = 3
+    VERSIONS: ClassVar = range(0, 1)
+    #: Unique identifier of the log segment.
+    segment_id: str
+    #: Start offset of the segment.
+    start_offset: int
+    #: End offset of the segment.
+    end_offset: int
+    #: Broker (controller or leader) id from which this event is created or updated.
+    broker_id: int
+    #: Maximum timestamp with in this segment.
+    max_timestamp_ms: int
+    #: Event timestamp of this segment.
+    event_timestamp_ms: int
+    #: Leader epochs of this segment.
+    segment_leader_epochs: tuple[RemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry, ...]
+    #: Segment size in bytes.
+    segment_size_in_bytes: int
+    #: Custom metadata.
+    custom_metadata: bytes | None
+    #: State of the remote log segment.
+    remote_log_segment_state: int
+    #: Flag to indicate if the transaction index is empty.
+    txn_index_empty: bool
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        segment_id = source.uuid()
+        start_offset = source.int64()
+        end_offset = source.int64()
+        broker_id = source.int32()
+        max_timestamp_ms = source.int64()
+        event_timestamp_ms = source.int64()
+        segment_leader_epochs = source.array(
+            lambda source: RemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry.read(source, version), flexible
+        )
+        segment_size_in_bytes = source.int32()
+        custom_metadata = source.nullable_octets(flexible)
+        remote_log_segment_state = source.int8()
+        txn_index_empty = False
+        for tag, data in source.tagged_fields() if flexible else ():
+            if tag == 0:
+                txn_index_empty = data.boolean()
+        return cls(
+            segment_id,
+            start_offset,
+            end_offset,
+            broker_id,
+            max_timestamp_ms,
+            event_timestamp_ms,
+            segment_leader_epochs,
+            segment_size_in_bytes,
+            custom_metadata,
+            remote_log_segment_state,
+            txn_index_empty,
+        )
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry:
+    """Represents unique topic partition."""
+
+    #: Topic name.
+    name: str
+    #: Unique identifier of the topic.
+    id: str
+    #: Partition number.
+    partition: int
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        name = source.string(flexible)
+        id = source.uuid()
+        partition = source.int32()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(name, id, partition)
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry:
+    """Unique representation of the remote log segment."""
+
+    #: Represents unique topic partition.
+    topic_id_partition: RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry
+    #: Unique identifier of the remote log segment.
+    id: str
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        topic_id_partition = RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry.read(source, version)
+        id = source.uuid()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(topic_id_partition, id)
+
+
+@dataclass(frozen=True)
+class RemoteLogSegmentMetadataUpdateRecord:
+    """Kafka's ``RemoteLogSegmentMetadataUpdateRecord``, version 0."""
+
+    API_KEY: ClassVar = 1
+    VERSIONS: ClassVar = range(0, 1)
+    #: Unique representation of the remote log segment.
+    remote_log_segment_id: RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry
+    #: Broker id from which this event is generated.
+    broker_id: int
+    #: Epoch time in milliseconds at which this event is generated.
+    event_timestamp_ms: int
+    #: Custom metadata.
+    custom_metadata: bytes | None
+    #: State identifier of the remote log segment, which is RemoteLogSegmentState.id().
+    remote_log_segment_state: int
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        remote_log_segment_id = RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry.read(source, version)
+        broker_id = source.int32()
+        event_timestamp_ms = source.int64()
+        custom_metadata = source.nullable_octets(flexible)
+        remote_log_segment_state = source.int8()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(remote_log_segment_id, broker_id, event_timestamp_ms, custom_metadata, remote_log_segment_state)
+
+
+@dataclass(frozen=True)
+class RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry:
+    """Represents unique topic partition."""
+
+    #: Topic name.
+    name: str
+    #: Unique identifier of the topic.
+    id: str
+    #: Partition number.
+    partition: int
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        name = source.string(flexible)
+        id = source.uuid()
+        partition = source.int32()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(name, id, partition)
+
+
+@dataclass(frozen=True)
+class RemotePartitionDeleteMetadataRecord:
+    """Kafka's ``RemotePartitionDeleteMetadataRecord``, version 0."""
+
+    API_KEY: ClassVar = 2
+    VERSIONS: ClassVar = range(0, 1)
+    #: Represents unique topic partition.
+    topic_id_partition: RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry
+    #: Broker (controller or leader) id from which this event is created. DELETE_PARTITION_MARKED is sent by the
+    #: controller. DELETE_PARTITION_STARTED and DELETE_PARTITION_FINISHED are sent by remote log metadata topic
+    #: partition leader.
+    broker_id: int
+    #: Epoch time in milliseconds at which this event is generated.
+    event_timestamp_ms: int
+    #: Deletion state identifier of the remote partition, which is RemotePartitionDeleteState.id().
+    remote_partition_delete_state: int
+
+    @classmethod
+    def read(cls, source: Reader, version: int) -> Self:
+        """Read one of this version."""
+        flexible = True
+        topic_id_partition = RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry.read(source, version)
+        broker_id = source.int32()
+        event_timestamp_ms = source.int64()
+        remote_partition_delete_state = source.int8()
+        for tag, data in source.tagged_fields() if flexible else ():
+            source.skip(tag, data)
+        return cls(topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state)
+
+
+#: The classes by their API key.
+MESSAGES: Final = {
+    0: RemoteLogSegmentMetadataRecord,
+    1: RemoteLogSegmentMetadataUpdateRecord,
+    2: RemotePartitionDeleteMetadataRecord,
+    3: RemoteLogSegmentMetadataSnapshotRecord,
+}

@@ -1,0 +1,243 @@
+"""The remote log metadata: which segments a cluster has in its remote storage, and in which state.
+
+``__remote_log_metadata`` has an event for each change. A segment begins as COPY_SEGMENT_STARTED, and its last state
+counts: only COPY_SEGMENT_FINISHED is read by a broker. Whole files may lie in the storage in any state.
+
+Sources: ``RemoteLogMetadataSerde``, ``RemoteLogMetadataCache`` and ``RemotePartitionMetadataStore`` of Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from kafkacomp.exceptions import InvalidRecordError
+from kafkacomp.tiered.messages.reader import Reader
+from kafkacomp.tiered.messages.remote_log_metadata import (
+    RemoteLogSegmentMetadataRecord,
+    RemoteLogSegmentMetadataUpdateRecord,
+    RemotePartitionDeleteMetadataRecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Event: TypeAlias = (
+        RemoteLogSegmentMetadataRecord | RemoteLogSegmentMetadataUpdateRecord | RemotePartitionDeleteMetadataRecord
+    )
+
+__all__ = [
+    "TOPIC",
+    "CustomMetadata",
+    "RemoteLogMetadata",
+    "RemoteSegment",
+    "SegmentState",
+    "parse_event",
+]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+#: The topic.
+TOPIC = "__remote_log_metadata"
+
+
+class SegmentState(enum.IntEnum):
+    """Kafka's ``RemoteLogSegmentState``."""
+
+    COPY_SEGMENT_STARTED = 0
+    COPY_SEGMENT_FINISHED = 1
+    DELETE_SEGMENT_STARTED = 2
+    DELETE_SEGMENT_FINISHED = 3
+
+
+#: The events by their API keys. RemoteLogSegmentMetadataSnapshotRecord is of a file, not of the topic.
+_EVENTS: dict[int, type[Event]] = {
+    each.API_KEY: each
+    for each in (
+        RemoteLogSegmentMetadataRecord,
+        RemoteLogSegmentMetadataUpdateRecord,
+        RemotePartitionDeleteMetadataRecord,
+    )
+}
+#: Which states may follow a state; each may also be written again.
+_NEXT = {
+    SegmentState.COPY_SEGMENT_STARTED: {SegmentState.COPY_SEGMENT_FINISHED, SegmentState.DELETE_SEGMENT_STARTED},
+    SegmentState.COPY_SEGMENT_FINISHED: {SegmentState.DELETE_SEGMENT_STARTED},
+    SegmentState.DELETE_SEGMENT_STARTED: {SegmentState.DELETE_SEGMENT_FINISHED},
+    SegmentState.DELETE_SEGMENT_FINISHED: set(),
+}
+
+
+@dataclass(frozen=True)
+class RemoteSegment:
+    """A segment in remote storage."""
+
+    topic: str
+    #: As Kafka shows it: URL-safe base64, 22 characters.
+    topic_id: str
+    partition: int
+    #: The segment's id.
+    id: str
+    start_offset: int
+    #: Inclusive.
+    end_offset: int
+    #: The first offset of each leader epoch in it, by epoch.
+    leader_epochs: dict[int, int] = field(default_factory=dict)
+    size: int = 0
+    state: SegmentState = SegmentState.COPY_SEGMENT_FINISHED
+    custom_metadata: bytes | None = None
+    broker_id: int = -1
+    max_timestamp: int = -1
+    event_timestamp: int = -1
+    #: The place of its last event among all events that were read.
+    order: int = 0
+
+    @property
+    def stem(self) -> str:
+        """What the names of its files begin with."""
+        return f"{self.start_offset:020}-{self.id}"
+
+    def range_in(self, epoch: int) -> tuple[int, int] | None:
+        """Its offsets in a leader epoch, the last one exclusive; ``None`` if it has none."""
+        first = self.leader_epochs.get(epoch)
+        if first is None:
+            return None
+        later = [start for other, start in self.leader_epochs.items() if other > epoch]
+        end = min([*later, self.end_offset + 1])
+        return (first, end) if first < end else None
+
+
+def parse_event(value: bytes) -> Event:
+    """Decode the value of a record of ``__remote_log_metadata``.
+
+    Raises:
+        InvalidRecordError: an unknown message or version, or bytes that do not follow its schema.
+    """
+    source = Reader(value)
+    frame, api_key, version = (source.unsigned_varint() for _ in range(3))
+    if frame != 1:
+        raise InvalidRecordError(f"unknown frame version {frame}: expected 1")
+    message = _EVENTS.get(api_key)
+    if message is None:
+        raise InvalidRecordError(f"unknown api key {api_key}: expected 0, 1 or 2")
+    if version not in message.VERSIONS:
+        raise InvalidRecordError(f"unknown version {version} of {message.__name__}")
+    event = message.read(source, version)
+    if source.remaining:
+        raise InvalidRecordError(f"{source.remaining} bytes after {message.__name__}")
+    return event
+
+
+class RemoteLogMetadata:
+    """The states of all segments, after all events that were added."""
+
+    def __init__(self) -> None:
+        self._segments: dict[tuple[str, int], dict[str, RemoteSegment]] = {}
+        self._events = 0
+
+    @classmethod
+    def read(cls, source: object) -> RemoteLogMetadata:
+        """Read the topic's partitions.
+
+        Args:
+            source: The folder of a partition of ``__remote_log_metadata``, a folder with such folders (a broker's log
+                directory), or a collection of these; paths or URLs.
+
+        Raises:
+            FileNotFoundError: no partition of the topic is there.
+            InvalidRecordError: a record that is none of the topic's.
+            KafkaCompError, OSError: a segment cannot be read.
+        """
+        from kafkacomp._storage.discovery import resolve  # noqa: PLC0415 - it reads tiered storage, too
+        from kafkacomp.arrow import scan  # noqa: PLC0415 - as above
+
+        found = [each for each in resolve(source) if each.topic == TOPIC]
+        if not found:
+            raise FileNotFoundError(2, f"no partition of {TOPIC} in this folder", str(source))
+        metadata = cls()
+        for partition in found:
+            reader = scan(partition, columns=["offset", "value"], threads=1)
+            for batch in reader:
+                for offset, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    if value is None:
+                        continue  # a tombstone, if the topic is compacted one day
+                    try:
+                        metadata.add(parse_event(value))
+                    except (InvalidRecordError, ValueError) as error:
+                        raise InvalidRecordError(f"{TOPIC}-{partition.partition}: offset {offset}: {error}") from None
+        return metadata
+
+    def add(self, event: Event) -> None:
+        """Take note of an event.
+
+        As in Kafka's cache, an update of an unknown segment and a state that cannot follow the one before are left out.
+        """
+        self._events += 1
+        if isinstance(event, RemotePartitionDeleteMetadataRecord):
+            self._segments.pop((event.topic_id_partition.id, event.topic_id_partition.partition), None)
+            return
+        identity = event.remote_log_segment_id
+        name = identity.topic_id_partition
+        state = SegmentState(event.remote_log_segment_state)
+        segments = self._segments.setdefault((name.id, name.partition), {})
+        known = segments.get(identity.id)
+        if isinstance(event, RemoteLogSegmentMetadataRecord):
+            epochs = {entry.leader_epoch: entry.offset for entry in event.segment_leader_epochs}
+            segments[identity.id] = RemoteSegment(
+                name.name, name.id, name.partition, identity.id, event.start_offset, event.end_offset, epochs,
+                event.segment_size_in_bytes, state, event.custom_metadata, event.broker_id, event.max_timestamp_ms,
+                event.event_timestamp_ms, self._events,
+            )  # fmt: skip
+        elif known is None or (state != known.state and state not in _NEXT[known.state]):
+            before = "no state" if known is None else known.state.name
+            _LOGGER.info("%s: segment %s: %s after %s: left out", TOPIC, identity.id, state.name, before)
+        else:
+            segments[identity.id] = replace(
+                known, state=state, custom_metadata=event.custom_metadata, broker_id=event.broker_id,
+                event_timestamp=event.event_timestamp_ms, order=self._events,
+            )  # fmt: skip
+
+    def segments(self, topic_id: str, partition: int) -> list[RemoteSegment]:
+        """The segments of a partition in all states but DELETE_SEGMENT_FINISHED, by start offset."""
+        found = self._segments.get((topic_id, partition), {}).values()
+        left = (each for each in found if each.state != SegmentState.DELETE_SEGMENT_FINISHED)
+        return sorted(left, key=lambda each: (each.start_offset, each.order))
+
+    def finished(self, topic_id: str, partition: int) -> list[RemoteSegment]:
+        """Those that a broker reads, by start offset."""
+        found = self.segments(topic_id, partition)
+        return [each for each in found if each.state == SegmentState.COPY_SEGMENT_FINISHED]
+
+    def partitions(self) -> Iterable[tuple[str, int]]:
+        """The ids of the topics, and the partitions, that have events."""
+        return self._segments.keys()
+
+
+@dataclass(frozen=True)
+class CustomMetadata:
+    """What Aiven's plugin adds to a segment's metadata if it is told to: ``custom.metadata.fields.include``."""
+
+    #: Bytes of the three objects.
+    remote_size: int | None = None
+    #: What the key of the segment's objects begins with, instead of ``key.prefix``.
+    object_prefix: str | None = None
+    #: The rest of the key without its suffix.
+    object_key: str | None = None
+
+    @classmethod
+    def parse(cls, data: bytes) -> CustomMetadata:
+        """Decode it: a section of tagged fields; those with other tags are left out.
+
+        Raises:
+            InvalidRecordError: it is none.
+        """
+        source = Reader(data)
+        known: dict[int, int | str] = {}
+        for tag, content in source.tagged_fields():
+            if tag == 0:
+                known[tag] = content.varlong()
+            elif tag in {1, 2}:
+                known[tag] = content.string(True)  # noqa: FBT003 - compact strings
+        return cls(*(known.get(tag) for tag in range(3)))  # type: ignore[arg-type]  # as decoded above

@@ -1,0 +1,120 @@
+"""A segment as Aiven's plugin stores it: an object of chunks, one of indexes, and a manifest."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Any
+
+from kafkacomp import _kafkacomp
+from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.tiered.keys import EncryptionKeyError, EncryptionKeys
+from kafkacomp.tiered.manifest import Manifest
+from kafkacomp.tiered.ranges import RangeFile, read_exactly
+
+if TYPE_CHECKING:
+    from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp.tiered.manifest import Chunk
+
+__all__ = ["ChunkedSegment", "read_manifest"]
+
+#: A manifest is a line of JSON; the sizes of 2^22 chunks take less.
+_MAX_MANIFEST = 64 << 20
+
+
+def read_manifest(filesystem: FileSystem, path: str) -> Manifest:
+    """Read the manifest at a path.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        CorruptRecordError: it is none.
+        OSError: it cannot be read.
+    """
+    size = filesystem.info(path).size
+    if size > _MAX_MANIFEST:
+        raise OSError(errno.EFBIG, f"a segment manifest of {size} bytes: at most {_MAX_MANIFEST} are read", path)
+    content = filesystem.read(path)
+    if content is None:
+        raise FileNotFoundError(errno.ENOENT, "the segment's manifest is not there", path)
+    return Manifest.parse(content, path)
+
+
+class ChunkedSegment:
+    """Opens the segment for the core; pickles with its file system and the keys that it needs."""
+
+    def __init__(
+        self, filesystem: FileSystem, log: str, indexes: str, manifest: Manifest, keys: EncryptionKeys
+    ) -> None:
+        """Take note of where the objects are."""
+        self._filesystem = filesystem
+        self._log = log
+        self._indexes = indexes
+        self._manifest = manifest
+        self._keys = keys.only({manifest.encryption.key_id}) if manifest.encryption else EncryptionKeys()
+        self._known: _kafkacomp.ChunkDecoder | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the decoder."""
+        return self.__dict__ | {"_known": None}
+
+    def __repr__(self) -> str:
+        """The object's path."""
+        return f"ChunkedSegment({self._log!r})"
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the manifest says."""
+        return self._manifest
+
+    def decoder(self) -> _kafkacomp.ChunkDecoder:
+        """What decodes the chunks.
+
+        Raises:
+            EncryptionKeyError: the private key is not given, or is another one.
+        """
+        if self._known is None:
+            encryption = self._manifest.encryption
+            unwrapping = encryption and self._keys.unwrapping(encryption, self._log)
+            try:
+                self._known = _kafkacomp.ChunkDecoder(unwrapping)
+            except ValueError as error:
+                key_id = encryption.key_id if encryption else ""
+                raise EncryptionKeyError(f"{self._log}: key pair {key_id!r}: {error}") from None
+        return self._known
+
+    def open_segment(self) -> RangeFile:
+        """Open the segment for reads at positions.
+
+        Raises:
+            EncryptionKeyError: as :meth:`decoder`.
+            OSError: EIO, if the object does not have the bytes that the manifest says.
+        """
+        decoder = self.decoder()
+        file = self._filesystem.open(self._log)
+        expected, found = self._manifest.chunks.object_size, file.size()
+        if found != expected:
+            raise OSError(errno.EIO, f"the object has {found} bytes, its manifest says {expected}", self._log)
+        compressed = self._manifest.compressed
+
+        def decode(stored: bytes, chunk: Chunk) -> bytes:
+            try:
+                return decoder.decode(stored, chunk.size, compressed)
+            except (ValueError, KafkaCompError) as error:
+                where = f"chunk {chunk.number} at byte {chunk.stored_position}: {error}"
+                raise OSError(errno.EIO, where, self._log) from None
+
+        return RangeFile(file, self._log, self._manifest.chunks, decode)
+
+    def side_file(self, suffix: str) -> bytes | None:
+        """Read an index; ``None`` if the segment has none of this kind."""
+        part = self._manifest.indexes.get(suffix)
+        if part is None:
+            return None
+        if part.size == 0:
+            return b""
+        data = read_exactly(self._filesystem.open(self._indexes), self._indexes, part.size, part.position)
+        if self._manifest.encryption is None:
+            return data
+        try:
+            return self.decoder().decode(data, part.size - 28, False)  # noqa: FBT003 - indexes are never compressed
+        except ValueError as error:
+            raise OSError(errno.EIO, f"{suffix} at byte {part.position}: {error}", self._indexes) from None

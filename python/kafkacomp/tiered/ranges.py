@@ -1,0 +1,218 @@
+"""Reading an object in ranges: what is asked for is fetched in few requests, and ahead of a reader that goes on.
+
+A store answers a request after tens of milliseconds, whatever its size. Reads at random positions fetch the chunks that
+they need and nothing else. As soon as reads follow one another, requests grow, and several are under way.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkacomp.tiered.manifest import ChunkIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kafkacomp._storage.filesystem import File
+    from kafkacomp.tiered.manifest import Chunk
+
+__all__ = ["RangeFile", "plain_chunks", "read_exactly"]
+
+#: The largest request, and how many are under way at once.
+MAX_REQUEST = 16 << 20
+MAX_REQUESTS = 4
+#: How far reads must follow one another before anything is fetched ahead.
+_AHEAD_FROM = 4 << 20
+#: Decoded bytes that are kept.
+_KEPT = 32 << 20
+#: What an object without chunks is read in.
+_PLAIN_CHUNK = 1 << 20
+
+
+def plain_chunks(size: int) -> ChunkIndex:
+    """The chunks of an object that has none."""
+    last = size - (max(-(-size // _PLAIN_CHUNK), 1) - 1) * _PLAIN_CHUNK
+    return ChunkIndex(_PLAIN_CHUNK, size, _PLAIN_CHUNK, last)
+
+
+def read_exactly(file: File, name: str, nbytes: int, offset: int) -> bytes:
+    """Read so many bytes: a short read is resumed.
+
+    Raises:
+        OSError: EIO, if the object ends before.
+    """
+    parts: list[bytes] = []
+    there = 0
+    while there < nbytes:
+        part = file.read_at(nbytes - there, offset + there)
+        if not part:
+            raise OSError(
+                errno.EIO, f"the object ends at byte {offset + there}, {nbytes} from {offset} on expected", name
+            )
+        parts.append(part)
+        there += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _Block(NamedTuple):
+    """Chunks that one request fetches."""
+
+    first: int
+    #: Exclusive.
+    end: int
+    content: Future[list[bytes]]
+
+
+class RangeFile:
+    """A file whose chunks are fetched as they are needed, and decoded."""
+
+    #: A read of fewer bytes costs as much.
+    worth_reading = 128 << 10
+
+    def __init__(
+        self, file: File, name: str, chunks: ChunkIndex, decode: Callable[[bytes, Chunk], bytes] | None = None
+    ) -> None:
+        """Read the chunks of ``file``; without ``decode`` they are what it has."""
+        self._file = file
+        self._name = name
+        self._chunks = chunks
+        self._decode = decode
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._kept_bytes = 0
+        self._ahead: list[_Block] = []
+        self._pool: ThreadPoolExecutor | None = None
+        #: Where the last read ended, and how many bytes reads have followed one another for.
+        self._next = 0
+        self._run = 0
+
+    def __del__(self) -> None:
+        """Fetch nothing more."""
+        if (pool := getattr(self, "_pool", None)) is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def size(self) -> int:
+        """Bytes of the segment."""
+        if self._decode is None:
+            return self._file.size()
+        return self._chunks.file_size
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """So many bytes at a position, fewer only at the end.
+
+        Raises:
+            OSError: EIO, if a chunk is not there or cannot be decoded; or what the file system says.
+        """
+        with self._lock:
+            end = min(offset + nbytes, self._chunks.file_size)
+            if offset >= end:
+                return b""
+            self._follow(offset, end)
+            first, last = self._chunks.at(offset), self._chunks.at(end - 1)
+            self._fetch(first, last)
+            self._fetch_ahead(last + 1)
+            parts = [self._chunk(number) for number in range(first, last + 1)]
+            begin = first * self._chunks.chunk_size
+            if len(parts) == 1:
+                return parts[0][offset - begin : end - begin]
+            parts[0] = parts[0][offset - begin :]
+            parts[-1] = parts[-1][: end - last * self._chunks.chunk_size]
+            return b"".join(parts)
+
+    def _follow(self, offset: int, end: int) -> None:
+        # A little may be read again, or left out.
+        if self._next - (1 << 20) <= offset <= self._next + (1 << 20):
+            self._run += max(end - self._next, 0)
+            self._next = max(self._next, end)
+        else:
+            self._run, self._next = end - offset, end
+            for block in self._ahead:
+                block.content.cancel()
+            self._ahead = [block for block in self._ahead if not block.content.cancelled()]
+
+    def _fetch(self, first: int, last: int) -> None:
+        """Have all these chunks kept or under way, in as few requests as there are gaps."""
+        number = first
+        while number <= last:
+            if self._is_there(number):
+                number += 1
+                continue
+            end = number + 1
+            size = self._chunks.chunk(number).stored_size
+            while end <= last and not self._is_there(end):
+                size += self._chunks.chunk(end).stored_size
+                if size > MAX_REQUEST:
+                    break
+                end += 1
+            if first == number and end > last:
+                for place, content in enumerate(self._load(number, end)):
+                    self._keep(number + place, content)
+            else:
+                self._start(number, end)
+            number = end
+
+    def _fetch_ahead(self, number: int) -> None:
+        if self._run < _AHEAD_FROM:
+            return
+        request = min(self._run, MAX_REQUEST)
+        requests = MAX_REQUESTS if request == MAX_REQUEST else 2
+        while number < self._chunks.count and len(self._ahead) < requests:
+            if self._is_there(number):
+                number += 1
+                continue
+            end, size = number, 0
+            while end < self._chunks.count and not self._is_there(end):
+                size += self._chunks.chunk(end).stored_size
+                if end > number and size > request:
+                    break
+                end += 1
+            self._start(number, end)
+            number = end
+
+    def _start(self, first: int, end: int) -> None:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(MAX_REQUESTS, "kafkacomp-range")
+        self._ahead.append(_Block(first, end, self._pool.submit(self._load, first, end)))
+
+    def _load(self, first: int, end: int) -> list[bytes]:
+        """Fetch and decode chunks."""
+        chunks = [self._chunks.chunk(number) for number in range(first, end)]
+        begin, stop = chunks[0].stored_position, chunks[-1].stored_position + chunks[-1].stored_size
+        data = read_exactly(self._file, self._name, stop - begin, begin)
+        if self._decode is None and len(chunks) == 1:
+            return [data]
+        view = memoryview(data)
+        found = []
+        for chunk in chunks:
+            start = chunk.stored_position - begin
+            stored = bytes(view[start : start + chunk.stored_size])
+            found.append(stored if self._decode is None else self._decode(stored, chunk))
+        return found
+
+    def _is_there(self, number: int) -> bool:
+        return number in self._kept or any(block.first <= number < block.end for block in self._ahead)
+
+    def _chunk(self, number: int) -> bytes:
+        kept = self._kept.get(number)
+        if kept is None:
+            block = next(block for block in self._ahead if block.first <= number < block.end)
+            self._ahead.remove(block)
+            for place, content in enumerate(block.content.result()):
+                self._keep(block.first + place, content)
+            kept = self._kept[number]
+        self._kept.move_to_end(number)
+        while self._kept_bytes > _KEPT and len(self._kept) > 1:
+            oldest = next(iter(self._kept))
+            if oldest >= number:
+                break  # still to be read
+            self._kept_bytes -= len(self._kept.pop(oldest))
+        return kept
+
+    def _keep(self, number: int, content: bytes) -> None:
+        if number not in self._kept:
+            self._kept[number] = content
+            self._kept_bytes += len(content)

@@ -1,0 +1,324 @@
+"""From folders of remote storage to partitions that can be read: which segments, and which of their offsets."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import posixpath
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from kafkacomp import _kafkacomp
+from kafkacomp._storage.discovery import Partition, Segment
+from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
+from kafkacomp.tiered.keys import EncryptionKeys
+from kafkacomp.tiered.lineage import epochs_within, valid_ranges
+from kafkacomp.tiered.local import LocalLogs
+from kafkacomp.tiered.metadata import CustomMetadata, RemoteLogMetadata, RemoteSegment
+from kafkacomp.tiered.objects import ChunkedSegment, read_manifest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from kafkacomp.tiered.local import LocalLog
+    from kafkacomp.tiered.manifest import Manifest
+    from kafkacomp.tiered.storage import RemoteFolder, StoredSegment
+
+__all__ = ["TieredOptions", "resolve_remote"]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+#: Manifests that are read at once.
+_PARALLEL = 8
+
+
+@dataclass(frozen=True)
+class TieredOptions:
+    """What is known of remote segments beside the storage itself."""
+
+    metadata: RemoteLogMetadata | None = None
+    local: LocalLogs | None = None
+    keys: EncryptionKeys = field(default_factory=EncryptionKeys)
+
+    @classmethod
+    def of(
+        cls,
+        remote_log_metadata: object = None,
+        local_log_dir: str | os.PathLike[str] | None = None,
+        encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | EncryptionKeys | None = None,
+    ) -> TieredOptions:
+        """Read what the arguments of :func:`kafkacomp.scan` name."""
+        is_read = remote_log_metadata is None or isinstance(remote_log_metadata, RemoteLogMetadata)
+        keys = encryption_keys if isinstance(encryption_keys, EncryptionKeys) else EncryptionKeys(encryption_keys)
+        return cls(
+            remote_log_metadata if is_read else RemoteLogMetadata.read(remote_log_metadata),  # type: ignore[arg-type]  # as tested
+            None if local_log_dir is None else LocalLogs(local_log_dir),
+            keys,
+        )
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything is known."""
+        return self.metadata is not None or self.local is not None or bool(self.keys)
+
+    @property
+    def deciding(self) -> str:
+        """The sentence of an error that says which argument would decide."""
+        missing = [] if self.metadata else ["remote_log_metadata (which copies were finished, and of which topic id)"]
+        missing += [] if self.local else ["local_log_dir (the leader's leader-epoch-checkpoint and log start)"]
+        return f"which of them is valid, the storage alone does not say: give {' and '.join(missing)}"
+
+
+@dataclass
+class _Wanted:
+    """A segment that is to be read, as far as it was listed and is known."""
+
+    start: int
+    id: str
+    stored: StoredSegment | None
+    known: RemoteSegment | None
+
+
+@dataclass
+class _Remote:
+    """A remote segment, and how it is opened."""
+
+    known: RemoteSegment
+    segment: Segment
+
+
+def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> list[Partition]:
+    """Decide what is read of partitions in remote storage; others are left as they are.
+
+    Raises:
+        FileNotFoundError: no segment is left.
+        KafkaCompError: topics of one name with different ids, of which nothing says which is the current one; manifests
+            that are none; keys that are missing or others.
+        ValueError: an option that has no meaning here.
+    """
+    found: list[Partition | _Found] = []
+    same: dict[tuple[str | None, int | None], list[_Found]] = {}
+    for partition in partitions:
+        if partition.remote is None:
+            found.append(partition)
+            continue
+        each = _named(partition, partition.remote)
+        key = (each.partition.topic, each.partition.partition)
+        if key not in same or None in key:
+            found.append(each)
+        same.setdefault(key, []).append(each)
+    if options.is_given and not same:
+        raise ValueError(
+            "remote_log_metadata, local_log_dir and encryption_keys are for segments in tiered storage: there are none"
+        )
+    result = []
+    for one in found:
+        if isinstance(one, Partition):
+            result.append(one)
+            continue
+        key = (one.partition.topic, one.partition.partition)
+        chosen = one if None in key else _current(same[key], options)
+        if chosen is not None:
+            result.append(_Reader(chosen, options).partition())
+    result = [each for each in result if each.segments]
+    if not result:
+        folder = next(iter(same.values()))[0].folder.path
+        raise FileNotFoundError(errno.ENOENT, "no segment of this storage is part of a log", folder)
+    return result
+
+
+@dataclass
+class _Found:
+    """A folder of remote segments, and whose it is."""
+
+    partition: Partition
+    folder: RemoteFolder
+
+
+def _named(partition: Partition, folder: RemoteFolder) -> _Found:
+    """Take topic and partition from a manifest, if there is one: the names of folders may begin with a prefix."""
+    for each in folder.segments.values():
+        if "rsm-manifest" in each.files:
+            try:
+                named = read_manifest(folder.filesystem, each.files["rsm-manifest"].path).segment
+            except (CorruptRecordError, OSError):
+                break  # reported when the segment is read
+            partition = replace(partition, topic=named.topic, partition=named.partition)
+            return _Found(partition, replace(folder, topic_id=named.topic_id))
+    return _Found(partition, folder)
+
+
+def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
+    """Of folders of one topic and partition, that of the topic that exists; ``None`` if it has none."""
+    topic, number = same[0].partition.topic or "", same[0].partition.partition or 0
+    local = options.local.log(topic, number) if options.local else None
+    left = same
+    if local is not None and local.topic_id is not None:
+        left = [each for each in left if each.folder.topic_id in {None, local.topic_id}]
+        if not left:  # all that the current topic has is local
+            return replace(same[0], folder=replace(same[0].folder, segments={}, topic_id=local.topic_id))
+    if len(left) > 1 and options.metadata is not None:
+        left = [each for each in left if options.metadata.finished(each.folder.topic_id or "", number)]
+    ids = {each.folder.topic_id for each in left}
+    if len(ids) > 1:
+        option = "local_log_dir" if options.metadata else "remote_log_metadata"
+        names = ", ".join(sorted(each.folder.path for each in left))
+        raise KafkaCompError(
+            f"{topic}-{number}: {len(ids)} topics of this name are in the storage, and only one is the current one:"
+            f" {names}: give {option}, or read one of the folders"
+        )
+    for other in left[1:]:
+        left[0].folder.segments.update(other.folder.segments)
+    return left[0] if left else None
+
+
+class _Reader:
+    """Decides about one partition."""
+
+    def __init__(self, found: _Found, options: TieredOptions) -> None:
+        self._partition = found.partition
+        self._folder = found.folder
+        self._options = options
+        self._checked: set[str] = set()
+        self._local: LocalLog | None = None
+        if options.local is not None and found.partition.topic is not None and found.partition.partition is not None:
+            self._local = options.local.log(found.partition.topic, found.partition.partition)
+
+    def partition(self) -> Partition:
+        """The partition with the segments that are read, and their valid offsets."""
+        local = self._local
+        if local is None or not local.epochs:
+            segments = [each.segment for each in self._remote(needs_epochs=False)]
+            segments.sort(key=lambda each: (each.base_offset or 0, each.name))
+            self._warn()
+            return self._made(segments, None)
+        first = local.first_offset
+        # A log start that is further on than the first epoch is that of DeleteRecords.
+        begins = max(local.log_start or 0, local.epochs[0][1])
+        remote = self._remote(needs_epochs=True)
+        by_id = {each.known.id: each.segment for each in remote}
+        ranges = valid_ranges((each.known for each in remote), local.epochs, begins, first)
+        segments = [replace(by_id[each.segment.id], offsets=(each.first, each.end)) for each in ranges]
+        for each in local.segments:
+            # What is local is read to its end, whatever comes after it.
+            segments.append(replace(each, offsets=None))
+        return self._made(segments, begins)
+
+    def _made(self, segments: list[Segment], begins: int | None) -> Partition:
+        local = self._local
+        return replace(
+            self._partition,
+            segments=segments,
+            begins=begins,
+            checkpoints=local.checkpoints if local else None,
+            deciding=None if local and local.epochs else self._options.deciding,
+            remote=None,
+        )
+
+    def _warn(self) -> None:
+        name = f"{self._partition.topic}-{self._partition.partition}"
+        if self._options.metadata is None:
+            _LOGGER.warning(
+                "%s: which remote segments were deleted, and where the log starts, is not known without"
+                " remote_log_metadata and local_log_dir: all that are in the storage are read",
+                name,
+            )
+        elif self._options.local is None:
+            _LOGGER.warning("%s: where the log starts is not known without local_log_dir", name)
+        elif self._local is None:
+            _LOGGER.warning("%s: has no folder in %s", name, self._options.local.path)
+        else:
+            _LOGGER.warning("%s: %s has no leader-epoch-checkpoint", name, self._local.path)
+
+    def _remote(self, *, needs_epochs: bool) -> list[_Remote]:
+        """The segments that count, as far as their states are known."""
+        stored, metadata = self._folder.segments, self._options.metadata
+        wanted: list[_Wanted]
+        if metadata is None or self._folder.topic_id is None or self._partition.partition is None:
+            with_files = [each for each in stored.values() if "log" in each.files or "rsm-manifest" in each.files]
+            wanted = [_Wanted(each.start_offset, each.id, each, None) for each in with_files]
+            return self._opened(wanted, needs_epochs=needs_epochs)
+        finished = metadata.finished(self._folder.topic_id, self._partition.partition)
+        if not self._folder.is_complete:
+            finished = [each for each in finished if each.id in stored]
+        wanted = [_Wanted(each.start_offset, each.id, stored.get(each.id), each) for each in finished]
+        return self._opened(wanted, needs_epochs=needs_epochs)
+
+    def _opened(self, wanted: list[_Wanted], *, needs_epochs: bool) -> list[_Remote]:
+        if not self._folder.has_manifests:
+            return [self._plain(each, needs_epochs=needs_epochs) for each in wanted]
+        readable = []
+        for each in wanted:
+            if each.known is None and each.stored is not None and "rsm-manifest" not in each.stored.files:
+                _LOGGER.warning("%s: skipped: it has no manifest", self._folder.file(each.start, each.id, "log"))
+            else:
+                readable.append(each)
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            return list(pool.map(self._chunked, readable))
+
+    def _plain(self, wanted: _Wanted, *, needs_epochs: bool) -> _Remote:
+        """A segment whose files are copies of the broker's."""
+        path = self._folder.file(wanted.start, wanted.id, "log")
+        size = wanted.stored.files["log"].size if wanted.stored and "log" in wanted.stored.files else 0
+        segment = Segment(path, self._folder.filesystem.segment(path), size, base_offset=wanted.start)
+        known = wanted.known
+        if known is None:
+            known = RemoteSegment(
+                self._partition.topic or "", self._folder.topic_id or "", self._partition.partition or 0, wanted.id,
+                wanted.start, wanted.start, size=size,
+            )  # fmt: skip
+            if needs_epochs:
+                known = self._with_epochs(known, segment)
+        return _Remote(known, segment)
+
+    def _with_epochs(self, known: RemoteSegment, segment: Segment) -> RemoteSegment:
+        """End offset and epochs, by the segment and its leader epoch checkpoint."""
+        end = _kafkacomp.end_offset(segment.as_tuple(), "0.8+")
+        path = self._folder.file(known.start_offset, known.id, "leader_epoch_checkpoint")
+        content = self._folder.filesystem.read(path)
+        if end is None or content is None:
+            problem = "its end is corrupt" if end is None else f"{path} is not there"
+            raise CorruptRecordError(
+                f"{segment.name}: its offsets and epochs are not known: {problem}: give remote_log_metadata"
+            )
+        checkpoint = [(epoch, start) for epoch, start in _kafkacomp.read_leader_epoch_checkpoint(content, path)]
+        return replace(known, end_offset=end - 1, leader_epochs=epochs_within(checkpoint, known.start_offset, end - 1))
+
+    def _chunked(self, wanted: _Wanted) -> _Remote:
+        """A segment of Aiven's plugin."""
+        path = self._folder.file(wanted.start, wanted.id, "rsm-manifest")
+        manifest = read_manifest(self._folder.filesystem, path)
+        _check(manifest.segment, wanted.start, wanted.id, path)
+        log, indexes = self._objects(wanted)
+        opener = ChunkedSegment(self._folder.filesystem, log, indexes, manifest, self._options.keys)
+        self._check_key(opener, manifest)
+        segment = Segment(log, opener, manifest.chunks.file_size, base_offset=wanted.start)
+        return _Remote(wanted.known or manifest.segment, segment)
+
+    def _check_key(self, opener: ChunkedSegment, manifest: Manifest) -> None:
+        """Try each key pair once, so that a wrong key is an error before the first row."""
+        if manifest.encryption is not None and manifest.encryption.key_id not in self._checked:
+            opener.decoder()
+            self._checked.add(manifest.encryption.key_id)
+
+    def _objects(self, wanted: _Wanted) -> tuple[str, str]:
+        """The paths of the segment and its indexes: next to the manifest, unless its metadata says otherwise."""
+        usual = tuple(self._folder.file(wanted.start, wanted.id, suffix) for suffix in ("log", "indexes"))
+        custom = wanted.known.custom_metadata if wanted.known else None
+        if custom is None or (wanted.stored is not None and "log" in wanted.stored.files):
+            return usual[0], usual[1]
+        fields = CustomMetadata.parse(custom)
+        if fields.object_key is None:
+            return usual[0], usual[1]
+        key = f"{fields.object_prefix or ''}{fields.object_key}"
+        if "\0" in key or key.startswith(("/", "../")) or posixpath.normpath(key) != key:
+            raise CorruptRecordError(f"segment {wanted.id}: the object key in its metadata is not one: {key[:200]!r}")
+        root = (self._folder.root or self._folder.path).rstrip("/")
+        return f"{root}/{key}.log", f"{root}/{key}.indexes"
+
+
+def _check(found: RemoteSegment, start: int, segment_id: str, path: str) -> None:
+    if (found.start_offset, found.id) != (start, segment_id):
+        raise CorruptRecordError(f"{path}: the manifest of another segment: {found.start_offset:020}-{found.id}")

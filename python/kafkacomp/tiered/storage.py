@@ -1,0 +1,90 @@
+"""Where remote storage has which segment: the layouts of Kafka's LocalTieredStorage and of Aiven's plugin.
+
+::
+
+    <topic>-<partition>-<topic id>/<start>-<segment id>.{log,index,timeindex,txnindex,snapshot,leader_epoch_checkpoint}
+    <prefix><topic>-<topic id>/<partition>/<start>-<segment id>.{log,indexes,rsm-manifest}
+
+``start`` has 20 digits. Both ids are 22 characters of URL-safe base64, which may be dashes: names are split from the
+right. The prefix is any text, also one without a slash at its end; the manifest has the topic's name without it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafkacomp._storage.names import basename, parent_of, tiered_partition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kafkacomp._storage.filesystem import Entry, FileSystem
+
+__all__ = ["RemoteFolder", "StoredSegment", "remote_folder"]
+
+_FILE = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.(log|indexes|rsm-manifest)")
+_MAX_OFFSET = 2**63 - 1
+
+
+@dataclass
+class StoredSegment:
+    """The files of a segment that were listed."""
+
+    id: str
+    start_offset: int
+    #: By suffix: log, indexes, rsm-manifest.
+    files: dict[str, Entry] = field(default_factory=dict)
+
+
+@dataclass
+class RemoteFolder:
+    """A folder of remote segments: those of one partition."""
+
+    filesystem: FileSystem
+    path: str
+    #: As the names of the folders have them; ``None`` where they do not.
+    topic: str | None
+    topic_id: str | None
+    partition: int | None
+    #: By their ids.
+    segments: dict[str, StoredSegment]
+    #: Whether all segments of the folder are here, and not only those that were named.
+    is_complete: bool = True
+    #: The path that was given, which keys of objects count from.
+    root: str | None = None
+
+    @property
+    def has_manifests(self) -> bool:
+        """Whether Aiven's plugin made it."""
+        return any("rsm-manifest" in each.files for each in self.segments.values())
+
+    def file(self, start_offset: int, segment_id: str, suffix: str) -> str:
+        """The path of a segment's file."""
+        return f"{self.path.rstrip('/')}/{start_offset:020}-{segment_id}.{suffix}"
+
+
+def remote_folder(
+    filesystem: FileSystem, path: str, entries: Iterable[Entry], *, is_complete: bool = True
+) -> RemoteFolder | None:
+    """The folder at a path, if there are remote segments in it."""
+    found: dict[str, StoredSegment] = {}
+    for entry in entries:
+        matched = None if entry.is_dir else _FILE.fullmatch(basename(entry.path))
+        if matched is None or int(matched[1]) > _MAX_OFFSET:
+            continue
+        segment = found.setdefault(matched[2], StoredSegment(matched[2], int(matched[1])))
+        segment.files[matched[3]] = entry
+    if not found:
+        return None
+    topic, partition = tiered_partition_of(path) or (None, None)
+    return RemoteFolder(filesystem, path, topic, _topic_id(path), partition, found, is_complete)
+
+
+def _topic_id(path: str) -> str | None:
+    name = basename(path)
+    if re.fullmatch(r"[0-9]{1,10}", name):
+        name = basename(parent_of(path))
+    matched = re.fullmatch(r".+-([A-Za-z0-9_-]{22})", name, re.DOTALL)
+    return matched[1] if matched else None

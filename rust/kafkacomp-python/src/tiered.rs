@@ -1,0 +1,43 @@
+//! Chunks of tiered storage: `kafkacomp.tiered`.
+
+use kafkacomp_tiered::{ChunkDecoder as Decoder, ChunkFault, DataKey};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use zeroize::Zeroizing;
+
+use crate::bytes::bytes;
+use crate::error::{codec_to_py, out_of_memory};
+use crate::input::bytes_like;
+use crate::scratch::with_output;
+
+/// Decodes the chunks of one segment.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen)]
+pub struct ChunkDecoder(Decoder);
+
+#[pymethods]
+impl ChunkDecoder {
+    /// `encryption` is a private key as PEM, the wrapped data key, and the AAD.
+    #[new]
+    fn new(py: Python<'_>, encryption: Option<(String, Vec<u8>, Vec<u8>)>) -> PyResult<Self> {
+        let Some((pem, wrapped, aad)) = encryption else { return Ok(Self(Decoder::new(None))) };
+        let pem = Zeroizing::new(pem);
+        let key = py.detach(|| DataKey::unwrap_with(&pem, &wrapped));
+        let key = key.map_err(|fault| PyValueError::new_err(fault.to_string()))?;
+        Ok(Self(Decoder::new(Some((&key, aad)))))
+    }
+
+    /// The content of a chunk, which must be `size` bytes.
+    fn decode<'py>(&self, data: &Bound<'py, PyAny>, size: usize, compressed: bool) -> PyResult<Bound<'py, PyBytes>> {
+        let py = data.py();
+        let data = bytes_like(data)?;
+        with_output(size, |out| {
+            py.detach(|| self.0.decode(&data, size, compressed, out)).map_err(|fault| match fault {
+                ChunkFault::Codec(error) => codec_to_py(py, error),
+                ChunkFault::Memory(error) => out_of_memory(error),
+                fault => PyValueError::new_err(fault.to_string()),
+            })?;
+            bytes(py, out.as_slice())
+        })
+    }
+}
