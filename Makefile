@@ -166,6 +166,7 @@ lint-outside: $(DEV)
 lint-python: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy python
 	$(BIN)/mypy tests --exclude '^tests/kafka/'
 	MYPYPATH=tests/kafka $(BIN)/mypy tests/kafka tools

@@ -278,7 +278,7 @@ def test_presets_are_whole(name: str) -> None:
         (["--codecs", "lz4:fast"], "'fast' is no level of lz4"),
         (["--codecs", "gzip:9-1"], "ends before it begins"),
         (["--codecs", "gzip:"], "no level after the colon"),
-        (["--batch-bytes", "16q"], "'16q' is no size"),
+        (["--batch-bytes", "16q"], "'16q' is not a size"),
         (["--batch-bytes", "stored"], "only segments have stored batches"),
         (["--threads", "0"], "'0' is no number of threads"),
         (["--stages", "encrypt"], "unknown stage 'encrypt'"),

@@ -1,4 +1,4 @@
-//! `kafkacomp.log`: what a broker does with a record set.
+//! `kafkacomp.broker`: what a broker does with a record set.
 
 use std::sync::{Mutex, PoisonError};
 
