@@ -140,13 +140,13 @@ def test_index_without_its_log(tmp_path: Path, caplog: pytest.LogCaptureFixture)
 
 
 @pytest.mark.parametrize("source", [5, None, 1.5, object()])
-def test_source_of_a_wrong_type(source: object) -> None:
+def test_source_of_a_wrong_type(source: Any) -> None:
     with pytest.raises(TypeError, match="source"):
         kc.scan(source)
 
 
 @pytest.mark.parametrize("source", [[], "nosuchscheme://bucket/topic-0"])
-def test_source_with_a_wrong_value(source: object) -> None:
+def test_source_with_a_wrong_value(source: Any) -> None:
     with pytest.raises(ValueError, match=r"."):
         kc.scan(source)
 

@@ -8,7 +8,7 @@ import pickle
 import shutil
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -133,7 +133,7 @@ def segments(source: object) -> list[str]:
     return [Path(each.name).name for each in found.segments]
 
 
-def rows(source: object) -> list[int]:
+def rows(source: Any) -> list[int]:
     return [int(each) for each in pa.table(kc.scan(source, columns=["value"]))["value"].to_pylist()]
 
 

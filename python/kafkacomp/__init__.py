@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafkacomp import arrow, exceptions, gzip, lz4, message_set, record, snappy, zstd
 from kafkacomp._codecs.one_shot import compress, decompress
@@ -28,13 +28,12 @@ from kafkacomp.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from kafkacomp import advise as advise
     from kafkacomp import bench as bench
     from kafkacomp import broker as broker
     from kafkacomp import log as log
     from kafkacomp import spark as spark
+    from kafkacomp.log import LogDir, LogPartition, LogSegment
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT_SIZE",
@@ -45,6 +44,9 @@ __all__ = [
     "InvalidRecordError",
     "InvalidTimestampError",
     "KafkaCompError",
+    "LogDir",
+    "LogPartition",
+    "LogSegment",
     "MessageSetError",
     "OffsetsOutOfOrderError",
     "OutputLimitError",
@@ -74,17 +76,21 @@ __all__ = [
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
 _LAZY = frozenset({"advise", "bench", "broker", "log", "spark"})
+#: Names of :mod:`kafkacomp.log` that are here as well.
+_MODEL = frozenset({"LogDir", "LogPartition", "LogSegment"})
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - modules and classes
     """Import a submodule at its first use, as in ``kafkacomp.log.verify_segment``."""
-    if name in _LAZY:
+    if name in _LAZY or name in _MODEL:
         import importlib  # noqa: PLC0415 - rarely needed
 
+        if name in _MODEL:
+            return getattr(importlib.import_module("kafkacomp.log"), name)
         return importlib.import_module(f"kafkacomp.{name}")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_MODEL})

@@ -460,6 +460,34 @@ class BatchReader:
         """Zero bytes behind the last batch (a preallocated tail); 0 before the end."""
 
 @final
+class BatchStream:
+    """Iterates over the batches of a file, chunk by chunk; made by :func:`kafkacomp.record.open_batches`."""
+
+    def __new__(
+        cls,
+        source: tuple[object, ...],
+        max_output_size: int,
+        *,
+        verify_crc: bool,
+        may_be_truncated: bool,
+        position: int = 0,
+    ) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> RecordBatch: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: object) -> None: ...
+    def close(self) -> None:
+        """Close the file; the iteration ends."""
+
+    @property
+    def position(self) -> int:
+        """Where the next batch begins; at the end, the byte where reading stopped."""
+
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes after the last complete batch that are the beginning of another one; 0 before the end."""
+
+@final
 class RecordBatch:
     """A batch of magic 2, or a message of magic 0 or 1 (a wrapper if it is compressed).
 

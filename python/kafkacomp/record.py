@@ -23,8 +23,9 @@ from kafkacomp._arguments import (
     compression_type_of,
 )
 from kafkacomp._arguments import integer as _integer
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, Record, RecordBatch
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, BatchStream, Record, RecordBatch
 from kafkacomp._log_format import cannot_be_a_set, check_format, undecided
+from kafkacomp._storage.discovery import resolve
 from kafkacomp._types import CompressionType, TimestampType
 from kafkacomp.message_set import convert as convert_set
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from kafkacomp._storage.discovery import Segment, Source
     from kafkacomp._types import ArrowRows
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "NO_SEQUENCE",
     "NO_TIMESTAMP",
     "BatchReader",
+    "BatchStream",
     "Record",
     "RecordBatch",
     "RecordBatchBuilder",
@@ -49,6 +52,7 @@ __all__ = [
     "build_batches",
     "convert",
     "estimate_batch_size_upper_bound",
+    "open_batches",
     "read_batches",
 ]
 
@@ -84,6 +88,54 @@ def read_batches(
     if not isinstance(verify_crc, bool):
         raise TypeError(f"verify_crc must be a bool, not {type(verify_crc).__name__}")
     return BatchReader(buf, checked_max_output_size(max_output_size), verify_crc)
+
+
+def open_batches(
+    source: Source,
+    *,
+    verify_crc: bool = True,
+    may_be_truncated: bool = True,
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+) -> BatchStream:
+    """Iterate over the batches of a file without holding more than a chunk of it in memory.
+
+    >>> from kafkacomp import record
+    >>> import io
+    >>> builder = record.RecordBatchBuilder(base_offset=7)
+    >>> _ = builder.append(b"value")
+    >>> with record.open_batches(io.BytesIO(builder.build())) as batches:
+    ...     [(batch.base_offset, [each.value for each in batch]) for batch in batches]
+    [(7, [b'value'])]
+
+    Args:
+        source: A path or URL of one file, bytes, or a binary file object, which is read from its beginning.
+        verify_crc: Whether checksums are verified.
+        may_be_truncated: Whether the file may end within a batch, which ``partial_bytes`` then reports.
+        max_output_size: The most bytes that the records of one batch may decompress to.
+
+    Returns:
+        An iterator of :class:`RecordBatch`, also a context manager that closes the file.
+
+    Raises:
+        ValueError: the source is not one file.
+        OSError: the file cannot be read.
+        CorruptRecordError: while iterating, with the position: a size or magic that no batch can have; with
+            ``verify_crc`` a wrong checksum; without ``may_be_truncated`` a batch that the end of the file truncates.
+    """
+    (segment,) = _segments(source)
+    return BatchStream(
+        segment.as_tuple(),
+        checked_max_output_size(max_output_size),
+        verify_crc=verify_crc,
+        may_be_truncated=may_be_truncated,
+    )
+
+
+def _segments(source: Source) -> list[Segment]:
+    found = [segment for partition in resolve(source) for segment in partition.segments]
+    if len(found) != 1:
+        raise ValueError(f"open_batches reads one file; the source has {len(found)}: use kafkacomp.LogDir or scan")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,14 @@ import logging
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
 from kafkacomp._storage.commit_state import settled
+from kafkacomp._storage.containers import HEAD_BYTES, refuse_container
+from kafkacomp._storage.file_object import open_file_object
+from kafkacomp._storage.filesystem import open_filesystem, read_local
 from kafkacomp._storage.loader import Loaded, loaded
 from kafkacomp._storage.names import (
     INDEXES,
@@ -37,6 +40,8 @@ from kafkacomp.tiered.storage import RemoteFolder, remote_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from typing_extensions import Buffer
+
     from kafkacomp._storage.filesystem import Entry, FileSystem
     from kafkacomp.tiered.resolve import TieredOptions
 
@@ -45,6 +50,8 @@ __all__ = [
     "Seam",
     "Seams",
     "Segment",
+    "SegmentSource",
+    "Source",
     "find_in",
     "is_beside_the_log",
     "log_files",
@@ -58,6 +65,16 @@ _NOT_A_SEGMENT = "the name of a segment has 20 digits, and is at most 2^63 - 1"
 _MAX_DEPTH = 8
 _BESIDE = ("-checkpoint", ".metadata", MANIFEST)
 _PASSING = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
+
+
+#: What a log is read from: bytes, a path or URL, a binary file object, parts of the model, or a collection of them.
+Source: TypeAlias = "Buffer | str | os.PathLike[str] | BinaryIO | SegmentSource | Partition | Iterable[Source]"
+
+
+class SegmentSource(Protocol):
+    """A log directory, partition or segment of the model."""
+
+    def _resolved(self) -> list[Partition]: ...
 
 
 #: A batch where a segment is cut: its offset field, its size, and its first offset if that is known.
@@ -107,6 +124,18 @@ class Segment:
         """As the core takes it; what is not Unicode in the name is escaped."""
         name = self.name.encode("utf-8", "backslashreplace").decode()
         return (name, self.base_offset, self.source, self.range, self.seams, self.active, self.offsets)
+
+    def side_file(self, suffix: str) -> bytes | None:
+        """Read the file with this suffix next to the segment; ``None`` if it does not exist."""
+        if isinstance(self.source, str):
+            return read_local(side_file(self.source, suffix))
+        return self.source.side_file(suffix) if hasattr(self.source, "side_file") else None
+
+    def neighbour(self, name: str) -> bytes | None:
+        """Read another file of the segment's folder; ``None`` if it does not exist."""
+        if isinstance(self.source, str):
+            return read_local(f"{parent_of(self.source)}/{name}")
+        return self.source.neighbour(name) if hasattr(self.source, "neighbour") else None
 
 
 @dataclass
@@ -232,13 +261,16 @@ def _resolve(source: object, failed: _Failed) -> Iterator[Partition]:
         path = os.fspath(source)
         if not isinstance(path, str):
             path = os.fsdecode(path)
-        from kafkacomp._storage.filesystem import open_filesystem  # noqa: PLC0415 - only paths need it
-
         filesystem, path = open_filesystem(path)
         yield from find_in(filesystem, path, failed)
     elif _is_bytes_like(source):
         view = memoryview(source)  # type: ignore[arg-type]  # just tested
+        refuse_container(f"<{view.nbytes} bytes>", view.cast("B")[:HEAD_BYTES].tobytes() if view.c_contiguous else b"")
         yield Partition(None, None, [Segment(f"<{view.nbytes} bytes>", source, view.nbytes)])
+    elif hasattr(source, "read"):
+        yield _file_object(source)
+    elif hasattr(source, "_resolved"):
+        yield from source._resolved()  # noqa: SLF001 - of the log's model
     elif isinstance(source, Iterable):
         empty = True
         for each in source:
@@ -248,8 +280,20 @@ def _resolve(source: object, failed: _Failed) -> Iterator[Partition]:
             message = "no source: the collection is empty"
             raise ValueError(message)
     else:
-        message = f"source must be bytes-like, a path, a URL or a collection of these, not {type(source).__name__}"
+        message = (
+            "source must be bytes-like, a path, a URL, a binary file object, a LogDir, LogPartition or LogSegment, "
+            f"or a collection of these, not {type(source).__name__}"
+        )
         raise TypeError(message)
+
+
+def _file_object(file: Any) -> Partition:  # noqa: ANN401 - whatever can be read
+    """The record set in a binary file object."""
+    opened = open_file_object(file)
+    name = opened.name
+    size = opened.size()
+    refuse_container(name, opened.read_at(min(size, HEAD_BYTES), 0))
+    return Partition(None, None, [Segment(name, opened, size)])
 
 
 def _is_bytes_like(source: object) -> bool:
@@ -405,6 +449,8 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
     known = partition_of(basename(parent))
     topic, partition = known or (None, None)
     base_offset = segment_offset(name.removesuffix(SWAP))
+    if base_offset is None:
+        refuse_container(entry.path, filesystem.open(entry.path).read_at(min(entry.size, HEAD_BYTES), 0))
     checkpoints = None if known is None else OffsetCheckpoints(filesystem, parent_of(parent))
     return Partition(topic, partition, [_segment(filesystem, entry, base_offset)], checkpoints=checkpoints)
 

@@ -10,9 +10,18 @@ import threading
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
-from kafkacomp._storage.names import side_file
+from kafkacomp._storage.names import parent_of, side_file
 
-__all__ = ["Entry", "File", "FileSystem", "local_folder", "open_filesystem", "open_local", "path_of_file_url"]
+__all__ = [
+    "Entry",
+    "File",
+    "FileSystem",
+    "local_folder",
+    "open_filesystem",
+    "open_local",
+    "path_of_file_url",
+    "read_local",
+]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
@@ -133,6 +142,15 @@ def open_local(path: str | os.PathLike[str]) -> BinaryIO:
     return file
 
 
+def read_local(path: str) -> bytes | None:
+    """Read a local file; ``None`` if it does not exist."""
+    try:
+        with open_local(path) as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
 def _without_waiting(path: str, flags: int) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
@@ -158,11 +176,7 @@ class _Local:
         return entries
 
     def read(self, path: str) -> bytes | None:
-        try:
-            with open_local(path) as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
+        return read_local(path)
 
     def open(self, path: str) -> File:
         return _LocalFile(path)
@@ -207,6 +221,11 @@ class _Remote:
     def side_file(self, suffix: str) -> bytes | None:
         """Read a file beside the segment."""
         content: bytes | None = self.filesystem.read(side_file(self.path, suffix))
+        return content
+
+    def neighbour(self, name: str) -> bytes | None:
+        """Read another file of the segment's folder."""
+        content: bytes | None = self.filesystem.read(f"{parent_of(self.path)}/{name}")
         return content
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
+    from kafkacomp._storage.discovery import Source
+
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 
 __all__ = ["COLUMNS", "DEFAULT_COLUMNS", "Format", "IsolationLevel", "OnError", "TimestampUnit", "scan"]
@@ -32,7 +34,7 @@ TimestampUnit = Literal["s", "ms", "us", "ns"]
 
 
 def scan(
-    source: object,
+    source: Source,
     *,
     columns: Iterable[str] | None = None,
     topic: str | None = None,
@@ -60,9 +62,10 @@ def scan(
     """Read Kafka's log segments as a stream of Arrow record batches, without a broker.
 
     Args:
-        source: Bytes-like (a record set), a segment, a partition folder, a folder of partition folders, tiered
-            storage's ``<topic>-<topic id>/<partition>/<offset>-<uuid>.log``, a URL of one of these on a file system
-            of pyarrow or fsspec, or a collection of such sources.
+        source: Bytes-like or a binary file object (a record set), a segment, a partition folder, a folder of partition
+            folders, tiered storage's ``<topic>-<topic id>/<partition>/<offset>-<uuid>.log``, a URL of one of these on a
+            file system of pyarrow or fsspec, a :class:`kafkacomp.LogDir` or one of its parts, or a collection of such
+            sources.
         columns: Names from ``kafkacomp.arrow.COLUMNS``, in the order wanted; only these are built.
             Default: key, value, topic, partition, offset, timestamp, timestampType, headers.
         topic: The topic of segments whose folder does not name one.

@@ -27,6 +27,7 @@ from __future__ import annotations
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._check import verify_partition, verify_segment
 from kafkacomp.log._detect import detect_format
+from kafkacomp.log._model import LogDir, LogPartition, LogSegment
 from kafkacomp.log._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp.log._side_files import (
     AbortedTxn,
@@ -54,6 +55,9 @@ __all__ = [
     "ControlRecord",
     "Finding",
     "LeaderEpochEntry",
+    "LogDir",
+    "LogPartition",
+    "LogSegment",
     "MissingRange",
     "OffsetCheckpointEntry",
     "OffsetPosition",

@@ -97,6 +97,11 @@ class SegmentReport:
     #: Warnings among all findings.
     warnings: int
 
+    @property
+    def is_intact(self) -> bool:
+        """Whether no finding is an error."""
+        return not any(finding.is_error for finding in self.findings)
+
 
 @dataclass(frozen=True)
 class PartitionReport:

@@ -111,6 +111,11 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// The batch in `span` of `data`, which begins at the byte `origin` of a file.
+    pub fn new(data: Arc<PyBackedBytes>, origin: u64, (start, end): (usize, usize), max_output_size: usize) -> Self {
+        Self { data, origin, start, end, max_output_size }
+    }
+
     fn view(&self, py: Python<'_>) -> PyResult<RecordBatch<'_>> {
         let data = self.data.get(self.start..self.end).unwrap_or_default();
         RecordBatch::new(data, self.origin.saturating_add(self.start as u64)).map_err(|error| to_py(py, &error, None))

@@ -2,6 +2,7 @@
 //! Nothing else.
 
 mod batch;
+mod batch_stream;
 mod builder;
 mod bytes;
 mod cells;
@@ -43,6 +44,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;
     m.add_class::<batch::Batch>()?;
     m.add_class::<batch::BatchReader>()?;
+    m.add_class::<batch_stream::BatchStream>()?;
     m.add_class::<stream::Compressor>()?;
     m.add_class::<stream::Decompressor>()?;
     m.add_class::<builder::Builder>()?;

@@ -97,6 +97,7 @@ pub fn segment(
     let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
         Arc::new(LocalSegment(source.extract::<PathBuf>()?))
     } else if source.hasattr("open_segment")? {
+        may_be_cut = source.hasattr("may_be_truncated")?;
         Arc::new(PySegment::new(source.unbind(), raised))
     } else {
         may_be_cut = true;

@@ -1,0 +1,43 @@
+"""Recognize archives and compressed files that somebody gives in place of a segment."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["HEAD_BYTES", "refuse_container"]
+
+#: How many of a file's first bytes decide.
+HEAD_BYTES: Final = 264
+_UNPACK: Final = "unpack it and give the files in it"
+_DECOMPRESS: Final = "decompress it first"
+_TABLE: Final = "it is a table, not a log"
+#: First bytes, what has them, and what to do.
+_SIGNATURES: Final = (
+    (b"PK\x03\x04", "a zip archive", "unpack it, or give a URL such as zip://FOLDER::ARCHIVE.zip"),
+    (b"\x1f\x8b\x08", "a gzip file", "decompress it first: kafkacomp.gzip.open"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file", "decompress it first: kafkacomp.zstd.open"),
+    (b"\x04\x22\x4d\x18", "an LZ4 file", "decompress it first: kafkacomp.lz4.open"),
+    (b"BZh", "a bzip2 file", _DECOMPRESS),
+    (b"\xfd7zXZ\x00", "an xz file", _DECOMPRESS),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    (b"PAR1", "a Parquet file", _TABLE),
+    (b"ARROW1", "an Arrow file", _TABLE),
+)
+_TAR: Final = (257, b"ustar")
+
+
+def refuse_container(name: str, head: bytes) -> None:
+    """Refuse the first bytes of an archive, a compressed file or a table.
+
+    A batch begins with its base offset, a message of Kafka 0.7 with its size: what begins like one of these would be an
+    offset above 2^58, or a message of more than 64 MiB.
+
+    Raises:
+        ValueError: with what the file is and what to do.
+    """
+    at, ustar = _TAR
+    if head[at : at + len(ustar)] == ustar:
+        raise ValueError(f"{name}: this is a tar archive, not a log segment: {_UNPACK}")
+    for signature, kind, advice in _SIGNATURES:
+        if head.startswith(signature):
+            raise ValueError(f"{name}: this is {kind}, not a log segment: {advice}")

@@ -1,0 +1,63 @@
+"""Binary file objects as segments."""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import Any
+
+__all__ = ["FileObject", "open_file_object"]
+
+
+class FileObject:
+    """A file object that the core reads at positions, from several threads."""
+
+    #: A captured record set may end with an incomplete batch.
+    may_be_truncated = True
+
+    def __init__(self, file: Any, name: str) -> None:  # noqa: ANN401 - whatever reads and seeks
+        self.name = name
+        self._file = file
+        self._lock = threading.Lock()
+
+    def open_segment(self) -> FileObject:
+        """The file itself: it stays the caller's, who closes it."""
+        return self
+
+    def side_file(self, _suffix: str) -> None:
+        """A file object has no files next to it."""
+        return
+
+    def size(self) -> int:
+        """Length in bytes."""
+        with self._lock:
+            return int(self._file.seek(0, io.SEEK_END) or self._file.tell())
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Read from a position; fewer bytes only at the end."""
+        pieces = []
+        with self._lock:
+            self._file.seek(offset)
+            while nbytes > 0:
+                piece = self._file.read(nbytes)
+                if not piece:
+                    break
+                pieces.append(piece)
+                nbytes -= len(piece)
+        return b"".join(pieces)
+
+
+def open_file_object(file: Any) -> FileObject:  # noqa: ANN401 - whatever can be read
+    """Make a segment of a binary file object; one that cannot seek is read into memory.
+
+    Raises:
+        TypeError: it is opened in text mode.
+    """
+    name = getattr(file, "name", None) or getattr(file, "path", None)
+    name = name if isinstance(name, str) else f"<{type(file).__name__}>"
+    if not isinstance(file.read(0), bytes):
+        raise TypeError(f"{name}: the file object must be binary: open it with mode 'rb'")
+    seekable = getattr(file, "seekable", None)
+    if seekable is None or not seekable():
+        return FileObject(io.BytesIO(file.read()), name)
+    return FileObject(file, name)

@@ -1,0 +1,416 @@
+"""The model of a log: a log directory has partitions, a partition has segments, a segment has batches."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kafkacomp import _kafkacomp
+from kafkacomp._arguments import checked_max_output_size
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
+from kafkacomp._storage.discovery import Partition, resolve
+from kafkacomp._storage.names import basename, parent_of
+from kafkacomp.arrow import scan
+from kafkacomp.log._check import verify_partition, verify_segment
+from kafkacomp.log._side_files import (
+    AbortedTxn,
+    LeaderEpochEntry,
+    OffsetPosition,
+    ProducerEntry,
+    TimestampOffset,
+    read_leader_epoch_checkpoint,
+    read_offset_index,
+    read_partition_metadata,
+    read_producer_snapshot,
+    read_time_index,
+    read_transaction_index,
+)
+
+if TYPE_CHECKING:
+    from kafkacomp._kafkacomp import ScanReader
+    from kafkacomp._storage.discovery import Segment
+    from kafkacomp.log._verify import PartitionReport, SegmentReport
+
+__all__ = ["LogDir", "LogPartition", "LogSegment"]
+
+#: A timestamp that a batch without records, or of magic 0, has.
+_NO_TIMESTAMP = -1
+#: Partitions that an error lists.
+_SHOWN = 10
+
+
+class LogDir(Mapping[tuple[str, int], "LogPartition"]):
+    """A log directory of a broker: a mapping of ``(topic, partition)`` to :class:`LogPartition`.
+
+    It is listed once, when it is first used; make another one to see what a broker has added since. Pickling keeps only
+    the path.
+
+    >>> import kafkacomp as kc
+    >>> logs = kc.LogDir(example)
+    >>> logs.topics
+    ('orders',)
+    >>> logs["orders", 3].end_offset
+    5
+    >>> for partition in logs.values():
+    ...     print(partition)
+    LogPartition('orders', 3, offsets 0 to 5, 1 segment, 181 bytes)
+
+    Args:
+        path: The folder that has folders ``<topic>-<partition>``, or one of these, or a segment; or a URL of it on a
+            file system of pyarrow or fsspec.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+
+    @property
+    def path(self) -> str:
+        """The path or URL, as it was given."""
+        return self._path
+
+    @cached_property
+    def _partitions(self) -> dict[tuple[str, int], LogPartition]:
+        found = {}
+        for each in resolve(self._path):
+            if each.topic is None or each.partition is None:
+                segment = each.segments[0].name
+                raise ValueError(
+                    f"{segment}: the folder's name is not <topic>-<partition>: read it with kafkacomp.scan"
+                )
+            found[each.topic, each.partition] = LogPartition(each)
+        return found
+
+    @property
+    def partitions(self) -> tuple[LogPartition, ...]:
+        """All partitions, by topic and number.
+
+        Raises:
+            FileNotFoundError: the path does not exist, or there are no segments in it.
+        """
+        return tuple(self._partitions.values())
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The names of the topics."""
+        return tuple(dict.fromkeys(topic for topic, _ in self._partitions))
+
+    def __getitem__(self, key: tuple[str, int]) -> LogPartition:
+        try:
+            return self._partitions[key]
+        except KeyError:
+            known = ", ".join(f"{topic}-{number}" for topic, number in list(self._partitions)[:_SHOWN])
+            more = ", ..." if len(self._partitions) > _SHOWN else ""
+            raise KeyError(f"no partition {key!r} in {self._path}; there are {known}{more}") from None
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return iter(self._partitions)
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def select(
+        self, topics: Collection[str] | None = None, partitions: Collection[int] | None = None
+    ) -> list[LogPartition]:
+        """Choose partitions.
+
+        Args:
+            topics: Names or globs such as ``orders-*``. Default: all topics.
+            partitions: Numbers of partitions. Default: all of them.
+
+        Raises:
+            ValueError: there are no such partitions; a name or glob that no topic matches.
+        """
+        if isinstance(topics, str):
+            raise TypeError(f"topics must be a collection of names, not the string {topics!r}")
+        globs = ["*"] if topics is None else list(topics)
+        for glob in globs:
+            if not fnmatch.filter(self.topics, glob):
+                raise ValueError(f"no topic {glob!r} in {self._path}; there are {', '.join(self.topics)}")
+        chosen = [
+            each
+            for each in self.partitions
+            if any(fnmatch.fnmatchcase(each.topic, glob) for glob in globs)
+            and (partitions is None or each.partition in partitions)
+        ]
+        if not chosen:
+            raise ValueError(f"no partition {list(partitions or ())} of {', '.join(globs)} in {self._path}")
+        return chosen
+
+    def scan(
+        self,
+        topics: Collection[str] | None = None,
+        partitions: Collection[int] | None = None,
+        **options: Any,  # noqa: ANN401 - those of kafkacomp.scan
+    ) -> ScanReader:
+        """Read records as Arrow.
+
+        ``topics`` and ``partitions`` are those of :meth:`select`, the other options those of :func:`kafkacomp.scan`.
+
+        >>> import kafkacomp as kc
+        >>> for batch in kc.LogDir(example).scan(topics=["ord*"], columns=["offset"]):
+        ...     print(batch.column("offset").to_pylist())
+        [0, 1, 2, 3, 4]
+        """
+        return scan(self.select(topics, partitions), **options)
+
+    def _resolved(self) -> list[Partition]:
+        return [each for partition in self.partitions for each in partition._resolved()]  # noqa: SLF001 - ours
+
+    def __repr__(self) -> str:
+        if "_partitions" not in self.__dict__:
+            return f"LogDir({self._path!r})"
+        return f"LogDir({self._path!r}, {_count(len(self.topics), 'topic')}, {_count(len(self), 'partition')})"
+
+    def __reduce__(self) -> tuple[type[LogDir], tuple[str]]:
+        return LogDir, (self._path,)
+
+
+class LogPartition:
+    """A partition of a log directory.
+
+    >>> import kafkacomp as kc
+    >>> partition = kc.LogDir(example)["orders", 3]
+    >>> partition.start_offset, partition.end_offset, partition.size
+    (0, 5, 181)
+    >>> partition.first_timestamp, partition.last_timestamp
+    (1700000000000, 1700000000004)
+    """
+
+    def __init__(self, found: Partition) -> None:
+        self._found = found
+
+    @property
+    def topic(self) -> str:
+        """The topic's name."""
+        return self._found.topic or ""
+
+    @property
+    def partition(self) -> int:
+        """The partition's number."""
+        return self._found.partition or 0
+
+    @property
+    def path(self) -> str:
+        """The folder of the segments."""
+        return parent_of(self._found.segments[0].name)
+
+    @cached_property
+    def segments(self) -> tuple[LogSegment, ...]:
+        """The segments in offset order; those that a broker has once it has started."""
+        return tuple(LogSegment(self._found, index) for index in range(len(self._found.segments)))
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments when they were listed."""
+        return sum(each.size for each in self._found.segments)
+
+    @property
+    def start_offset(self) -> int:
+        """The log start offset: of ``log-start-offset-checkpoint``, else the first segment's base offset."""
+        known = self._found.log_start_offset
+        return max(known or 0, self._found.segments[0].base_offset or 0)
+
+    @cached_property
+    def end_offset(self) -> int | None:
+        """One more than the last offset; ``None`` if the end of the last segment is corrupt."""
+        return _kafkacomp.end_offset(self._found.segments[-1].as_tuple(), "auto")
+
+    @property
+    def high_watermark(self) -> int | None:
+        """The offset from which on consumers read nothing, of ``replication-offset-checkpoint``; ``None`` without."""
+        return self._found.high_watermark
+
+    @cached_property
+    def first_timestamp(self) -> int | None:
+        """The timestamp of the first record that has one, in milliseconds; ``None`` if no record does."""
+        for segment in self.segments:
+            for batch in segment.batches():
+                if batch.max_timestamp > _NO_TIMESTAMP:
+                    return next((each.timestamp for each in batch if each.timestamp > _NO_TIMESTAMP), None)
+        return None
+
+    @cached_property
+    def last_timestamp(self) -> int | None:
+        """The greatest timestamp, in milliseconds; ``None`` if no batch has one."""
+        return max((time for each in self.segments if (time := each.max_timestamp) is not None), default=None)
+
+    @property
+    def leader_epochs(self) -> list[LeaderEpochEntry]:
+        """The entries of ``leader-epoch-checkpoint``; empty if it does not exist."""
+        content = self._found.segments[0].neighbour("leader-epoch-checkpoint")
+        return [] if content is None else read_leader_epoch_checkpoint(content)
+
+    @property
+    def producers(self) -> list[ProducerEntry]:
+        """The entries of the last producer snapshot; empty if there is none."""
+        for each in reversed(self._found.segments):
+            content = each.side_file("snapshot")
+            if content is not None:
+                return read_producer_snapshot(content)
+        return []
+
+    @property
+    def topic_id(self) -> str | None:
+        """The topic's id, of ``partition.metadata``; ``None`` if it does not exist."""
+        content = self._found.segments[0].neighbour("partition.metadata")
+        return None if content is None else read_partition_metadata(content).topic_id
+
+    def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
+        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`."""
+        return scan(self, **options)
+
+    def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
+        """Check all segments: see :func:`kafkacomp.log.verify_partition`, which takes the same options."""
+        return verify_partition(self.path, max_output_size=max_output_size)
+
+    def _resolved(self) -> list[Partition]:
+        return [self._found]
+
+    def __repr__(self) -> str:
+        found = _count(len(self._found.segments), "segment")
+        end = "?" if self.end_offset is None else self.end_offset
+        return (
+            f"LogPartition({self.topic!r}, {self.partition}, offsets {self.start_offset} to {end}, "
+            f"{found}, {_count(self.size, 'byte')})"
+        )
+
+    def __reduce__(self) -> tuple[type[LogPartition], tuple[Partition]]:
+        return LogPartition, (self._found,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LogPartition) and self._found == other._found
+
+    def __hash__(self) -> int:
+        return hash((self.topic, self.partition, self.path))
+
+
+class LogSegment:
+    """A segment of a partition, and the index files next to it.
+
+    >>> import kafkacomp as kc
+    >>> segment = kc.LogDir(example)["orders", 3].segments[-1]
+    >>> segment.base_offset, segment.size
+    (0, 181)
+    >>> for batch in segment.batches():
+    ...     print(batch.base_offset, batch.records_count, batch.compression_type)
+    0 5 none
+    >>> segment.verify().is_intact
+    True
+    """
+
+    def __init__(self, partition: Partition, index: int) -> None:
+        self._partition = partition
+        self._index = index
+
+    @property
+    def _found(self) -> Segment:
+        return self._partition.segments[self._index]
+
+    @property
+    def base_offset(self) -> int | None:
+        """The offset in the file's name; of Kafka 0.7 the position of the first byte. ``None`` for other names."""
+        return self._found.base_offset
+
+    @property
+    def path(self) -> str:
+        """The path of the file, within its file system."""
+        return self._found.name
+
+    @property
+    def size(self) -> int:
+        """Length in bytes when it was listed."""
+        return self._found.size
+
+    @property
+    def offset_index(self) -> list[OffsetPosition] | None:
+        """The entries of ``.index``; ``None`` if it does not exist."""
+        content = self._found.side_file("index")
+        return None if content is None else read_offset_index(content, self._found.base_offset or 0)
+
+    @property
+    def time_index(self) -> list[TimestampOffset] | None:
+        """The entries of ``.timeindex``; ``None`` if it does not exist."""
+        content = self._found.side_file("timeindex")
+        return None if content is None else read_time_index(content, self._found.base_offset or 0)
+
+    @property
+    def transaction_index(self) -> list[AbortedTxn] | None:
+        """The entries of ``.txnindex``; ``None`` if it does not exist."""
+        content = self._found.side_file("txnindex")
+        return None if content is None else read_transaction_index(content, self._found.base_offset or 0)
+
+    @cached_property
+    def max_timestamp(self) -> int | None:
+        """The greatest timestamp, in milliseconds; ``None`` if no batch has one.
+
+        The time index gives it; in the last segment, and without an index, the headers of the batches do.
+        """
+        entries = self.time_index
+        known, position = _NO_TIMESTAMP, 0
+        if entries:
+            known = max(each.timestamp for each in entries)
+            if not self._found.active:
+                return known
+            indexed = (each.position for each in self.offset_index or () if each.offset <= entries[-1].offset)
+            position = max(indexed, default=0)
+        with self._open(position=position) as batches:
+            known = max(known, *(batch.max_timestamp for batch in batches), _NO_TIMESTAMP)
+        return known if known > _NO_TIMESTAMP else None
+
+    def batches(self, *, verify_crc: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> BatchStream:
+        """Iterate over the batches without holding more than a chunk of the segment in memory.
+
+        Records are decompressed when a batch is iterated over. A batch that the end of the last segment truncates ends
+        the iteration without an error.
+
+        Raises:
+            ValueError: the segment is of Kafka 0.7, which has messages in place of batches.
+            CorruptRecordError: while iterating, at a batch that is corrupt.
+        """
+        return self._open(verify_crc=verify_crc, max_output_size=max_output_size)
+
+    def _open(
+        self, *, verify_crc: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, position: int = 0
+    ) -> BatchStream:
+        found = self._found
+        if _kafkacomp.is_message_set(found.as_tuple()):
+            raise ValueError(f"{self.path}: a log of Kafka 0.7 has messages, not batches: use scan")
+        return BatchStream(
+            found.as_tuple(),
+            checked_max_output_size(max_output_size),
+            verify_crc=verify_crc,
+            may_be_truncated=found.active,
+            position=position,
+        )
+
+    def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
+        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`."""
+        return scan(self, **options)
+
+    def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:
+        """Check every batch and the index files: see :func:`kafkacomp.log.verify_segment`."""
+        return verify_segment(self.path, max_output_size=max_output_size)
+
+    def _resolved(self) -> list[Partition]:
+        owner = self._partition
+        context = [each for each in owner.segments if each is not self._found]
+        return [Partition(owner.topic, owner.partition, [self._found], context, None, owner.checkpoints)]
+
+    def __repr__(self) -> str:
+        return f"LogSegment({basename(self.path)!r}, {_count(self.size, 'byte')})"
+
+    def __reduce__(self) -> tuple[type[LogSegment], tuple[Partition, int]]:
+        return LogSegment, (self._partition, self._index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LogSegment) and self._found == other._found
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
