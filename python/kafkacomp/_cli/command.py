@@ -33,6 +33,7 @@ from kafkacomp._cli.common import (
 )
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.render import FORMATS, renderer
+from kafkacomp._cli.tiered import tiered, tiered_options
 from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._storage.files import BATCHES, find
@@ -223,6 +224,7 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns")), default="ms", show_default=True)
 @click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
 @log_format("--format", "--log-format", "form")
+@tiered_options
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
@@ -259,5 +261,5 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     return CORRUPT if report.skipped else FINE
 
 
-for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise):
+for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered):
     cli.add_command(_command)

@@ -13,6 +13,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp.spark._bounds import BOUND_OPTIONS, EARLIEST, LATEST, Bounds, Times, bounds, is_latest_unmatched, times
 from kafkacomp.spark._schema import TYPES
 from kafkacomp.spark._values import boolean, content, known, one_of, size, strings, whole
+from kafkacomp.tiered.keys import EncryptionKeys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +42,16 @@ OPTIONS = (
     "filterPushdown",
     "maxOutputSize",
     "format",
+    "remoteLogMetadata",
+    "localLogDir",
+    "encryptionKeys",
     "maxOffsetsPerTrigger",
 )
 #: What only one kind of read has.
 _BATCH_ONLY = (
+    "remoteLogMetadata",
+    "localLogDir",
+    "encryptionKeys",
     "endingOffsets",
     "endingTimestamp",
     "endingOffsetsByTimestamp",
@@ -97,6 +104,10 @@ class ReadOptions:
     max_output_size: int
     log_format: Format
     max_offsets_per_trigger: int | None
+    #: What is known of segments in tiered storage.
+    remote_log_metadata: str | None = None
+    local_log_dir: str | None = None
+    encryption_keys: EncryptionKeys | None = None
 
     @property
     def is_committed(self) -> bool:
@@ -154,6 +165,9 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         max_output_size=size("maxOutputSize", given.get("maxOutputSize", MAX_OUTPUT_SIZE), DEFAULT_MAX_OUTPUT_SIZE),
         log_format=cast("Format", one_of("format", given.get("format", "auto"), "auto", "0.7", "0.8+")),
         max_offsets_per_trigger=None if limit is None else whole("maxOffsetsPerTrigger", limit, 1, _MOST),
+        remote_log_metadata=given.get("remoteLogMetadata"),
+        local_log_dir=given.get("localLogDir"),
+        encryption_keys=_encryption_keys(given),
     )
 
 
@@ -165,6 +179,16 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
         raise ValueError('no path: use .load("/path/of/segments") or the option path')
     # Hadoop writes local paths as file:/x, which is no URL with a host.
     return tuple(re.sub(r"^file:/(?!/)", "/", each) for each in found)
+
+
+def _encryption_keys(given: Mapping[str, str]) -> EncryptionKeys | None:
+    if "encryptionKeys" not in given:
+        return None
+    keys = content(given["encryptionKeys"])
+    if not isinstance(keys, dict) or not all(isinstance(each, str) for each in keys.values()):
+        # The text is not repeated: it may be a key.
+        raise ValueError('encryptionKeys must be JSON like {"key id": "/path/of/private.pem"}')
+    return EncryptionKeys(keys)
 
 
 def _corrupt_column(given: Mapping[str, str]) -> str:

@@ -73,6 +73,8 @@ def runs(pieces: Pieces, log_format: str, known: Ends | None = None) -> list[Run
     """
     if not pieces:
         return []
+    if any(segment.offsets is not None for segment, _ in pieces):
+        return [Run([piece], None) for piece in pieces]  # decided before: they have no offsets in common
     ends = _ends([segment for segment, _ in pieces[:-1]], log_format, {} if known is None else known)
     found: list[Run] = []
     reach: int | None = None

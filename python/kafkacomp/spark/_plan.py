@@ -152,9 +152,9 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
     aborted = _Aborted(known[1] if known else [])
     for run in runs(pieces, options.log_format):
         segment, following = run.pieces[0][0], run.next_base
-        if known is not None and known[0] is not None and (segment.base_offset or 0) >= known[0]:
+        if known is not None and known[0] is not None and (segment.first_offset or 0) >= known[0]:
             return  # nothing is stable from here on
-        own = known and (known[0], aborted.reaching_into(segment.base_offset, following))
+        own = known and (known[0], aborted.reaching_into(segment.first_offset, following))
         start = max((each for each in (offsets.start, run.start) if each is not None), default=None)
         is_one = len(run.pieces) == 1
         for segments in [[each] for each in cut(segment, options, following)] if is_one else [run.together()]:
@@ -232,12 +232,13 @@ class _Aborted:
 def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:
     """The segments that can hold offsets of a range, going by their names, each with where the next one begins."""
     everything = (*partition.segments, *partition.context)
-    bases = sorted(each.base_offset for each in everything if each.base_offset is not None)
+    bases = sorted(each.first_offset for each in everything if each.first_offset is not None)
     found = []
     for segment in partition.segments:
-        place = len(bases) if segment.base_offset is None else bisect_right(bases, segment.base_offset)
+        base = segment.first_offset
+        place = len(bases) if base is None else bisect_right(bases, base)
         next_base = bases[place] if place < len(bases) else None
-        behind = offsets.end is not None and segment.base_offset is not None and segment.base_offset >= offsets.end
+        behind = offsets.end is not None and base is not None and base >= offsets.end
         before = offsets.start is not None and next_base is not None and next_base <= offsets.start
         if not behind and not before:
             found.append((segment, next_base))
@@ -310,9 +311,10 @@ def _offset(name: str, bounds: Bounds, partition: Partition, options: ReadOption
 
 def check_offset(name: str, offset: int, partition: Partition, options: ReadOptions) -> None:
     """Refuse an offset that the log does not reach, or no longer has."""
-    first, last = partition.segments[0].base_offset, partition.segments[-1]
+    first, last = partition.segments[0].first_offset, partition.segments[-1]
     if first is None or last.base_offset is None:
         return  # captured record sets: offsets need not rise
+    first = max(first, partition.begins or first)
     if offset < first:
         problem = f"the log begins at {first}"
     elif offset > last.base_offset:

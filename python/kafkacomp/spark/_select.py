@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kafkacomp._storage.discovery import Partition, Segment, resolve
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp.spark._glob import find, matcher
+from kafkacomp.tiered.resolve import TieredOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -26,7 +27,7 @@ def select(options: ReadOptions) -> list[Partition]:
         ValueError: a topic or partition that was named and is not there.
     """
     everything = [each for path in options.paths for each in find(path)]
-    found = resolve(everything, options.topic, options.partition)
+    found = resolve(everything, options.topic, options.partition, tiered=_tiered(options))
     chosen = _chosen(found, options)
     return _named(chosen, options.path_glob_filter) if options.path_glob_filter is not None else chosen
 
@@ -43,6 +44,13 @@ def select_growing(options: ReadOptions, *, has_begun: bool) -> list[Partition]:
     """
     everything = [each for path in options.paths for each in _there(path, has_begun=has_begun)]
     return _chosen(resolve(everything, options.topic, options.partition) if everything else [], options, growing=True)
+
+
+def _tiered(options: ReadOptions) -> TieredOptions | None:
+    given = (options.remote_log_metadata, options.local_log_dir, options.encryption_keys)
+    if given == (None, None, None):
+        return None
+    return replace(TieredOptions.of(*given), checks_keys=options.encryption_keys is not None)
 
 
 def _there(path: str, *, has_begun: bool, attempts: int = 5) -> list[Partition]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,9 +12,11 @@ from kafkacomp.exceptions import KafkaCompError
 if TYPE_CHECKING:
     from kafkacomp.tiered.manifest import Encryption
 
-__all__ = ["EncryptionKeyError", "EncryptionKeys"]
+__all__ = ["ENVIRONMENT", "EncryptionKeyError", "EncryptionKeys"]
 
 _PEM = b"-----BEGIN "
+#: Keys that are not given otherwise: a JSON object of key ids and paths of PEM files. For executors of Spark.
+ENVIRONMENT = "KAFKACOMP_ENCRYPTION_KEYS"
 
 
 class EncryptionKeyError(KafkaCompError, ValueError):
@@ -58,7 +61,7 @@ class EncryptionKeys:
         Raises:
             EncryptionKeyError: the key is not here.
         """
-        pem = self._pems.get(encryption.key_id)
+        pem = self._pems.get(encryption.key_id) or _of_environment(encryption.key_id)
         if pem is None:
             known = f"given are {', '.join(map(repr, sorted(self._pems)))}" if self._pems else "none is given"
             raise EncryptionKeyError(
@@ -66,6 +69,20 @@ class EncryptionKeys:
                 f" pass encryption_keys={{{encryption.key_id!r}: <path of a PEM file>}}"
             )
         return pem, encryption.wrapped_key, encryption.aad
+
+
+def _of_environment(key_id: str) -> str | None:
+    """The key of this id that the environment names."""
+    text = os.environ.get(ENVIRONMENT)
+    if text is None:
+        return None
+    try:
+        keys = json.loads(text)
+    except (ValueError, RecursionError):
+        keys = None
+    if not isinstance(keys, dict):
+        raise EncryptionKeyError(f"the environment variable {ENVIRONMENT} is not a JSON object of key ids and paths")
+    return _pem(key_id, keys[key_id]) if key_id in keys else None
 
 
 def _pem(key_id: object, key: object) -> str:

@@ -1,0 +1,102 @@
+"""``kafkacomp tiered``, and the options of the commands that read tiered storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from kafkacomp._cli.common import FINE, say_json
+from kafkacomp._text import printable
+from kafkacomp.tiered.inspect import SegmentInfo, inspect
+from kafkacomp.tiered.resolve import TieredOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["tiered", "tiered_options"]
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+
+def _key(text: str) -> tuple[str, str]:
+    key_id, equals, path = text.partition("=")
+    if not equals or not key_id or not path:
+        # The text is not repeated: it may be a key.
+        raise ValueError("expected ID=PATH, the id of a key pair and the path of its private key")
+    return key_id, path
+
+
+def _keys(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    try:
+        return dict(_key(value) for value in values) or None
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=option) from None
+
+
+def tiered_options(command: Command) -> Command:
+    """Add the options about segments in tiered storage, which have the names of :func:`kafkacomp.scan`'s arguments."""
+    for option in reversed(
+        (
+            click.option(
+                "--remote-log-metadata", type=click.Path(),
+                help="Tiered storage: a folder with the partitions of __remote_log_metadata.",
+            ),
+            click.option(
+                "--local-log-dir", type=click.Path(),
+                help="Tiered storage: the log directory of the partitions' leader, or the partition's folder in it.",
+            ),
+            click.option(
+                "--encryption-key", "encryption_keys", multiple=True, metavar="ID=PATH", callback=_keys,
+                help="Tiered storage: a private key in PEM form, by the id of its key pair. Can be repeated.",
+            ),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("path")
+@tiered_options
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each segment.")
+def tiered(path: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+    """List the remote segments at PATH: state, offsets, epochs, sizes, and which offsets are read.
+
+    PATH is a folder or URL of a remote storage, of Kafka's LocalTieredStorage or of Aiven's plugin, or a part of it.
+    Without --remote-log-metadata states are not known, and without --local-log-dir it is not known which offsets of
+    overlapping segments are valid.
+    """
+    found = inspect(path, TieredOptions.of(**options))
+    if as_json:
+        for each in found:
+            say_json(each.as_dict())
+        return FINE
+    table = Table(box=None, pad_edge=False)
+    for name in ("partition", "segment", "state", "offsets", "epochs", "size", "stored", "chunks", "key", "read"):
+        table.add_column(name, overflow="fold", justify="right" if name in {"size", "stored"} else "left")
+    for each in found:
+        table.add_row(*_cells(each))
+    Console(highlight=False, markup=False, width=None if _is_terminal() else 200).print(table)
+    return FINE
+
+
+def _is_terminal() -> bool:
+    import sys  # noqa: PLC0415 - whatever standard output is by now
+
+    return sys.stdout.isatty()
+
+
+def _cells(each: SegmentInfo) -> list[str]:
+    offsets = "" if each.end_offset is None else f"{each.start_offset} to {each.end_offset}"
+    epochs = ", ".join(f"{epoch}: {start}" for epoch, start in sorted((each.leader_epochs or {}).items()))
+    valid = each.valid_offsets
+    read = "" if valid is None else ", ".join(f"{first} to {last}" for first, last in valid) or "nothing"
+    numbers = ["" if number is None else f"{number:,}" for number in (each.size, each.stored_size)]
+    name = f"{each.topic}-{each.partition}"
+    return [
+        printable(name), printable(each.id), each.state or "", offsets or f"from {each.start_offset}", epochs, *numbers,
+        each.chunks or "", printable(each.key_id or ""), read,
+    ]  # fmt: skip
