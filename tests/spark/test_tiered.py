@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from golden.expect import shorten
+from golden.expect import label, shorten
 from golden.reading import assert_same
 from golden.tiered import TieredCase, cases
 
@@ -47,6 +47,12 @@ def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     )
 
 
+def in_time(case: TieredCase) -> Any:
+    """The full set takes minutes."""
+    marks = [pytest.mark.slow] if label(case.cluster) == "full" else []
+    return pytest.param(case, id=str(case), marks=marks)
+
+
 def expected(case: TieredCase, isolation_level: str) -> list[tuple[Any, ...]]:
     return [
         (each.offset, each.key, each.value, each.headers, each.timestamp_type, each.leader_epoch)
@@ -54,7 +60,7 @@ def expected(case: TieredCase, isolation_level: str) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [in_time(case) for case in CASES])
 @pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
 def test_what_the_consumer_read(spark: SparkSession, case: TieredCase, isolation_level: str) -> None:
     frame = read(spark, case, isolationLevel=isolation_level, splitSize="16k")
@@ -64,7 +70,8 @@ def test_what_the_consumer_read(spark: SparkSession, case: TieredCase, isolation
 
 def test_bounds(spark: SparkSession) -> None:
     case = next(case for case in CASES if case.name == "gold3-unclean-borders-0")
-    frame = read(spark, case, startingOffsets="360", endingOffsets="410")
+    bounds = [json.dumps({"gold3-unclean-borders": {"0": offset}}) for offset in (360, 410)]
+    frame = read(spark, case, startingOffsets=bounds[0], endingOffsets=bounds[1])
     assert [row[0] for row in rows(frame)] == [*range(360, 410)]
 
 
@@ -83,10 +90,10 @@ def test_keys_of_the_environment(spark: SparkSession, monkeypatch: pytest.Monkey
     monkeypatch.setenv("KAFKACOMP_ENCRYPTION_KEYS", text)
     options = {"columns": COLUMNS, "localLogDir": str(case.leader), "remoteLogMetadata": str(case.metadata)}
     frame = spark.read.format("kafkacomp").options(**options).load(str(case.folder))
-    from kafkacomp.spark._read import read_wherever, reader  # noqa: PLC0415 - private names
+    from kafkacomp.spark._read import reader  # noqa: PLC0415 - private names
 
     made = reader({**options, "path": str(case.folder)}, frame.schema)
-    batches = [batch for task in made.partitions() for batch in read_wherever(made.options, task)]  # type: ignore[arg-type]  # its own tasks
+    batches = [batch for task in made.partitions() for batch in made.read(task)]
     assert sum(batch.num_rows for batch in batches) == len(case.expected())
 
 
@@ -96,7 +103,7 @@ def test_no_key_in_plans_and_reprs(spark: SparkSession) -> None:
     pems = {key_id: path.read_text() for key_id, path in (case.keys or {}).items()}
     secret = next(iter(pems.values())).splitlines()[3]
     frame = read(spark, case, encryptionKeys=json.dumps(pems))
-    query = frame._jdf.queryExecution()  # type: ignore[operator]  # Java's
+    query = frame._jdf.queryExecution()
     assert frame.count() == len(case.expected())
     texts = [query.toString(), query.explainString(_mode(spark, "extended")), query.explainString(_mode(spark, "cost"))]
     texts += [query.explainString(_mode(spark, "formatted")), repr(frame), query.analyzed().toJSON()]
@@ -104,4 +111,4 @@ def test_no_key_in_plans_and_reprs(spark: SparkSession) -> None:
 
 
 def _mode(spark: SparkSession, name: str) -> Any:
-    return spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString(name)  # type: ignore[union-attr,operator]  # Java's
+    return spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString(name)  # type: ignore[union-attr]  # Java's

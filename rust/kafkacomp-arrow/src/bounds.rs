@@ -127,6 +127,16 @@ impl Start<'_> {
         Ok(0)
     }
 
+    /// Where the batches after the one with `last_offset` begin, by the offset index: a hint how far it is worth reading
+    /// where each byte is fetched from afar. `None` without an end, or where all is at hand.
+    pub fn likely_stop(&self, last_offset: i64) -> Option<u64> {
+        let base_offset = self.segment.base_offset.filter(|_| last_offset < i64::MAX && self.source.is_remote())?;
+        let data = self.side_file(SideFile::OffsetIndex)?;
+        let index = OffsetIndex::parse(&data, base_offset).ok()?;
+        // The first entry after the offset may be of the batch that has it.
+        index.iter().filter(|entry| entry.offset > last_offset).nth(1).map(|entry| u64::from(entry.position))
+    }
+
     /// Whether an intact batch that may end with `offset` begins at `position`.
     fn is_intact(&self, position: u64, offset: i64) -> Result<bool, ScanError> {
         let Hop::Batch(header) = self.hop(&mut HeaderWalk::new(self.source, position, self.length))? else {

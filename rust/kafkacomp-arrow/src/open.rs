@@ -129,6 +129,8 @@ pub struct Open {
     pub(crate) may_be_cut: bool,
     /// Whether the file has a base offset, which offsets count from.
     pub(crate) ordered: bool,
+    /// The end offset is likely to be reached here.
+    pub(crate) likely_stop: u64,
     /// Batches that begin here or later belong to another piece.
     pub(crate) stop: u64,
     /// What was found in a log of Kafka 0.7.
@@ -177,6 +179,8 @@ impl Open {
         report: &Mutex<ScanReport>,
     ) -> (usize, Step) {
         let failed = |open: &Self, error| Step::Failed(ScanError::chunk(&open.context.place.segment, error));
+        let left = self.likely_stop.saturating_sub(self.reader.position());
+        let target = target.min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = match &self.reader {
             Reader::Records(_) => self.read_batches(buffer, target, options),
             Reader::MessageSet(_) => self.read_entries(buffer, target),

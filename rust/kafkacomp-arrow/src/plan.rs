@@ -385,6 +385,7 @@ impl Planner {
         let mut ends =
             Ends { next_base: segment.boundaries.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
         let mut expected = segment.base_offset;
+        let mut likely_stop = None;
         let (reader, stop) = match context.log_format {
             LogFormat::MessageSet => {
                 let (start, stop) = segment.range.unwrap_or((0, length));
@@ -403,6 +404,7 @@ impl Planner {
                 context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
                 let offset = context.start_offset;
                 let start = Start { segment, source: source.as_ref(), length, begin: found.start, warn: &warn };
+                likely_stop = start.likely_stop(context.last_offset);
                 let start = start.position(offset, &self.options)?;
                 if start > 0 {
                     let begin = segment.boundaries.begin.filter(|_| start == found.start);
@@ -426,6 +428,7 @@ impl Planner {
             may_be_cut: segment.may_be_cut,
             ordered,
             stop: stop.min(length),
+            likely_stop: likely_stop.unwrap_or(u64::MAX),
             found: Findings::default(),
             context: Arc::clone(&context),
         };

@@ -1,0 +1,367 @@
+"""Objects and manifests that are missing, truncated, exchanged or made to do harm; keys that are missing or others."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import shutil
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import kafkacomp as kc
+from golden.reading import scan_rows
+from golden.tiered import TieredCase, cases
+from kafkacomp import _kafkacomp, zstd
+from kafkacomp.tiered.keys import EncryptionKeyError
+from kafkacomp.tiered.manifest import Manifest
+from kafkacomp.tiered.resolve import TieredOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BOTH: TieredCase = next(case for case in cases() if case.name == "gold-a-both-txn-0")
+PLAIN: TieredCase = next(case for case in cases() if case.name == "gold-a-plain-txn-0")
+PREFIX: TieredCase = next(case for case in cases() if case.name == "gold-a-prefix-zstd-0")
+LOCAL: TieredCase = next(case for case in cases() if case.name == "gold-copy-failed-0")
+
+
+def copied(case: TieredCase, tmp_path: Path) -> Path:
+    """The partition's folder, to be changed."""
+    target = tmp_path / case.folder.relative_to(case.storage)
+    shutil.copytree(case.folder, target)
+    return target
+
+
+def some(folder: Path, suffix: str, place: int = 1) -> Path:
+    return sorted(folder.glob(f"*.{suffix}"))[place]
+
+
+def keys(case: TieredCase) -> dict[str, Any]:
+    return {"encryption_keys": case.keys}
+
+
+# ----------------------------------------------------------------------------------------------- objects
+
+
+@pytest.mark.parametrize("suffix", ["log", "rsm-manifest"])
+def test_a_missing_object_that_the_metadata_knows(tmp_path: Path, suffix: str) -> None:
+    folder = copied(BOTH, tmp_path)
+    gone = some(folder, suffix)
+    gone.unlink()
+    with pytest.raises(FileNotFoundError) as raised:
+        list(kc.scan(folder, **BOTH.known))
+    assert str(gone) in str(raised.value.filename)
+
+
+def test_a_missing_chunked_object_is_skipped_and_reported(tmp_path: Path) -> None:
+    folder = copied(BOTH, tmp_path)
+    gone = some(folder, "log")
+    gone.unlink()
+    reader = kc.scan(folder, columns=["offset"], on_error="skip", include_control=True, **BOTH.known)
+    offsets = pa.table(reader)["offset"].to_pylist()
+    (missing,) = reader.report.missing
+    assert missing.reason == "vanished"
+    assert [*offsets, *range(missing.first_offset, missing.last_offset + 1)] != offsets
+    assert sorted([*offsets, *range(missing.first_offset, missing.last_offset + 1)]) == [
+        *range(BOTH.partition["logEndOffset"])
+    ]
+
+
+def test_a_truncated_object(tmp_path: Path) -> None:
+    folder = copied(BOTH, tmp_path)
+    cut = some(folder, "log")
+    cut.write_bytes(cut.read_bytes()[:-1])
+    with pytest.raises(OSError, match=r"the object has .* its manifest says"):
+        list(kc.scan(folder, **BOTH.known))
+
+
+def test_a_flipped_bit_in_an_encrypted_chunk(tmp_path: Path) -> None:
+    folder = copied(BOTH, tmp_path)
+    altered = some(folder, "log")
+    data = bytearray(altered.read_bytes())
+    data[len(data) // 2] ^= 1
+    altered.write_bytes(data)
+    with pytest.raises(OSError, match="does not authenticate"):
+        list(kc.scan(folder, **BOTH.known))
+
+
+@pytest.mark.parametrize("suffix", ["log", "indexes"])
+def test_an_object_of_another_segment(tmp_path: Path, suffix: str) -> None:
+    """Its bytes do not authenticate with this segment's key; indexes are ignored then."""
+    folder = copied(BOTH, tmp_path)
+    one, other = some(folder, suffix, 0), some(folder, suffix, 2)
+    manifest = json.loads(some(folder, "rsm-manifest", 0).read_text())
+    other_manifest = json.loads(some(folder, "rsm-manifest", 2).read_text())
+    shutil.copyfile(other, one)
+    manifest["chunkIndex"] = other_manifest["chunkIndex"]
+    some(folder, "rsm-manifest", 0).write_text(json.dumps(manifest))
+    if suffix == "log":
+        with pytest.raises(OSError, match="does not authenticate"):
+            list(kc.scan(folder, **BOTH.known))
+
+
+def test_a_wrong_aad(tmp_path: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["encryption"]["aad"] = base64.b64encode(bytes(32)).decode()
+
+    folder = altered_manifest(tmp_path, BOTH, change)
+    with pytest.raises(OSError, match="does not authenticate"):
+        list(kc.scan(folder, **BOTH.known))
+
+
+# ----------------------------------------------------------------------------------------------- keys
+
+
+def test_a_missing_key() -> None:
+    """Before the first row, with the id and the argument."""
+    with pytest.raises(EncryptionKeyError, match=r"key pair 'key1', .*none is given.*encryption_keys="):
+        kc.scan(BOTH.folder)
+    with pytest.raises(EncryptionKeyError, match="given are 'other'"):
+        kc.scan(BOTH.folder, encryption_keys={"other": next(iter((BOTH.keys or {}).values()))})
+
+
+def test_a_key_of_another_pair() -> None:
+    other = next(case for case in cases() if case.cluster.name == "aiven-encrypted").keys or {}
+    with pytest.raises(EncryptionKeyError, match="does not decrypt the data key"):
+        kc.scan(BOTH.folder, encryption_keys={"key1": other["key2"]})
+
+
+@pytest.mark.parametrize("key", [b"", b"secret", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"])
+def test_what_is_no_key_is_not_repeated(key: bytes | str) -> None:
+    with pytest.raises(EncryptionKeyError) as raised:
+        kc.scan(BOTH.folder, encryption_keys={"key1": key})
+    assert "c2VjcmV0" not in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_key_as_text_and_as_bytes() -> None:
+    pem = next(iter((BOTH.keys or {}).values())).read_text()
+    for key in (pem, pem.encode(), bytearray(pem.encode())):
+        assert scan_rows(BOTH.folder, **BOTH.known | {"encryption_keys": {"key1": key}}) == BOTH.expected()
+
+
+def test_no_key_in_reprs_and_errors(tmp_path: Path) -> None:
+    from kafkacomp._storage.discovery import resolve  # noqa: PLC0415 - private names
+
+    pem = next(iter((BOTH.keys or {}).values())).read_text()
+    secret = pem.splitlines()[5]
+    options = TieredOptions.of(encryption_keys={"key1": pem})
+    found = resolve(BOTH.folder, tiered=options)
+    sources = [each.source for each in found[0].segments]
+    decoder = sources[0].decoder()
+    for shown in (options, options.keys, found, sources, decoder, kc.scan(BOTH.folder, encryption_keys={"key1": pem})):
+        assert secret not in repr(shown)
+        assert secret not in str(shown)
+    folder = copied(BOTH, tmp_path)
+    some(folder, "log").write_bytes(b"")
+    with pytest.raises(OSError) as raised:
+        list(kc.scan(folder, encryption_keys={"key1": pem}))
+    assert secret not in repr(raised.value)
+    assert pickle.loads(pickle.dumps(sources[0])).open_segment().read_at(10, 0)  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize("keys", [3, {3: "x"}, {"key1": 3}])
+def test_arguments_of_other_types(keys: Any) -> None:
+    with pytest.raises(TypeError):
+        kc.scan(BOTH.folder, encryption_keys=keys)
+
+
+def test_keys_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = {key_id: str(path) for key_id, path in (BOTH.keys or {}).items()}
+    monkeypatch.setenv("KAFKACOMP_ENCRYPTION_KEYS", json.dumps(paths))
+    assert scan_rows(BOTH.folder, **BOTH.known | {"encryption_keys": None}) == BOTH.expected()
+    monkeypatch.setenv("KAFKACOMP_ENCRYPTION_KEYS", "secret")
+    with pytest.raises(EncryptionKeyError, match="is not a JSON object") as raised:
+        kc.scan(BOTH.folder)
+    assert "secret" not in str(raised.value)
+
+
+# ----------------------------------------------------------------------------------------------- manifests
+
+
+def altered_manifest(tmp_path: Path, case: TieredCase, change: Callable[[dict[str, Any]], None]) -> Path:
+    folder = copied(case, tmp_path)
+    path = some(folder, "rsm-manifest")
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+    return folder
+
+
+def sizes(count: int, base: int = 1, width: int = 1, tail: bytes = b"") -> str:
+    """A variable chunk index that says so many chunks."""
+    data = count.to_bytes(4, "big") + base.to_bytes(4, "big") + bytes([width]) + tail
+    return base64.b64encode(zstd.compress(data)).decode()
+
+
+BOMB = base64.b64encode(zstd.compress(bytes(200 << 20))).decode()
+
+CHANGES: dict[str, tuple[str, Any]] = {
+    "a negative size": ("originalFileSize", -1),
+    "more than a segment": ("originalFileSize", 2**31),
+    "a size that is a text": ("originalFileSize", "1"),
+    "a size that is a fraction": ("originalFileSize", 1.5),
+    "chunks of nothing": ("originalChunkSize", 0),
+    "2^31 chunks": ("originalChunkSize", 1),
+    "chunks of 2 GiB": ("originalChunkSize", 2**31),
+    "another count": ("transformedChunks", sizes(5, tail=bytes(8))),
+    "2^31 sizes": ("transformedChunks", sizes(2**31 - 1)),
+    "a width of 0": ("transformedChunks", sizes(2, width=0, tail=bytes(5))),
+    "a width of 5": ("transformedChunks", sizes(2, width=5, tail=bytes(9))),
+    "a bomb": ("transformedChunks", BOMB),
+    "no frame": ("transformedChunks", "AAAA"),
+    "no base64": ("transformedChunks", "!"),
+    "an unknown type": ("type", "fancy"),
+    "fixed and compressed": ("type", "fixed"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_chunk_index_that_cannot_be(tmp_path: Path, name: str) -> None:
+    field, value = CHANGES[name]
+    folder = altered_manifest(tmp_path, BOTH, lambda manifest: manifest["chunkIndex"].update({field: value}))
+    tracemalloc.start()
+    with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest") as raised:
+        kc.scan(folder, **BOTH.known)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20
+    assert str(folder) in str(raised.value)
+
+
+def test_chunks_that_are_said_to_be_larger(tmp_path: Path) -> None:
+    """A chunk of 10 MB by the manifest, of 10 kB by its bytes: no memory is taken in advance."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["chunkIndex"].update({"originalChunkSize": 200 << 20, "originalFileSize": 200 << 20})
+        one = (1).to_bytes(4, "big") + some(folder, "log").stat().st_size.to_bytes(4, "big")
+        manifest["chunkIndex"]["transformedChunks"] = base64.b64encode(zstd.compress(one)).decode()
+
+    folder = BOTH.folder
+    folder = altered_manifest(tmp_path, BOTH, change)
+    with pytest.raises(OSError, match="does not authenticate"):
+        list(kc.scan(folder, **BOTH.known))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\0" * 100, b"[]", b"null", b"{}", b"[" * 100_000, b'{"version":"2"}', b'{"version":"1","compression":3}'],
+    ids=range(8),
+)
+def test_what_is_no_manifest(tmp_path: Path, content: bytes) -> None:
+    folder = copied(BOTH, tmp_path)
+    some(folder, "rsm-manifest").write_bytes(content)
+    with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest"):
+        kc.scan(folder, **BOTH.known)
+
+
+def test_every_truncated_manifest_is_an_error() -> None:
+    content = some(BOTH.folder, "rsm-manifest").read_bytes().strip()
+    for length in range(len(content)):
+        with pytest.raises(kc.CorruptRecordError):
+            Manifest.parse(content[:length], "m")
+
+
+def test_the_manifest_of_another_segment(tmp_path: Path) -> None:
+    folder = copied(BOTH, tmp_path)
+    shutil.copyfile(some(folder, "rsm-manifest", 0), some(folder, "rsm-manifest", 1))
+    with pytest.raises(kc.CorruptRecordError, match="the manifest of another segment"):
+        kc.scan(folder, **BOTH.known)
+
+
+def test_sizes_of_a_plain_segment_that_do_not_fit(tmp_path: Path) -> None:
+    for field, value in (("finalTransformedChunkSize", 5), ("originalFileSize", 5)):
+        folder = altered_manifest(
+            tmp_path / field,
+            PLAIN,
+            lambda manifest, f=field, v=value: manifest["chunkIndex"].update({f: v}),  # type: ignore[misc]
+        )
+        with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest"):
+            kc.scan(folder)
+
+
+# ----------------------------------------------------------------------------------------------- object keys
+
+
+def custom_metadata(prefix: str, key: str) -> bytes:
+    fields = b"".join(
+        bytes([tag, len(text.encode()) + 1, len(text.encode()) + 1]) + text.encode()
+        for tag, text in ((1, prefix), (2, key))
+    )
+    return b"\2" + fields
+
+
+@pytest.mark.parametrize("key", ["../../etc/passwd", "/etc/passwd", "a/../../b", "a//b", "./a", "a\0b"])
+def test_a_key_that_leads_elsewhere(tmp_path: Path, key: str) -> None:
+    folder = copied(PREFIX, tmp_path)
+    metadata = TieredOptions.of(PREFIX.metadata).metadata
+    assert metadata is not None
+    gone = some(folder, "log")
+    gone.unlink()
+    segments = metadata._segments[PREFIX.partition["topicId"], 0]
+    for segment_id, each in segments.items():
+        segments[segment_id] = type(each)(**each.__dict__ | {"custom_metadata": custom_metadata("", key)})
+    with pytest.raises(kc.CorruptRecordError, match="the object key in its metadata"):
+        kc.scan(tmp_path, remote_log_metadata=metadata)
+
+
+def test_keys_of_the_metadata_lead_to_the_objects(tmp_path: Path) -> None:
+    """The plugin finds .log and .indexes by them, the manifest by its own prefix."""
+    folder = copied(PREFIX, tmp_path)
+    metadata = TieredOptions.of(PREFIX.metadata).metadata
+    assert metadata is not None
+    segments = metadata._segments[PREFIX.partition["topicId"], 0]
+    (tmp_path / "elsewhere").mkdir()
+    for segment_id, each in segments.items():
+        for suffix in ("log", "indexes"):
+            shutil.move(folder / f"{each.stem}.{suffix}", tmp_path / "elsewhere" / f"{segment_id}.{suffix}")
+        custom = custom_metadata("elsewhere/", segment_id)
+        segments[segment_id] = type(each)(**each.__dict__ | {"custom_metadata": custom})
+    found = scan_rows(tmp_path, remote_log_metadata=metadata, local_log_dir=PREFIX.leader)
+    assert found == PREFIX.expected()
+
+
+# ----------------------------------------------------------------------------------------------- other arguments
+
+
+def test_arguments_without_tiered_storage() -> None:
+    with pytest.raises(ValueError, match="there are none"):
+        kc.scan(LOCAL.leader / LOCAL.name, local_log_dir=LOCAL.leader)
+
+
+def test_no_metadata_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        kc.scan(LOCAL.folder, remote_log_metadata=tmp_path)
+    with pytest.raises(FileNotFoundError, match="no partition of __remote_log_metadata"):
+        kc.scan(LOCAL.folder, remote_log_metadata=LOCAL.leader / LOCAL.name)
+    with pytest.raises(FileNotFoundError):
+        kc.scan(LOCAL.folder, local_log_dir=tmp_path / "none")
+
+
+def test_what_is_not_known_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    kc.scan(LOCAL.folder)
+    assert "not known without remote_log_metadata and local_log_dir" in caplog.text
+    caplog.clear()
+    kc.scan(LOCAL.folder, remote_log_metadata=LOCAL.metadata)
+    assert "where the log starts is not known without local_log_dir" in caplog.text
+    caplog.clear()
+    kc.scan(LOCAL.folder, **LOCAL.known)
+    assert not caplog.text
+
+
+def test_the_decoder_itself() -> None:
+    decoder = _kafkacomp.ChunkDecoder(None)
+    assert decoder.decode(b"abc", 3, compressed=False) == b"abc"
+    assert decoder.decode(zstd.compress(b"abc"), 3, compressed=True) == b"abc"
+    for data, size, compressed in (
+        (b"abc", 4, False),
+        (zstd.compress(b"abc"), 2, True),
+        (zstd.compress(b"abc"), 4, True),
+    ):
+        with pytest.raises(ValueError):
+            decoder.decode(data, size, compressed)
