@@ -259,9 +259,9 @@ def test_the_sample_speaks_for_the_whole(tmp_path: Path, advise: Advise, flights
     arguments = (folder, "--codecs", "none,zstd", "--batch-sizes", "16k")
     whole = cell(only(advise(*arguments, "--sample-bytes", "100m")), "zstd", 3)["saving"]
     part = only(advise(*arguments, "--sample-bytes", "3m"))
-    assert part["sample"]["windows"] < part["sample"]["allWindows"]
-    guess = cell(part, "zstd", 3)
-    assert guess["savingLow"] - 0.1 < whole < guess["savingHigh"] + 0.1
+    assert part["sample"]["share"] < 0.5
+    for guess in (cell(part, "zstd", 3), cell(part, "zstd", 3, 16384)):
+        assert guess["savingLow"] < whole < guess["savingHigh"]
 
 
 def test_without_an_index(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:
@@ -352,7 +352,8 @@ def test_a_url_and_bytes(tmp_path: Path, flights: list[bytes]) -> None:
     folder = topic(tmp_path, "flights", flights)
     memory = fsspec.filesystem("memory")
     memory.put(str(folder), "/advise", recursive=True)
-    settings = Settings(tuple(parse_codecs("none,lz4")), (16384,), sample_bytes=1 << 20)
+    # All of it: which windows are a part of it depends on the topic's name, which bytes do not have.
+    settings = Settings(tuple(parse_codecs("none,lz4")), (16384,), sample_bytes=8 << 20)
     data = (folder / "flights-0" / f"{0:020}.log").read_bytes()
     found = [library.advise(source, settings).topics[0] for source in (folder, "memory://advise", data)]
     assert len({topic.figures.total.size for topic in found}) == 1
@@ -476,6 +477,6 @@ def test_progress(tmp_path: Path, flights: list[bytes]) -> None:
     seen: list[tuple[int, int]] = []
     settings = Settings(tuple(parse_codecs("none,lz4")), (16384,), sample_bytes=3 << 20)
     report = library.advise(tmp_path, settings, progress=lambda done, total: seen.append((done, total)))
-    assert len(seen) == report.topics[0].figures.windows > 2
+    assert len(seen) > report.topics[0].figures.windows > 2  # wide windows, too
     assert seen == sorted(seen)
     assert seen[-1][0] == seen[-1][1] > 2 << 20

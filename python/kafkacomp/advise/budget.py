@@ -30,21 +30,25 @@ _LEAST: Final = 128 << 10
 _LEAST_WINDOWS: Final = 4
 
 
-def shares(windows: int, codecs: Sequence[Codec], sizes: int, seconds: float) -> dict[int, int]:
+def shares(windows: Sequence[tuple[int, ...]], codecs: Sequence[Codec], seconds: float) -> dict[int, int]:
     """Bytes before compression that are tried at each other batch size, by the number of the window.
 
     Args:
-        windows: How many the topic's sample has.
+        windows: The batch sizes that each window has room for.
         codecs: All that are tried.
-        sizes: How many batch sizes.
         seconds: The topic's part of the time budget.
     """
-    if not sizes or not windows:
-        return {}
-    most = seconds * 1e9 / (sum(map(_seconds, codecs)) * sizes)
-    wanted = min(windows, max(_LEAST_WINDOWS, int(most // _WORTHWHILE)))
-    each = max(int(most / wanted), _LEAST)
-    return {number * windows // wanted: each for number in range(wanted)}
+    found: dict[int, int] = {}
+    all_sizes = {size for sizes in windows for size in sizes}
+    for sizes in dict.fromkeys(windows):
+        if not sizes:
+            continue
+        numbers = [number for number, each in enumerate(windows) if each == sizes]
+        most = seconds * 1e9 / (sum(map(_seconds, codecs)) * len(all_sizes))
+        wanted = min(len(numbers), max(_LEAST_WINDOWS, int(most // _WORTHWHILE)))
+        each = max(int(most / wanted), _LEAST)
+        found |= {numbers[at * len(numbers) // wanted]: each for at in range(wanted)}
+    return found
 
 
 def _seconds(codec: Codec) -> float:

@@ -124,6 +124,8 @@ class Figures:
     stamps: Stamps | None = None
     #: Whether all of the window's batches are counted.
     whole: bool = True
+    #: Whether the window is one of those whose content stands for the topic's.
+    basis: bool = True
     #: Whether the batches are stored ones.
     stored: bool = True
     problems: list[str] = field(default_factory=list)
@@ -131,7 +133,7 @@ class Figures:
 
 def measure(task: Task) -> Figures:
     """Do all that is to be done with a window. What is damaged is among the ``problems``."""
-    figures = Figures(task.topic, stored=task.window.source.kind == LOG)
+    figures = Figures(task.topic, stored=task.window.source.kind == LOG, basis=task.window.basis)
     form, settings = FORMATS[task.format], task.settings
     try:
         content = read(task.window, form, settings.max_output_size, figures.problems.append)
@@ -147,7 +149,8 @@ def measure(task: Task) -> Figures:
         figures.stamps = Stamps(source.partition, size, content.stamps)
     if content.rows is None or not content.batches:
         return figures
-    figures.payload = entropy.look(content.rows)
+    if figures.basis:
+        figures.payload = entropy.look(content.rows)
     if task.levels:
         figures.levels = try_levels(content.batches)
     before = content.payload()
@@ -214,7 +217,7 @@ def _at_other_sizes(rows: pa.RecordBatch, form: Format, task: Task, figures: Fig
     codecs = dict.fromkeys((*allowed(form, task.settings.codecs), Codec(CompressionType.NONE)))
     largest = max(after - at for at, after in itertools.pairwise(before))
     for codec in codecs:
-        for size in task.settings.batch_sizes:
+        for size in task.window.batch_sizes:
             old = form.name == OLDEST
             batches = _OldBatches(rows, codec, size, form) if old else _Batches(rows, codec, size, form, largest)
             runs = list(_sized(batches, size, task.sized_bytes, before))

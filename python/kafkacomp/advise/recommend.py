@@ -202,6 +202,9 @@ def _larger(options: Options, *, filled: bool) -> Cell | None:
         best = options.best(cell for cell in cells if not filled or options.fills(cell))
         if best is not None:
             bests.append(best)
+    # Below the default batch.size it is linger.ms alone that ends a batch: what fills the default is not cut short.
+    full = [cell for cell in bests if cell.batch_size >= DEFAULT_BATCH_SIZE]
+    bests = full or bests[-1:]
     if not bests:
         return None
     most = max(options.saving(cell) for cell in bests)

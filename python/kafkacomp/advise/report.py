@@ -82,7 +82,7 @@ class TopicReport:
             "isLog": topic.stored,
             "sample": {
                 "windows": topic.windows,
-                "allWindows": topic.all_windows,
+                "share": topic.share,
                 "bytes": total.size + topic.kept,
                 "batches": total.batches,
                 "records": total.records,

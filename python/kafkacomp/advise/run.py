@@ -16,7 +16,7 @@ from kafkacomp.advise.measure import Task, measure
 from kafkacomp.advise.rate import FileTimes
 from kafkacomp.advise.recommend import Circumstances, advice_on
 from kafkacomp.advise.report import Report, TopicReport
-from kafkacomp.advise.sampling import LOG, count_windows, find_topics, windows_of
+from kafkacomp.advise.sampling import LOG, find_topics, windows_of
 from kafkacomp.advise.segments import newest_format
 from kafkacomp.advise.topic import TopicFigures
 from kafkacomp.bench.spec import Codec
@@ -81,8 +81,8 @@ def plan(paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings) ->
             topic.size,
             topic.partitions,
             len(topic.sources),
-            len(windows),
-            count_windows(topic, settings),
+            len([window for window in windows if window.basis]),
+            sum(window.end - window.start for window in windows if window.basis) / topic.size,
         )
         figures.files = _file_times(topic)
         for codec in settings.codecs:
@@ -91,7 +91,7 @@ def plan(paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings) ->
                 figures.refused[str(codec)] = why
         made.topics[topic.name] = figures
         codecs = list(dict.fromkeys((*allowed(figures.format, settings.codecs), Codec(CompressionType.NONE))))
-        sized = shares(len(windows), codecs, len(settings.batch_sizes), settings.time_budget / len(found))
+        sized = shares([window.batch_sizes for window in windows], codecs, settings.time_budget / len(found))
         for number, window in enumerate(windows):
             made.tasks.append(Task(topic.name, form, window, settings, sized.get(number, 0), number < _LEVEL_WINDOWS))
     return made
@@ -167,7 +167,7 @@ def finish(
                 made.empty.append(topic.name)
             continue
         if not topic.stored:
-            topic.size = round(topic.total.size * topic.all_windows / topic.windows)
+            topic.size = round(topic.total.size / topic.share)
         known.append(topic)
     whole = sum(topic.size for topic in known)
     reports = []

@@ -1,17 +1,19 @@
 """Which bytes are looked at: windows of a topic's segments, chosen by a seed, spread over all partitions and times.
 
-A topic's segments, in the order of partitions and offsets, are cut into windows that are larger than the largest batch
-that is tried, and as many are taken as the sample has bytes: one from each of that many equal stretches of the row, so
-that no partition and no time is left out that has the room. The batches that *begin* in a window are its own. Every
-batch is then in the sample with the same probability, whatever its size, and the batches of a window follow on one
-another, so that they can be joined to larger ones.
+A topic's segments, in the order of partitions and offsets, are cut into windows, and as many are taken as the sample
+has bytes: one from each of that many equal stretches of the row, so that no partition and no time is left out that has
+the room. Half of the sample are many narrow windows, which show what the topic's content is, wherever it changes; the
+other half are wide ones, larger than the largest batch that is tried, which show what large batches make of it. A
+topic that is not larger than the sample is read completely, in wide windows. The batches that *begin* in a window are
+its own. Every batch is then in the sample with the same probability, whatever its size, and the batches of a window
+follow on one another, so that they can be joined to larger ones.
 """
 
 from __future__ import annotations
 
 import bisect
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,15 +27,21 @@ if TYPE_CHECKING:
     from kafkacomp._storage.discovery import Segment
     from kafkacomp.advise.settings import Settings
 
-__all__ = ["LINES", "LOG", "PARQUET", "Source", "Topic", "Window", "count_windows", "find_topics", "windows_of"]
+__all__ = ["LINES", "LOG", "PARQUET", "Source", "Topic", "Window", "find_topics", "windows_of"]
 
-#: Windows have at least this size, and at most that of what is held of one (``content.MOST_PLAIN``).
-_LEAST_WINDOW: Final = 1 << 20
-_MOST_WINDOW: Final = 32 << 20
-#: A window has room for this many of the largest batches that are tried, if the sample has this many windows then, and
-#: in any case for one and a quarter.
+#: How many narrow windows there are, and their least and greatest size.
+_NARROW_WINDOWS: Final = 64
+_LEAST_NARROW: Final = 64 << 10
+_MOST_NARROW: Final = 1 << 20
+#: A narrow window has room for batches of at most this part of it; what compresses well needs the room.
+_ROOM: Final = 16
+#: Wide windows have at least this size, and at most that of what is held of one (``content.MOST_PLAIN``).
+_LEAST_WIDE: Final = 1 << 20
+_MOST_WIDE: Final = 32 << 20
+#: A wide window has room for this many of the largest batches that are tried, if the sample has this many wide windows
+#: then, and in any case for one and a quarter.
 _BATCHES: Final = 4
-_WINDOWS: Final = 8
+_WIDE_WINDOWS: Final = 4
 #: Kafka's own topics (``Topic.isInternal``), those of KRaft and of tiered storage; clients do not produce to them.
 _INTERNAL: Final = frozenset(
     {
@@ -76,6 +84,10 @@ class Window:
     source: Source
     start: int
     end: int
+    #: Whether it is one of those whose content stands for the topic's.
+    basis: bool = True
+    #: The batch sizes that it has room for.
+    batch_sizes: tuple[int, ...] = ()
 
 
 @dataclass
@@ -159,34 +171,42 @@ def _stem(segment: Segment) -> str:
     return segment.name.replace("\\", "/").rpartition("/")[2]
 
 
-def window_bytes(settings: Settings) -> int:
-    """The size of a window, bytes on disk."""
-    largest = max(settings.batch_sizes, default=0)
-    wanted = min(_BATCHES * largest, settings.sample_bytes // _WINDOWS)
-    return min(max(wanted, largest + largest // 4, _LEAST_WINDOW), _MOST_WINDOW)
-
-
-def count_windows(topic: Topic, settings: Settings) -> int:
-    """How many windows a topic has, in the sample or not."""
-    return sum(-(-source.size // window_bytes(settings)) for source in topic.sources)
-
-
 def windows_of(topic: Topic, settings: Settings) -> list[Window]:
-    """The windows of a topic's sample, in the order of its partitions and offsets."""
+    """The windows of a topic's sample, in the order of its partitions and offsets; narrow ones before wide ones."""
+    largest = max(settings.batch_sizes, default=0)
+    half = settings.sample_bytes // 2
+    wide = min(_BATCHES * largest, half // _WIDE_WINDOWS)
+    wide = min(max(wide, largest + largest // 4, _LEAST_WIDE), _MOST_WIDE)
+    # Rows of a Parquet file are found by their group, which is read again for each window.
+    if topic.size <= settings.sample_bytes or any(source.kind == PARQUET for source in topic.sources):
+        found = _stretches(topic, settings, wide, settings.sample_bytes)
+        return [replace(window, batch_sizes=settings.batch_sizes) for window in found]
+    narrow = min(max(half // _NARROW_WINDOWS, _LEAST_NARROW), _MOST_NARROW)
+    small = tuple(size for size in sorted(settings.batch_sizes) if size * _ROOM <= narrow)
+    large = tuple(size for size in sorted(settings.batch_sizes) if size * _ROOM > narrow)
+    found = _stretches(topic, settings, narrow, half if large else settings.sample_bytes)
+    found = [replace(window, batch_sizes=small) for window in found]
+    if large:
+        others = _stretches(topic, settings, wide, half)
+        # One size is measured in both kinds, so that these can be compared.
+        found += [replace(window, basis=False, batch_sizes=(*small[-1:], *large)) for window in others]
+    return found
+
+
+def _stretches(topic: Topic, settings: Settings, width: int, most: int) -> list[Window]:
+    """Windows of one size, which have about ``most`` bytes, one from each of equal stretches of the topic."""
     sources = [source for source in topic.sources if source.size]
-    width = window_bytes(settings)
     counts = [-(-source.size // width) for source in sources]
     total = sum(counts)
     if not total:
         return []
-    size = sum(source.size for source in sources)
-    wanted = min(total, -(-settings.sample_bytes * total // size))
-    chooser = random.Random(f"{settings.seed}:{topic.name}")  # noqa: S311 - a sample, no secret
+    wanted = min(total, -(-most * total // topic.size))
+    chooser = random.Random(f"{settings.seed}:{topic.name}:{width}")  # noqa: S311 - a sample, no secret
     ends = list(accumulate(counts))
     chosen = []
     for stretch in range(wanted):
-        first, behind = stretch * total // wanted, (stretch + 1) * total // wanted
-        at = chooser.randrange(first, behind)
+        first, end = stretch * total // wanted, (stretch + 1) * total // wanted
+        at = chooser.randrange(first, end)
         which = bisect.bisect_right(ends, at)
         start = (at - (ends[which] - counts[which])) * width
         chosen.append(Window(sources[which], start, min(start + width, sources[which].size)))

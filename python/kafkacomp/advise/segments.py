@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import os
+from array import array
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -163,28 +166,34 @@ def _near(file: Opened, source: Source, position: int) -> int:
     if position == 0 or source.base_offset is None:
         return 0
     try:
-        index = _index(source)
-        entries = [] if index is None else log.read_offset_index(index, source.base_offset)
+        known = isinstance(source.source, str)
+        positions = (
+            _local_positions(source.source, source.base_offset, source.modified) if known else _positions(source)
+        )
     except (KafkaCompError, OSError, ValueError):
-        return 0  # the segment itself tells, only slower
-    found = 0
-    for entry in entries:
-        if entry.position > position:
-            break
-        found = entry.position
+        return 0  # the segment itself shows it, only slower
+    at = bisect.bisect_right(positions, position)
+    found = positions[at - 1] if at else 0
     head = file.read_at(_MAGIC_OFFSET + 1, found)
     sound = len(head) > _MAGIC_OFFSET and head[_MAGIC_OFFSET] <= _NEWEST_MAGIC
     return found if sound else 0
 
 
-def _index(source: Source) -> bytes | None:
-    if not isinstance(source.source, str):
-        return source.source.side_file("index") if hasattr(source.source, "side_file") else None
+def _positions(source: Source) -> array[int]:
+    index = source.source.side_file("index") if hasattr(source.source, "side_file") else None
+    entries = [] if index is None else log.read_offset_index(index, source.base_offset)
+    return array("q", [entry.position for entry in entries])
+
+
+@functools.lru_cache(maxsize=16)
+def _local_positions(path: str, base_offset: int, _modified: int | None) -> array[int]:
+    """Positions in a segment's index, which all windows of the segment need."""
     try:
-        with open_local(side_file(source.source, "index")) as file:
-            return file.read()
+        with open_local(side_file(path, "index")) as file:
+            index = file.read()
     except FileNotFoundError:
-        return None
+        return array("q")
+    return array("q", [entry.position for entry in log.read_offset_index(index, base_offset)])
 
 
 def _headers(file: Opened, position: int, end: int) -> Iterator[tuple[int, int]]:

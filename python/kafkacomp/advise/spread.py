@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Spread", "Window", "estimate"]
+__all__ = ["OTHER_BATCHES", "SAME_BATCHES", "Factor", "Spread", "Window", "estimate", "saving"]
 
 #: The 95% quantile of Student's t by degrees of freedom: between -t and t are 90%.
 _STUDENT: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812)
@@ -22,8 +22,8 @@ _NORMAL: Final = 1.645
 #: Half the width of the bounds for what the model of a producer leaves out (its clock, its estimate of the ratio when
 #: the content changes, another build of a codec), a share of the predicted bytes: for today's batches, and for others.
 #: tests/kafka/test_advice_followed.py holds them against a real producer.
-_SAME_BATCHES: Final = 0.005
-_OTHER_BATCHES: Final = 0.025
+SAME_BATCHES: Final = 0.005
+OTHER_BATCHES: Final = 0.025
 
 
 class Spread(NamedTuple):
@@ -61,26 +61,46 @@ class Window(NamedTuple):
         return left_out * count / (count - 1) * off * (self.payload / max(measured, 1)) ** 2
 
 
-def estimate(windows: Sequence[Window], share: float, *, rebuilt: bool) -> tuple[float, Spread | None]:
-    """The share of today's bytes that is saved, and its bounds; None if a single window says nothing of the others.
+class Factor(NamedTuple):
+    """Predicted bytes to stored ones."""
+
+    value: float
+    #: Half the width of its bounds by sampling; None if a single window says nothing of the others.
+    half: float | None
+
+    def times(self, other: Factor) -> Factor:
+        """The product of two factors that were measured on different windows."""
+        value = self.value * other.value
+        if self.half is None or other.half is None:
+            return Factor(value, None)
+        return Factor(value, math.hypot(self.half * other.value, other.half * self.value))
+
+
+def estimate(windows: Sequence[Window], share: float) -> Factor:
+    """What a codec makes of a topic's stored bytes.
 
     Args:
         windows: Those that were measured.
         share: The part of the topic that these windows are.
-        rebuilt: Whether the batches are others than today's.
     """
     stored = sum(window.stored for window in windows)
     if not stored:
-        return 0.0, None
-    factor = sum(window.predicted for window in windows) / stored
+        return Factor(1.0, None)
+    value = sum(window.predicted for window in windows) / stored
     if len(windows) == 1 and share < 1:
-        return 1 - factor, None
+        return Factor(value, None)
     count = len(windows)
-    off = [window.predicted - factor * window.stored for window in windows]
+    off = [window.predicted - value * window.stored for window in windows]
     between = max(0.0, 1 - share) * count * statistics.variance(off) if count > 1 else 0.0
     within = math.fsum(window.variance() for window in windows)
     student = _STUDENT[count - 2] if 2 <= count < len(_STUDENT) + 2 else _NORMAL  # noqa: PLR2004 - degrees of freedom
-    sampled = math.sqrt(student**2 * between + _STUDENT[2] ** 2 * within) / stored
-    model = factor * (_OTHER_BATCHES if rebuilt else _SAME_BATCHES)
-    half = math.hypot(sampled, model)
-    return 1 - factor, Spread(1 - factor - half, 1 - factor + half)
+    return Factor(value, math.sqrt(student**2 * between + _STUDENT[2] ** 2 * within) / stored)
+
+
+def saving(factor: Factor, model: float) -> tuple[float, Spread | None]:
+    """The share of today's bytes that is saved, and its bounds, the model's error of the predicted bytes included."""
+    value, half = factor
+    if half is None:
+        return 1 - value, None
+    half = math.hypot(half, value * model)
+    return 1 - value, Spread(1 - value - half, 1 - value + half)

@@ -68,7 +68,7 @@ def today_of(topic: TopicReport) -> str:
 
 def _topic(topic: TopicReport) -> Table:
     figures, total = topic.figures, topic.figures.total
-    share = f"{figures.windows} of {figures.all_windows} windows"
+    share = f"{figures.windows} windows with {figures.share:.1%} of the bytes"
     sizes = figures.sizes()
     title = (
         f"{printable(figures.name)}: {size_of(figures.size)} in {figures.partitions} partition(s), message format "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,10 +14,13 @@ from kafkacomp.advise.levels import Trials
 from kafkacomp.advise.measure import Run
 from kafkacomp.advise.rate import FileTimes
 from kafkacomp.advise.settings import TODAY
-from kafkacomp.advise.spread import Window, estimate
+from kafkacomp.advise.spread import OTHER_BATCHES, SAME_BATCHES, Window, estimate, saving
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
     from kafkacomp.advise.formats import Format
     from kafkacomp.advise.levels import Level
     from kafkacomp.advise.measure import Figures
@@ -35,13 +39,15 @@ class Cell:
     batch_size: int
     #: The runs of each window that it was measured on.
     windows: dict[int, list[Run]] = field(default_factory=dict)
+    #: The same of windows whose content does not stand for the topic's, in which batches are compared with each other.
+    wide: dict[int, list[Run]] = field(default_factory=dict)
     #: What :meth:`TopicFigures.saving` found, which takes a while.
     saving: tuple[float, Spread | None] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def total(self) -> Run:
         """All of it."""
-        return sum((run for runs in self.windows.values() for run in runs), Run())
+        return sum((run for runs in (self.windows or self.wide).values() for run in runs), Run())
 
     @property
     def ratio(self) -> float:
@@ -95,9 +101,9 @@ class TopicFigures:
     size: int
     partitions: int
     segments: int
-    #: Windows of the sample, and all there are.
+    #: Windows whose content stands for the topic's, and the share of the topic's bytes in them.
     windows: int = 0
-    all_windows: int = 0
+    share: float = 0.0
     #: Whether there is a log, not a file of sample records.
     stored: bool = True
     today: dict[int, list[Run]] = field(default_factory=dict)
@@ -126,21 +132,24 @@ class TopicFigures:
         """Add a window's figures; the order of the windows makes no difference."""
         if figures.problems:
             self.damage[number] = figures.problems
-        self.kept += figures.kept
         self.stored &= figures.stored
+        self.whole &= figures.whole
+        for (codec, size), runs in figures.cells.items():
+            cell = self.cells.setdefault((codec, size), Cell(codec, size))
+            # Today's batches are measured completely: their parts say nothing more.
+            kept = [sum(runs, Run())] if size == TODAY else runs
+            (cell.windows if figures.basis else cell.wide)[number] = kept
+        if not figures.basis:
+            return
+        self.kept += figures.kept
         if figures.today:
             self.today[number] = figures.today
         for name, run in figures.types.items():
             self.types[name] = self.types.get(name, Run()) + run
         self.batches += figures.batches
-        for (codec, size), runs in figures.cells.items():
-            cell = self.cells.setdefault((codec, size), Cell(codec, size))
-            # Today's batches are measured completely: their parts say nothing more.
-            cell.windows[number] = [sum(runs, Run())] if size == TODAY else runs
         self.payload.add(figures.payload)
         for kind, trials in figures.levels.items():
             self.levels.setdefault(kind, Trials()).add(trials)
-        self.whole &= figures.whole
         if figures.stamps is not None:
             self.stamps[number] = figures.stamps
 
@@ -190,19 +199,28 @@ class TopicFigures:
         return cell.saving
 
     def _saving(self, cell: Cell) -> tuple[float, Spread | None]:
-        common = sorted(cell.windows.keys() & self.today.keys())
-        if not common:
-            return 0.0, None
-        windows = [
-            Window(
-                sum(run.size for run in self.today[number]),
-                sum(run.payload for run in self.today[number]),
-                [(run.size, run.payload) for run in cell.windows[number]],
-            )
-            for number in common
+        share = self.share if self.whole else 0.0
+        if cell.batch_size == TODAY:
+            return saving(estimate(_windows(cell.windows, self.today), share), SAME_BATCHES)
+        if cell.windows.keys() == self.today.keys():
+            return saving(estimate(_windows(cell.windows, self.today), share), OTHER_BATCHES)
+        # From batches to larger ones a codec's bytes change by about the same everywhere, so some windows show this
+        # change; what the codec makes of the topic's content, which differs from place to place, is known of more.
+        new = cell.wide or cell.windows
+        base = self._compared(cell, new.keys())
+        here = estimate(_windows(base.windows, self.today), share)
+        change = estimate(_windows(new, base.windows | base.wide), 0.0)
+        return saving(here.times(change), OTHER_BATCHES)
+
+    def _compared(self, cell: Cell, windows: AbstractSet[int]) -> Cell:
+        """The cell of the same codec, with the nearest batches, known of the whole sample and of these windows."""
+        known = [
+            each
+            for (codec, _), each in self.cells.items()
+            if codec == cell.codec and each.windows.keys() == self.today.keys()
+            if windows <= (each.windows.keys() | each.wide.keys())
         ]
-        share = len(common) / max(self.all_windows, 1) if self.whole else 0.0
-        return estimate(windows, share, rebuilt=cell.batch_size != TODAY)
+        return min(known, key=lambda each: abs(math.log(each.batch_records / cell.batch_records)))
 
     def sizes(self) -> dict[str, float]:
         """Today's batches: medians and means of bytes and records."""
@@ -231,3 +249,15 @@ class TopicFigures:
         """Records of the whole topic before compression, bytes."""
         total = self.total
         return self.payload_size * total.plain / max(total.payload, 1)
+
+
+def _windows(new: Mapping[int, list[Run]], old: Mapping[int, list[Run]]) -> list[Window]:
+    """The windows that both were measured on."""
+    return [
+        Window(
+            sum(run.size for run in old[number]),
+            sum(run.payload for run in old[number]),
+            [(run.size, run.payload) for run in new[number]],
+        )
+        for number in sorted(new.keys() & old.keys())
+    ]
