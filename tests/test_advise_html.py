@@ -5,6 +5,7 @@ Read without a browser; tests/slow/test_advise_page.py opens it in one.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -125,6 +126,39 @@ def test_tables(page: Page) -> None:
     # A column is sorted as numbers or as words.
     assert {len(column) for column in numbers} == {0, 3}
     assert sum(map(len, numbers)) == 3 * 7
+
+
+def test_topics_by_saving_and_money_in_sight(page: Page) -> None:
+    """What saves most comes first; what it costs stands right after the advice, so that no wide column hides it."""
+    table = next(page.root.all("table"))
+    heads = [each.text for each in table.all("th")]
+    assert heads[:6] == ["topic", "advice", "codec, batch.size", "saves", " a month", "then"]
+    rows = [list(row.all("td")) for row in next(table.all("tbody")).children]
+    saved = [float(row[4].attributes["data-value"]) - float(row[5].attributes["data-value"]) for row in rows]
+    assert saved == sorted(saved, reverse=True)
+    assert saved[0] > 0
+    for details in list(page.root.all("table"))[1:]:
+        assert " a month" in [each.text for each in details.all("th")][:7]
+
+
+def test_legends_do_not_touch(page: Page) -> None:
+    """Entries of a legend keep a distance from each other, to the right and below."""
+    for picture in page.root.all("svg"):
+        legends = [each for each in picture.all("g") if "role-legend-entry" in each.attributes.get("class", "")]
+        assert len(legends) == 1
+        boxes = []
+        for entry in legends[0].all("g"):
+            symbols = [each for each in entry.children if each.tag == "g" for each in each.children]
+            if not any("role-legend-symbol" in each.attributes.get("class", "") for each in symbols):
+                continue
+            place = re.match(r"translate\(([\d.]+),([\d.]+)\)", entry.attributes["transform"])
+            size = re.match(r"M0,0h([\d.]+)v([\d.]+)h", entry.children[0].attributes["d"])
+            assert place is not None
+            assert size is not None
+            boxes.append((float(place[1]), float(place[2]), float(size[1]), float(size[2])))
+        assert len(boxes) >= 5
+        for (x, y, width, height), (other_x, other_y, _, _) in itertools.permutations(boxes, 2):
+            assert other_y >= y + height + 4 or other_x >= x + width + 8 or (other_x, other_y) < (x, y) or other_y < y
 
 
 def test_every_part_has_a_name(page: Page) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TIME = 1_700_000_000_000
 #: Bytes of a topic's keys, values and headers, and of its sample on disk.
-TOPIC_BYTES, SAMPLE_BYTES = 12 << 20, 6 << 20
+TOPIC_BYTES, SAMPLE_BYTES = 8 << 20, 4 << 20
 #: Bytes from which the producer learns, in batches that let it learn quickly; of single records it learns at once.
 LEARNED_BYTES, LEARNING_BATCH = 2 << 20, 4096
 LEARNED_SINGLES = 50

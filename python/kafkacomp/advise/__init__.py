@@ -19,15 +19,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkacomp.advise.prices import Prices, load
+from kafkacomp.advise.settings import Settings
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
-    from kafkacomp.advise.prices import Prices
     from kafkacomp.advise.report import Report
-    from kafkacomp.advise.settings import Settings
 
-__all__ = ["advise"]
+__all__ = ["Prices", "Settings", "advise"]
 
 
 def advise(
@@ -67,15 +68,13 @@ def advise(
     import os  # noqa: PLC0415 - only here
 
     from kafkacomp import broker  # noqa: PLC0415 - `import kafkacomp.advise` loads no pyarrow
-    from kafkacomp.advise.prices import load  # noqa: PLC0415
     from kafkacomp.advise.run import finish, in_threads, plan  # noqa: PLC0415
-    from kafkacomp.advise.settings import Settings as Defaults  # noqa: PLC0415
 
     broker.target_compression_type(compression_type, "none")
     wrong: list[str] = []
     paid = load(prices, wrong.append)
     several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
-    made = plan(several, settings or Defaults())
+    made = plan(several, settings or Settings())
     total, done = made.size, 0
 
     def step(more: int) -> None:

@@ -143,13 +143,14 @@ def stacked(bars: Mapping[str, Mapping[str, float | None]], unit: str, title: st
     ]
     if not values:
         return None
+    number = "~s" if unit == "bytes" else ",.3~r"
     colours = alt.Scale(domain=list(names.values()), range=list(_KINDS[: len(kinds)]))
     chart = (
         alt.Chart(alt.InlineData(values=values))
         .mark_bar()
         .encode(
             y=alt.Y("choice:N", title=None, sort=list(bars)),
-            x=alt.X("amount:Q", title=unit, axis=alt.Axis(format="~s" if unit == "bytes" else "~g", labelOverlap=True)),
+            x=alt.X("amount:Q", title=unit, axis=alt.Axis(format=number, labelOverlap=True)),
             color=alt.Color("kind:N", title=None, scale=colours, sort=list(names.values())),
             order="at:Q",
         )
