@@ -1,9 +1,12 @@
 //! The pass over a partition that finds its transactions, before a committed reader begins.
 
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
 use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, BatchHeader, ChunkError, HeaderWalk, Hop, LogFormat, Piece, ReadAt, TransactionCollector,
-    TransactionFilter, TransactionIndex, walk_segment,
+    AbortedRange, BatchHeader, HeaderWalk, Hop, LogFormat, Piece, ReadAt, TransactionCollector, TransactionFilter,
+    TransactionIndex, walk_segment,
 };
 use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
@@ -78,16 +81,16 @@ impl Pass<'_> {
     }
 
     fn batches(&mut self, segment: &Segment, source: &dyn ReadAt) -> Result<(), ScanError> {
-        walk_segment::<ChunkError>(source, &mut |piece, _| {
+        let walked = walk_segment::<Infallible>(source, &mut |piece, _| {
             if let Piece::Batches { data, position } = piece {
                 let batches = Batches::new(data, position).flatten();
                 for batch in batches.filter(|batch| is_valid(segment, batch.last_offset())) {
                     self.collector.observe(&batch, &mut self.reader);
                 }
             }
-            Ok(())
-        })
-        .map_err(|error| ScanError::chunk(&segment.name, error))
+            ControlFlow::Continue(())
+        });
+        walked.map(|_| ()).map_err(|error| ScanError::chunk(&segment.name, error))
     }
 
     /// Takes what the `.txnindex` says; a warning when it says nothing sensible.

@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
-use kafkacomp_core::Error;
 use kafkacomp_core::log::{
-    ChunkEnd, ChunkError, ChunkReader, EntryChunkReader, HeaderWalk, Hop, MissingRange, MissingReason, ReadAt, Span,
+    ChunkEnd, ChunkReader, EntryChunkReader, HeaderWalk, Hop, MissingRange, MissingReason, ReadAt, ReadError, Span,
 };
-use kafkacomp_core::record::{RecordBatch, RecordReader};
+use kafkacomp_core::record::{self, RecordBatch, RecordReader};
 
 use crate::committed::whole_batch;
 use crate::context::Context;
@@ -67,7 +66,7 @@ impl Reader {
     }
 
     /// Goes on at the first intact batch or entry after the corrupt one; where that is.
-    fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ChunkError> {
+    fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
         match self {
             Self::Records(reader) => reader.resync(source),
             Self::MessageSet(reader) => reader.resync(source),
@@ -197,7 +196,7 @@ impl Open {
         }
     }
 
-    fn read_entries(&mut self, buffer: &mut Vec<u8>, target: usize) -> Result<(usize, Framed), ChunkError> {
+    fn read_entries(&mut self, buffer: &mut Vec<u8>, target: usize) -> Result<(usize, Framed), ReadError> {
         let Reader::MessageSet(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
         let last = self.context.last_offset.saturating_sub(self.context.base_offset);
         let bound = u64::try_from(last.saturating_add(1)).unwrap_or_default();
@@ -217,7 +216,7 @@ impl Open {
         buffer: &mut Vec<u8>,
         target: usize,
         options: &ScanOptions,
-    ) -> Result<(usize, Framed), ChunkError> {
+    ) -> Result<(usize, Framed), ReadError> {
         let before = (self.reader.position(), self.continuity.clone());
         let checksums = match (options.verify_crc, options.planner_verifies()) {
             (false, _) => Checksums::Ignored,
@@ -241,7 +240,7 @@ impl Open {
         target: usize,
         checksums: Checksums,
         max_output_size: usize,
-    ) -> Result<(usize, Framed), ChunkError> {
+    ) -> Result<(usize, Framed), ReadError> {
         let (verify, known) = (checksums == Checksums::Verified, checksums != Checksums::Later);
         let begin = self.reader.position();
         let (stop, last_offset) = (self.stop, self.context.last_offset);
@@ -250,10 +249,10 @@ impl Open {
         let (source, unreadable) = (self.source.0.as_ref(), self.unreadable.as_deref());
         let mut continuity = self.continuity.as_mut();
         let Reader::Records(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
-        let check = |batch: &RecordBatch<'_>| -> Result<(), Error> {
+        let check = |batch: &RecordBatch<'_>| -> record::Result<()> {
             let position = batch.position();
             // Not an error: it ends the chunk, and what it says is not looked at.
-            let end = || Err(Error::IncompleteBatch { position, available: 0, needed: 0 });
+            let end = || Err(record::Error::IncompleteBatch { position, available: 0, needed: 0 });
             if position >= stop {
                 finish = finish.or(Some(Finish::Piece));
             }
@@ -336,7 +335,7 @@ impl Open {
     }
 
     /// What follows the chunk that was just read.
-    fn after(&mut self, end: ChunkEnd, options: &ScanOptions, report: &Mutex<ScanReport>) -> Result<Step, ChunkError> {
+    fn after(&mut self, end: ChunkEnd, options: &ScanOptions, report: &Mutex<ScanReport>) -> Result<Step, ReadError> {
         let name = Arc::clone(&self.context.place.segment);
         let warn = |text: String| report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(text);
         Ok(match end {
@@ -469,7 +468,7 @@ fn first_offset(
     position: u64,
     end: u64,
     max_output_size: usize,
-) -> Result<Option<i64>, ChunkError> {
+) -> Result<Option<i64>, ReadError> {
     let Hop::Batch(header) = HeaderWalk::new(source, position, end).next_batch()? else { return Ok(None) };
     let mut buffer = Vec::new();
     let batch = whole_batch(source, &header, MOST_CHECKED, &mut buffer)?;
@@ -503,7 +502,7 @@ impl Next {
         end: u64,
         ended: &ChunkEnd,
         finish: Option<Finish>,
-    ) -> Result<Self, ChunkError> {
+    ) -> Result<Self, ReadError> {
         let is_there = finish == Some(Finish::Piece) || *ended == ChunkEnd::More;
         if !is_there {
             return Ok(Self(None));

@@ -3,9 +3,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
-use kafkacomp_core::log::continuity::overlap::{OverlapError, OverlapFault, compare_overlap};
+use kafkacomp_core::log::continuity::overlap::{OverlapError, compare_overlap};
 use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{ChunkError, LogFormat, ReadAt};
+use kafkacomp_core::log::{LogFormat, ReadAt, ReadError};
 
 use crate::log_format::log_format_of;
 use crate::lookup::end_offset;
@@ -83,14 +83,11 @@ pub fn disagreement(
         return different_byte((earlier, &one), (later, &other), first, last);
     }
     compare_overlap(one.as_ref(), other.as_ref(), first, last, options.max_output_size).map_err(|error| {
-        let (segment, fault) = match error {
-            OverlapError::Earlier(fault) => (earlier, fault),
-            OverlapError::Later(fault) => (later, fault),
+        let (segment, error) = match error {
+            OverlapError::Earlier(error) => (earlier, error),
+            OverlapError::Later(error) => (later, error),
         };
-        match fault {
-            OverlapFault::Read(error) => ScanError::chunk(&segment.name, error),
-            OverlapFault::Record(error) => ScanError::record(&segment.name, error),
-        }
+        ScanError::log(&segment.name, error)
     })
 }
 
@@ -109,7 +106,7 @@ fn different_byte(
             let position = offset.saturating_sub(segment.base_offset.unwrap_or_default());
             let part = window.get_mut(..wanted).unwrap_or_default();
             read_full(source, part, u64::try_from(position).unwrap_or_default())
-                .map_err(|error| ScanError::chunk(&segment.name, ChunkError::Io(error)))
+                .map_err(|error| ScanError::chunk(&segment.name, ReadError::Io(error)))
         };
         let (a, b) = (read(earlier, one.as_ref(), &mut left)?, read(later, other.as_ref(), &mut right)?);
         let common = a.min(b);

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkError, MissingReason};
+use kafkacomp_core::Category;
+use kafkacomp_core::log::{self, ContentError, MissingReason, ReadError};
 use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::{Category, Error};
 
 use crate::columns::ColumnError;
 use crate::missing::{Missing, MissingOffsets};
@@ -118,7 +118,7 @@ pub enum ScanError {
         /// The segment.
         segment: Arc<str>,
         /// What is wrong, with the byte position.
-        error: Error,
+        error: ContentError,
     },
     /// The file system.
     Io {
@@ -210,18 +210,27 @@ impl From<ColumnError> for ScanError {
 }
 
 impl ScanError {
-    pub(crate) fn record(segment: &Arc<str>, error: Error) -> Self {
-        Self::Record { segment: Arc::clone(segment), error }
+    pub(crate) fn record(segment: &Arc<str>, error: impl Into<ContentError>) -> Self {
+        Self::Record { segment: Arc::clone(segment), error: error.into() }
+    }
+
+    /// The error of `segment` for what core says of reading it.
+    pub(crate) fn log(segment: &Arc<str>, error: log::Error) -> Self {
+        match error {
+            log::Error::Content(error) => Self::record(segment, error),
+            log::Error::Read(error) => Self::chunk(segment, error),
+            other => Self::io(segment, io::Error::other(other.to_string())),
+        }
     }
 
     pub(crate) fn io(segment: &Arc<str>, error: io::Error) -> Self {
         Self::Io { segment: Arc::clone(segment), error }
     }
 
-    pub(crate) fn chunk(segment: &Arc<str>, error: ChunkError) -> Self {
+    pub(crate) fn chunk(segment: &Arc<str>, error: ReadError) -> Self {
         match error {
-            ChunkError::Io(error) => Self::io(segment, error),
-            ChunkError::Shrunk { length, expected } => Self::Shrunk { segment: Arc::clone(segment), length, expected },
+            ReadError::Io(error) => Self::io(segment, error),
+            ReadError::Shrunk { length, expected } => Self::Shrunk { segment: Arc::clone(segment), length, expected },
         }
     }
 

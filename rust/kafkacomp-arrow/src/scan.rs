@@ -22,7 +22,7 @@ use crate::plan::{Chunk, MIN_CHUNK_BYTES, Planner};
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
 use crate::schema::schema;
-use crate::worker::{Stop, Worker};
+use crate::worker::Worker;
 
 /// What is read at once by a single worker: a part of a core's second-level cache, which what is made of it
 /// shall fit into too.
@@ -321,9 +321,8 @@ fn work(shared: &Shared) {
 }
 
 /// Runs `step` on a chunk of `segment`; a panic becomes an error that names the segment.
-fn guarded(segment: &Arc<str>, step: impl FnOnce() -> Result<(), Stop>) -> Result<(), Stop> {
-    catch_unwind(AssertUnwindSafe(step))
-        .unwrap_or_else(|panic| Err(Stop::Failed(ScanError::panicked(segment, panic.as_ref()))))
+fn guarded(segment: &Arc<str>, step: impl FnOnce() -> Result<(), ScanError>) -> Result<(), ScanError> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| Err(ScanError::panicked(segment, panic.as_ref())))
 }
 
 fn run(shared: &Shared) {
@@ -336,13 +335,13 @@ fn run(shared: &Shared) {
         let Some(channel) = &sender else { return };
         segment = Arc::clone(&chunk.context.place.segment);
         let outcome = guarded(&segment, || process(&mut worker, &chunk, chunk.bytes(&buffer), channel, alone));
-        if let Err(stop) = outcome.and_then(|()| chunk.error.map_or(Ok(()), |error| Err(Stop::Failed(error)))) {
+        if let Err(error) = outcome.and_then(|()| chunk.error.map_or(Ok(()), |error| Err(error))) {
             // The rows before the failure first. After a panic the columns are in an unknown state.
-            let flushed = match &stop {
-                Stop::Failed(ScanError::Panicked { .. }) => Ok(()),
+            let flushed = match &error {
+                ScanError::Panicked { .. } => Ok(()),
                 _ => guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok())),
             };
-            if let (Stop::Failed(error), Ok(()) | Err(Stop::Failed(_))) = (stop, flushed) {
+            if !matches!(error, ScanError::Closed) && !matches!(flushed, Err(ScanError::Closed)) {
                 drop(channel.send(Err(error)));
             }
             shared.closed.store(true, Ordering::Release);
@@ -357,8 +356,8 @@ fn run(shared: &Shared) {
         }
     }
     if let Some(channel) = sender
-        && let Err(Stop::Failed(error)) =
-            guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok()))
+        && let Err(error) = guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok()))
+        && !matches!(error, ScanError::Closed)
     {
         drop(channel.send(Err(error)));
     }
@@ -371,7 +370,7 @@ fn process(
     data: &[u8],
     sender: &SyncSender<Item>,
     alone: bool,
-) -> Result<(), Stop> {
+) -> Result<(), ScanError> {
     let mut sink = |batch| sender.send(Ok(batch)).is_ok();
     worker.chunk(chunk, data, &mut sink)?;
     if alone { Ok(()) } else { worker.flush(&mut sink) }

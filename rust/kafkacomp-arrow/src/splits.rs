@@ -7,7 +7,7 @@ use std::iter::Peekable;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::{
-    BatchHeader, ChunkError, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, next_entry_from,
+    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, next_entry_from,
 };
 use kafkacomp_core::record::RecordBatch;
 
@@ -85,7 +85,7 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
     /// The first batch with the right checksum that begins at `target` or after it, that continues the batch before, and
     /// that the next batch continues: no checksum covers its base offset, by which a piece is known. Where there is none
     /// among the next batches (in a compacted log, say), the first one that is in order.
-    fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ChunkError> {
+    fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
         let mut buffer = Vec::new();
@@ -127,7 +127,7 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
 
     /// Where the index knows of a batch that is closer to `target`; `None` as well if what stands there is not the batch
     /// that the index means.
-    fn indexed(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+    fn indexed(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
         while let Some(entry) = self.entries.next_if(|entry| u64::from(entry.position) <= target) {
             self.entry = Some(entry);
         }
@@ -143,7 +143,7 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
     }
 
     /// The first top-level entry of a log of 0.7 that begins at `target` or behind.
-    fn entry_from(&mut self, target: u64) -> Result<Option<u64>, ChunkError> {
+    fn entry_from(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
         let found = next_entry_from(self.source, self.known, target, self.length)?;
         self.known = found.unwrap_or(self.length);
         Ok(found)

@@ -3,12 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::Error;
-use kafkacomp_core::log::LogFormat;
-use kafkacomp_core::log::read::entry_chunk::later;
+use kafkacomp_core::log::{ContentError, LogFormat};
 use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
 use kafkacomp_core::record::v2::DefaultRecords;
-use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
+use kafkacomp_core::record::{self, Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::columns::ColumnBuilder;
@@ -30,15 +28,6 @@ const ENOUGH_BYTES: usize = 1 << 20;
 
 /// Takes finished Arrow batches; `false` means that nobody wants more.
 pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
-
-/// Why a chunk was not finished.
-#[derive(Debug)]
-pub enum Stop {
-    /// Nobody wants more.
-    Closed,
-    /// The scan failed.
-    Failed(ScanError),
-}
 
 /// One worker's buffers and contexts.
 #[derive(Debug)]
@@ -74,8 +63,8 @@ impl Worker {
     /// Builds the columns of all batches of `chunk`, whose bytes are `data`.
     ///
     /// # Errors
-    /// [`Stop`]; rows of batches before the failing one are in the builder or delivered.
-    pub fn chunk(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
+    /// [`ScanError`], and [`ScanError::Closed`] if nobody wants more; rows of batches before the failing one are in the builder or delivered.
+    pub fn chunk(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
         match chunk.context.log_format {
             LogFormat::Records => self.batches(chunk, data, sink),
             LogFormat::MessageSet => self.entries(chunk, data, sink),
@@ -86,7 +75,7 @@ impl Worker {
         Ok(())
     }
 
-    fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
+    fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
         let filter = RecordFilter::new(&self.options, &chunk.context);
         let mut course = Course::new(chunk, Arc::clone(&self.report));
         for framed in Batches::new(data, chunk.position) {
@@ -95,10 +84,10 @@ impl Worker {
                 continue;
             }
             match self.batch(&batch, &chunk.context, &filter, &mut course, sink) {
-                Err(BatchStop::Bad(error)) => {
+                Err(BatchError::Content(error)) => {
                     self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, error, course.offsets(&batch))?;
                 }
-                Err(BatchStop::Stop(stop)) => return Err(stop),
+                Err(BatchError::Scan(error)) => return Err(error),
                 Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
                 Ok(()) => {}
             }
@@ -110,18 +99,18 @@ impl Worker {
     /// Delivers the rows that are there.
     ///
     /// # Errors
-    /// [`Stop`].
-    pub fn flush(&mut self, sink: Sink<'_>) -> Result<(), Stop> {
+    /// [`ScanError`], and [`ScanError::Closed`] if nobody wants more.
+    pub fn flush(&mut self, sink: Sink<'_>) -> Result<(), ScanError> {
         flush_builder(&mut self.builder, &mut self.seen, &self.report, sink)
     }
 
     /// The entries of a chunk of a log of Kafka 0.7.
-    fn entries(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), Stop> {
+    fn entries(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
         // The planner has found the entries whole and their checksums right.
         for entry in Entries::unverified(data) {
-            let entry = entry.map_err(|error| failed(&chunk.context, later(error, chunk.position)))?;
+            let entry = entry.map_err(|error| failed(&chunk.context, error.in_file(chunk.position)))?;
             match self.entry(&entry, chunk, sink) {
-                Err(BatchStop::Bad(error)) => {
+                Err(BatchError::Content(error)) => {
                     let position = chunk.position.saturating_add(entry.position as u64);
                     let length = entry.end.saturating_sub(entry.position);
                     let offsets = chunk.expected.map(|_| {
@@ -130,7 +119,7 @@ impl Worker {
                     });
                     self.skip(position, length, &chunk.context, error, offsets)?;
                 }
-                Err(BatchStop::Stop(stop)) => return Err(stop),
+                Err(BatchError::Scan(error)) => return Err(error),
                 Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
                 Ok(()) => {}
             }
@@ -139,7 +128,7 @@ impl Worker {
     }
 
     /// The messages of an entry, all of them if it begins between the bounds.
-    fn entry(&mut self, entry: &Entry<'_>, chunk: &Chunk, sink: Sink<'_>) -> Result<(), BatchStop> {
+    fn entry(&mut self, entry: &Entry<'_>, chunk: &Chunk, sink: Sink<'_>) -> Result<(), BatchError> {
         let context = chunk.context.as_ref();
         let fields = EntryFields::new(entry, chunk.position, context.base_offset);
         let wanted = (context.start_offset..=context.last_offset).contains(&fields.offset_field());
@@ -163,7 +152,7 @@ impl Worker {
             filter: &RecordFilter::all(),
             start,
         };
-        let mut error = unwrapped.error.clone().map(|error| later(error, chunk.position));
+        let mut error = unwrapped.error.clone().map(|error| ContentError::from(error.in_file(chunk.position)));
         let taken = rows.take(
             |record| match messages.next() {
                 Some((message, next)) => {
@@ -176,7 +165,7 @@ impl Worker {
             },
             sink,
         );
-        taken.and_then(|()| error.map_or(Ok(()), |error| Err(BatchStop::Bad(error))))
+        taken.and_then(|()| error.map_or(Ok(()), |error| Err(BatchError::Content(error))))
     }
 
     /// Leaves out a batch with the `offsets`, the last one exclusive, if the error is one to go on after.
@@ -185,13 +174,13 @@ impl Worker {
         position: u64,
         length: usize,
         context: &Context,
-        error: Error,
+        error: ContentError,
         offsets: Option<(i64, i64)>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ScanError> {
         let segment = &context.place.segment;
         let error = ScanError::record(segment, error);
         let Some(reason) = error.skip_reason().filter(|_| self.options.on_error == OnError::Skip) else {
-            return Err(Stop::Failed(error));
+            return Err(error);
         };
         let skipped = SkippedRange::of(segment, position, length as u64, &error);
         let mut report = lock(&self.report);
@@ -221,9 +210,9 @@ impl Worker {
         filter: &RecordFilter,
         course: &mut Course<'_>,
         sink: Sink<'_>,
-    ) -> Result<(), BatchStop> {
+    ) -> Result<(), BatchError> {
         if self.options.worker_verifies() {
-            batch.ensure_valid().map_err(BatchStop::Bad)?;
+            batch.ensure_valid().map_err(BatchError::record)?;
         }
         if self.can_skip_batch(batch, context) {
             return Ok(());
@@ -257,7 +246,7 @@ impl Worker {
         if let Some(records) = self.reader.plain_records(batch) {
             return rows.take_default(records, &mut self.block, sink);
         }
-        match self.reader.records(batch).map_err(BatchStop::Bad)? {
+        match self.reader.records(batch).map_err(BatchError::record)? {
             Records::Default(records) => rows.take_default(records, &mut self.block, sink),
             Records::Legacy(mut records) => {
                 let unwrapped;
@@ -267,7 +256,7 @@ impl Worker {
                     unwrapped = rows.filter.starting_at(start);
                     rows.filter = &unwrapped;
                 }
-                rows.take(|record| records.advance(record), sink)
+                rows.take(|record| Ok(records.advance(record)?), sink)
             }
         }
     }
@@ -279,7 +268,7 @@ impl Worker {
         batch: &RecordBatch<'_>,
         filter: &RecordFilter,
         visible: (i64, i64),
-    ) -> Result<bool, BatchStop> {
+    ) -> Result<bool, BatchError> {
         let (mut below, mut above, mut seen) = (0, 0, false);
         if let (Some(first), Some(count)) = (batch.base_offset(), batch.records_count())
             && filter.asks_for_all()
@@ -288,8 +277,8 @@ impl Worker {
             let count = u64::try_from(count).unwrap_or_default();
             (below, above) = if first > visible.1 { (0, count) } else { (count, 0) };
         } else {
-            for record in self.reader.records(batch).map_err(BatchStop::Bad)? {
-                let record = record.map_err(BatchStop::Bad)?;
+            for record in self.reader.records(batch).map_err(BatchError::record)? {
+                let record = record.map_err(BatchError::record)?;
                 if record.offset >= visible.0 && record.offset <= visible.1 {
                     seen = true;
                 } else if filter.is_asked_for(&record) {
@@ -334,18 +323,18 @@ impl<B: BatchFields> Rows<'_, B> {
         mut records: DefaultRecords<'_>,
         block: &mut RecordBlock,
         sink: Sink<'_>,
-    ) -> Result<(), BatchStop> {
+    ) -> Result<(), BatchError> {
         self.take_blocks(&mut records, block);
-        self.take(|record| records.advance(record), sink)
+        self.take(|record| Ok(records.advance(record)?), sink)
     }
 
     /// One copy of this loop per kind of record, so that the formats' code does not share registers.
     /// `advance` puts the next record into its argument.
     fn take<'a>(
         &mut self,
-        mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, Error>,
+        mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, ContentError>,
         sink: Sink<'_>,
-    ) -> Result<(), BatchStop> {
+    ) -> Result<(), BatchError> {
         let mut record = Record::EMPTY;
         loop {
             match advance(&mut record) {
@@ -364,7 +353,7 @@ impl<B: BatchFields> Rows<'_, B> {
             self.builder.push(&record, size);
         }
         if let Some(error) = self.builder.lacks() {
-            return Err(self.give_up(error.at(self.batch.position())));
+            return Err(self.give_up(record::Error::out_of_memory(error, self.batch.position()).into()));
         }
         self.builder.end_batch(self.batch, &self.context.place);
         Ok(())
@@ -372,21 +361,21 @@ impl<B: BatchFields> Rows<'_, B> {
 
     /// A batch comes whole or not at all, as far as its rows have not left yet.
     #[cold]
-    fn give_up(&mut self, error: Error) -> BatchStop {
+    fn give_up(&mut self, error: ContentError) -> BatchError {
         let (rows, bytes) = self.start.unwrap_or_default();
         self.builder.truncate(rows, bytes);
-        BatchStop::Bad(error)
+        BatchError::Content(error)
     }
 
     #[cold]
-    fn make_room(&mut self, size: usize, sink: Sink<'_>) -> Result<(), BatchStop> {
+    fn make_room(&mut self, size: usize, sink: Sink<'_>) -> Result<(), BatchError> {
         if size > MAX_RECORD_BYTES {
             let (position, limit) = (self.batch.position(), MAX_RECORD_BYTES as u64);
-            return Err(self.give_up(Error::RecordTooLarge { position, size: size as u64, limit }));
+            return Err(self.give_up(record::Error::RecordTooLarge { position, size: size as u64, limit }.into()));
         }
         if self.builder.rows() > 0 {
             self.builder.end_batch(self.batch, &self.context.place);
-            flush_builder(self.builder, self.seen, self.report, sink).map_err(BatchStop::Stop)?;
+            flush_builder(self.builder, self.seen, self.report, sink).map_err(BatchError::Scan)?;
             self.start = None;
         }
         Ok(())
@@ -399,12 +388,12 @@ fn flush_builder(
     seen: &mut Seen,
     report: &Mutex<ScanReport>,
     sink: Sink<'_>,
-) -> Result<(), Stop> {
+) -> Result<(), ScanError> {
     if builder.rows() == 0 {
         return Ok(());
     }
     let bytes = builder.bytes();
-    let finished = builder.finish().map_err(|error| Stop::Failed(error.into()))?;
+    let finished = builder.finish().map_err(|error| ScanError::from(error))?;
     let seen = std::mem::take(seen);
     {
         let mut report = lock(report);
@@ -412,21 +401,29 @@ fn flush_builder(
         report.records += finished.num_rows() as u64;
         report.bytes_out += bytes as u64;
     }
-    if sink(finished) { Ok(()) } else { Err(Stop::Closed) }
+    if sink(finished) { Ok(()) } else { Err(ScanError::Closed) }
 }
 
 /// Why a batch was not finished.
-enum BatchStop {
-    Bad(Error),
-    Stop(Stop),
+enum BatchError {
+    /// Its content.
+    Content(ContentError),
+    /// The scan ends.
+    Scan(ScanError),
+}
+
+impl BatchError {
+    fn record(error: record::Error) -> Self {
+        Self::Content(error.into())
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn failed(context: &Context, error: Error) -> Stop {
-    Stop::Failed(ScanError::record(&context.place.segment, error))
+fn failed(context: &Context, error: impl Into<ContentError>) -> ScanError {
+    ScanError::record(&context.place.segment, error)
 }
 
 /// The bounds that are looked at record by record.

@@ -9,7 +9,7 @@
 //! | [`message_set`] | the sets of Kafka 0.7: entries, reader, writer |
 //! | [`broker`] | what brokers do with a record set that is appended: validation today, and era by era |
 //! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
-//! | [`error`] | one error type: numbers and a byte position, text only when asked |
+//! | [`error_kind`] | what every layer says of its errors: kind, category, Kafka's code |
 //! | [`limits`] | the caps that apply before memory is allocated |
 //! | [`memory`] | allocations that can fail |
 //! | [`uuid`] | topic and directory ids |
@@ -18,9 +18,10 @@
 
 pub mod broker;
 pub mod buffer;
+mod bytes;
 pub mod checksum;
 pub mod compress;
-pub mod error;
+pub mod error_kind;
 mod fields;
 pub mod io;
 pub mod limits;
@@ -31,4 +32,4 @@ pub mod record;
 pub mod uuid;
 
 pub use compress::CompressionType;
-pub use error::{Category, Error, ErrorKind, Result};
+pub use error_kind::{Category, ErrorKind, MessageSetKind};

@@ -1,8 +1,6 @@
 //! Allocations that can fail. The standard library's own end the process where memory runs out: whatever the data or
 //! an argument determine the size of is allocated here.
 
-use crate::error::Error;
-
 /// This many bytes could not be allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory: cannot allocate {bytes} bytes")]
@@ -15,11 +13,6 @@ impl OutOfMemory {
     /// For `count` values of this type.
     pub fn of<T>(count: usize) -> Self {
         Self { bytes: count.saturating_mul(size_of::<T>()) }
-    }
-
-    /// The error of whoever works on the batch at `position`.
-    pub fn at(self, position: u64) -> Error {
-        Error::OutOfMemory { position, bytes: self.bytes as u64 }
     }
 }
 

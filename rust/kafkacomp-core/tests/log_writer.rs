@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use kafkacomp_core::Error;
-use kafkacomp_core::log::write::{LogWriter, WriteError, WriteOptions};
-use kafkacomp_core::log::{ProducerSnapshot, read_leader_epoch_checkpoint};
+use kafkacomp_core::log::write::{LogWriter, WriteOptions};
+use kafkacomp_core::log::{ContentError, Error, ProducerSnapshot, read_leader_epoch_checkpoint};
+use kafkacomp_core::record;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -158,11 +158,11 @@ fn what_is_there_stays() {
     let target = folder.join("t-0");
     fs::create_dir(&target).unwrap();
     let refused = LogWriter::create(&target, 0, WriteOptions::default()).err();
-    assert!(matches!(refused, Some(WriteError::Exists { .. })));
+    assert!(matches!(refused, Some(Error::Exists { .. })));
     fs::remove_dir(&target).unwrap();
     let writer = LogWriter::create(&target, 0, WriteOptions::default()).unwrap();
     fs::write(&target, b"meanwhile").unwrap();
-    assert!(matches!(writer.finish(), Err(WriteError::Exists { .. })));
+    assert!(matches!(writer.finish(), Err(Error::Exists { .. })));
     assert_eq!(fs::read(&target).unwrap(), b"meanwhile");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     fs::remove_dir_all(folder).unwrap();
@@ -174,12 +174,15 @@ fn wrong_batches_are_refused() {
     let data = some_batches();
     let mut writer = LogWriter::create(&folder.join("t-0"), 0, WriteOptions::default()).unwrap();
     writer.append(&data).unwrap();
-    assert!(matches!(writer.append(&data), Err(WriteError::OffsetOrder { first: 0, .. })));
-    assert!(matches!(writer.roll(1), Err(WriteError::OffsetOrder { .. })));
-    assert!(matches!(writer.append(&data[..50]), Err(WriteError::Record(Error::IncompleteBatch { .. }))));
+    assert!(matches!(writer.append(&data), Err(Error::OffsetOrder { first: 0, .. })));
+    assert!(matches!(writer.roll(1), Err(Error::OffsetOrder { .. })));
+    assert!(matches!(
+        writer.append(&data[..50]),
+        Err(Error::Content(ContentError::Record(record::Error::IncompleteBatch { .. })))
+    ));
     let mut far = data[..usize::try_from(i32::from_be_bytes(data[8..12].try_into().unwrap())).unwrap() + 12].to_vec();
     far[..8].copy_from_slice(&i64::MAX.to_be_bytes());
-    assert!(matches!(writer.append(&far), Err(WriteError::OffsetOrder { .. })));
+    assert!(matches!(writer.append(&far), Err(Error::OffsetOrder { .. })));
     drop(writer);
     fs::remove_dir_all(folder).unwrap();
 }

@@ -6,10 +6,10 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use kafkacomp_core::ErrorKind;
 use kafkacomp_core::limits::MAX_MESSAGE_SET_NESTING;
 use kafkacomp_core::message_set::entries::valid_bytes;
-use kafkacomp_core::message_set::{Entries, MessageSetKind, MessageSetReader};
+use kafkacomp_core::message_set::{Entries, MessageSetReader};
+use kafkacomp_core::{ErrorKind, MessageSetKind};
 use proptest::prelude::*;
 
 type Found = (Vec<(Vec<u8>, usize)>, Option<ErrorKind>);
@@ -49,7 +49,7 @@ fn deep(set: &[u8], cap: usize) -> Found {
             found.push((message.payload().to_vec(), position));
         }
         if let Some(error) = unwrapped.error {
-            assert_eq!(error.position(), entry.position as u64);
+            assert_eq!(error.position, entry.position as u64);
             return (found, Some(error.kind()));
         }
     }

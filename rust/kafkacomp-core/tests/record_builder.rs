@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
+use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::{Compression, Compressor};
 use kafkacomp_core::record::{
-    BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType,
-    convert,
+    BatchSettings, Batches, ConvertOptions, Error, Headers, HeadersBuffer, RecordBatchBuilder, RecordReader,
+    TimestampType, convert,
 };
-use kafkacomp_core::{CompressionType, Error};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

@@ -1,17 +1,17 @@
 //! One mapping from the core's errors to the package's exceptions.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use kafkacomp_arrow::ScanError;
 use kafkacomp_arrow::build::BuildError;
 use kafkacomp_arrow::cells::{CellError, CellFault};
-use kafkacomp_core::compress::CodecError;
-use kafkacomp_core::log::ChunkError;
-use kafkacomp_core::log::write::WriteError;
+use kafkacomp_core::ErrorKind;
+use kafkacomp_core::compress::{CodecError, CodecFault};
+use kafkacomp_core::log::{self, ContentError, ReadError};
 use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::message_set::MessageSetFault;
-use kafkacomp_core::record::BuildFault;
-use kafkacomp_core::{Error, ErrorKind};
+use kafkacomp_core::message_set::{self, MessageSetFault};
+use kafkacomp_core::record::{self, BuildFault};
 use pyo3::exceptions::{
     PyFileExistsError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
 };
@@ -55,13 +55,114 @@ pub fn of_kind(kind: ErrorKind, message: String) -> PyErr {
         ErrorKind::UnsupportedForMessageFormat => UnsupportedForMessageFormatError::new_err(message),
         ErrorKind::OffsetsOutOfOrder => OffsetsOutOfOrderError::new_err(message),
         ErrorKind::UnsupportedCompressionType => UnsupportedCompressionTypeError::new_err(message),
-        ErrorKind::UnknownServer => UnknownServerError::new_err(message),
+        ErrorKind::UnknownServer | ErrorKind::UnknownCompressionType | ErrorKind::Rebuild => {
+            UnknownServerError::new_err(message)
+        }
+        ErrorKind::Io => PyOSError::new_err(message),
+        ErrorKind::Exists => PyFileExistsError::new_err(message),
         ErrorKind::OutOfMemory => PyMemoryError::new_err(message),
     }
 }
 
+/// What an exception is made of, in every layer.
+pub trait Failure: Display {
+    /// What decides the class.
+    fn kind(&self) -> ErrorKind;
+    /// The byte that the error names.
+    fn position(&self) -> u64;
+    /// The limit that was reached.
+    fn output_limit(&self) -> Option<u64>;
+    /// What a codec said, which is the cause.
+    fn codec(&self) -> Option<&CodecError>;
+}
+
+impl Failure for CodecError {
+    fn kind(&self) -> ErrorKind {
+        self.kind()
+    }
+
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn output_limit(&self) -> Option<u64> {
+        match self.fault {
+            CodecFault::OutputLimit { limit } => Some(limit),
+            _ => None,
+        }
+    }
+
+    fn codec(&self) -> Option<&CodecError> {
+        None
+    }
+}
+
+impl Failure for record::Error {
+    fn kind(&self) -> ErrorKind {
+        self.kind()
+    }
+
+    fn position(&self) -> u64 {
+        self.position()
+    }
+
+    fn output_limit(&self) -> Option<u64> {
+        self.output_limit()
+    }
+
+    fn codec(&self) -> Option<&CodecError> {
+        match self {
+            Self::BatchCodec { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl Failure for message_set::Error {
+    fn kind(&self) -> ErrorKind {
+        self.kind()
+    }
+
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn output_limit(&self) -> Option<u64> {
+        self.fault.output_limit()
+    }
+
+    fn codec(&self) -> Option<&CodecError> {
+        match &self.fault {
+            MessageSetFault::Codec { source } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl Failure for ContentError {
+    fn kind(&self) -> ErrorKind {
+        self.kind()
+    }
+
+    fn position(&self) -> u64 {
+        self.position()
+    }
+
+    fn output_limit(&self) -> Option<u64> {
+        self.output_limit()
+    }
+
+    fn codec(&self) -> Option<&CodecError> {
+        match self {
+            Self::Record(error) => error.codec(),
+            Self::MessageSet(error) => error.codec(),
+            Self::OffsetField { .. } | Self::LeaderEpoch { .. } | Self::IndexFile { .. } => None,
+        }
+    }
+}
+
 /// The exception for an error of the core; `segment` names the file in front of the message.
-pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
+pub fn to_py(py: Python<'_>, error: &impl Failure, segment: Option<&str>) -> PyErr {
     let message = segment.map_or_else(|| error.to_string(), |segment| format!("{segment}: {error}"));
     let exception = with_message(py, error, message);
     if let Some(segment) = segment {
@@ -70,21 +171,22 @@ pub fn to_py(py: Python<'_>, error: &Error, segment: Option<&str>) -> PyErr {
     exception
 }
 
-fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
-    let exception = of_kind(error.kind(), message);
+fn with_message(py: Python<'_>, error: &impl Failure, message: String) -> PyErr {
+    let kind = error.kind();
+    let exception = of_kind(kind, message);
     let value = exception.value(py);
     // The classes are ours and take these attributes; a subclass that does not is still the right error.
     drop(value.setattr("position", error.position()));
     if let Some(limit) = error.output_limit() {
         drop(value.setattr("limit", limit));
     }
-    if let ErrorKind::MessageSet(kind) = error.kind() {
+    if let ErrorKind::MessageSet(kind) = kind {
         drop(value.setattr("kind", kind.name()));
     }
-    if let Error::BatchCodec { source, .. } | Error::MessageSet { fault: MessageSetFault::Codec { source }, .. } = error
-        && error.kind() != ErrorKind::OutputLimit
+    if let Some(source) = error.codec()
+        && kind != ErrorKind::OutputLimit
     {
-        exception.set_cause(py, Some(to_py(py, &Error::Codec(source.clone()), None)));
+        exception.set_cause(py, Some(to_py(py, source, None)));
     }
     exception
 }
@@ -95,34 +197,35 @@ pub fn out_of_memory(error: OutOfMemory) -> PyErr {
 }
 
 /// The exception for compressed data outside a record set.
+#[expect(clippy::needless_pass_by_value, reason = "as the other mappings, for map_err")]
 pub fn codec_to_py(py: Python<'_>, error: CodecError) -> PyErr {
-    to_py(py, &Error::Codec(error), None)
+    to_py(py, &error, None)
 }
 
 /// The exception for a segment that could not be read.
-pub fn chunk_to_py(py: Python<'_>, segment: &str, error: ChunkError) -> PyErr {
+pub fn read_to_py(py: Python<'_>, segment: &str, error: ReadError) -> PyErr {
     let segment = Arc::from(segment);
     scan_to_py(
         py,
         match error {
-            ChunkError::Io(error) => ScanError::Io { segment, error },
-            ChunkError::Shrunk { length, expected } => ScanError::Shrunk { segment, length, expected },
+            ReadError::Io(error) => ScanError::Io { segment, error },
+            ReadError::Shrunk { length, expected } => ScanError::Shrunk { segment, length, expected },
         },
     )
 }
 
-/// The exception for a folder that could not be written; `segment` is what was being read.
-pub fn write_to_py(py: Python<'_>, error: WriteError, segment: Option<&str>) -> PyErr {
+/// The exception for a log that cannot be read or written; `segment` is what was being read.
+pub fn log_to_py(py: Python<'_>, error: log::Error, segment: Option<&str>) -> PyErr {
     let message = segment.map_or_else(|| error.to_string(), |segment| format!("{segment}: {error}"));
     match error {
-        WriteError::Io { path, source } => io_to_py(py, source, &path.to_string_lossy()),
-        WriteError::Exists { path } => {
+        log::Error::Read(error) => read_to_py(py, segment.unwrap_or_default(), error),
+        log::Error::Content(error) => to_py(py, &error, segment),
+        log::Error::Io { path, source } => io_to_py(py, source, &path.to_string_lossy()),
+        log::Error::Exists { path } => {
             PyFileExistsError::new_err((EEXIST, "File exists", path.to_string_lossy().into_owned()))
         }
-        WriteError::Record(error) => to_py(py, &error, segment),
-        WriteError::Damaged { path, error } => to_py(py, &error, Some(&path.to_string_lossy())),
-        WriteError::OffsetOrder { .. } => OffsetsOutOfOrderError::new_err(message),
-        WriteError::BatchTooLarge { .. } => RecordTooLargeError::new_err(message),
+        log::Error::Corrupt { path, error } => to_py(py, error.as_ref(), Some(&path.to_string_lossy())),
+        log::Error::OffsetOrder { .. } | log::Error::BatchTooLarge { .. } => of_kind(error.kind(), message),
     }
 }
 
@@ -180,12 +283,12 @@ pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
 /// The exception for a batch that cannot be built as asked: a wrong argument, but for what is too large.
 pub fn build_to_py(py: Python<'_>, fault: BuildFault) -> PyErr {
     match fault {
-        BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. } => {
-            RecordTooLargeError::new_err(fault.to_string())
-        }
         BuildFault::Codec(error) => codec_to_py(py, error),
-        BuildFault::OutOfMemory(error) => out_of_memory(error),
-        other => PyValueError::new_err(other.to_string()),
+        fault => match fault.kind() {
+            // Arguments that are known before any data.
+            ErrorKind::Rebuild | ErrorKind::UnsupportedCompressionType => PyValueError::new_err(fault.to_string()),
+            kind => of_kind(kind, fault.to_string()),
+        },
     }
 }
 
@@ -194,11 +297,8 @@ pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
     let message = error.to_string();
     match error {
         CellError::ArrayType { .. } => PyTypeError::new_err(message),
-        CellError::Cell { row, fault: CellFault::Content(error) } => {
-            let exception = with_message(py, &error, message);
-            drop(exception.value(py).setattr("row", row));
-            exception
-        }
+        CellError::Cell { row, fault: CellFault::Codec(error) } => cell_content_to_py(py, row, &error, message),
+        CellError::Cell { row, fault: CellFault::Records(error) } => cell_content_to_py(py, row, &error, message),
         CellError::Cell { .. } | CellError::Length { .. } => PyValueError::new_err(message),
         CellError::OutOfMemory(error) => out_of_memory(error),
         CellError::TooLarge { .. } => PyOverflowError::new_err(message),
@@ -206,23 +306,28 @@ pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
     }
 }
 
+fn cell_content_to_py(py: Python<'_>, row: usize, error: &impl Failure, message: String) -> PyErr {
+    let exception = with_message(py, error, message);
+    drop(exception.value(py).setattr("row", row));
+    exception
+}
+
 /// The exception for rows that cannot become records. Takes the GIL itself where it needs it.
 pub fn arrow_build_to_py(error: BuildError) -> PyErr {
     let message = error.to_string();
     match error {
         BuildError::ColumnType { .. } => PyTypeError::new_err(message),
-        BuildError::Record { fault, .. } if fault.is_out_of_memory() => PyMemoryError::new_err(message),
-        BuildError::Record { fault: BuildFault::RecordTooLarge { .. } | BuildFault::BatchTooLarge { .. }, .. } => {
-            RecordTooLargeError::new_err(message)
-        }
+        BuildError::Record { fault, .. } => match fault.kind() {
+            kind @ (ErrorKind::OutOfMemory | ErrorKind::RecordTooLarge) => of_kind(kind, message),
+            _ => PyValueError::new_err(message),
+        },
         BuildError::MissingColumn { .. }
         | BuildError::DuplicateColumn { .. }
         | BuildError::HeaderKey { .. }
         | BuildError::TimestampRange { .. }
         | BuildError::NoTopic { .. }
         | BuildError::TopicName { .. }
-        | BuildError::PartitionRange { .. }
-        | BuildError::Record { .. } => PyValueError::new_err(message),
+        | BuildError::PartitionRange { .. } => PyValueError::new_err(message),
         BuildError::Batch(fault) => Python::attach(|py| build_to_py(py, fault)),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kafkacomp_core::log::{Follower, Stop};
+use kafkacomp_core::log::{FollowEnd, Follower};
 use pyo3::prelude::*;
 
-use crate::error::{chunk_to_py, to_py};
+use crate::error::{read_to_py, to_py};
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
 use crate::process::Owner;
@@ -50,12 +50,12 @@ impl LogFollower {
             }
             follower.follow(source.as_ref(), skip)
         });
-        match raised.or(py, found.map_err(|error| chunk_to_py(py, &segment.name, error)))? {
-            Stop::End => Ok("end"),
-            Stop::Torn => Ok("torn"),
-            Stop::Shrunk => Ok("shrunk"),
-            Stop::Damage(_) if skip => Ok("damage"),
-            Stop::Damage(error) => Err(to_py(py, &error, Some(&segment.name))),
+        match raised.or(py, found.map_err(|error| read_to_py(py, &segment.name, error)))? {
+            FollowEnd::End => Ok("end"),
+            FollowEnd::Torn => Ok("torn"),
+            FollowEnd::Shrunk => Ok("shrunk"),
+            FollowEnd::Damage(_) if skip => Ok("damage"),
+            FollowEnd::Damage(error) => Err(to_py(py, &error, Some(&segment.name))),
         }
     }
 

@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kafkacomp_core::Error;
 use kafkacomp_core::memory;
-use kafkacomp_core::message_set::MessageSetFault;
 use kafkacomp_core::message_set::entries::{self, Entries, Entry, Message, MessageSetReader, SIZE_LENGTH};
+use kafkacomp_core::message_set::{Error, MessageSetFault};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
@@ -107,7 +106,7 @@ impl MessageReader {
                     }
                     piece.error = unwrapped.error;
                 }
-                Err(error) => piece.error = Some(error.at(entry.position as u64)),
+                Err(error) => piece.error = Some(Error::of_entry(entry.position as u64, error.into())),
             }
         });
     }
@@ -169,7 +168,7 @@ impl PyMessage {
     /// An error about this message, which begins at its size field.
     fn error(&self, py: Python<'_>, fault: MessageSetFault) -> PyErr {
         let position = self.span.start().saturating_sub(SIZE_LENGTH) as u64;
-        to_py(py, &Error::MessageSet { position, depth: 0, fault }, None)
+        to_py(py, &Error::of_entry(position, fault), None)
     }
 }
 

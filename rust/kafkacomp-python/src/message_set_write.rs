@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::memory;
-use kafkacomp_core::message_set::writer::{Content, WriteFault, codec_of, write_message_set};
+use kafkacomp_core::message_set::MessageSetFault;
+use kafkacomp_core::message_set::writer::{Content, codec_of, write_message_set};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -13,7 +14,7 @@ use pyo3::types::PyBytes;
 use crate::bytes::bytes;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
-use crate::error::{RecordTooLargeError, codec_to_py, out_of_memory};
+use crate::error::{codec_to_py, of_kind, out_of_memory};
 use crate::input::bytes_like;
 use crate::message_set::PyMessage;
 
@@ -55,8 +56,7 @@ pub fn write_message_set_of<'py>(
     });
     match written {
         Ok(()) => bytes(py, &out),
-        Err(WriteFault::OutOfMemory(error)) => Err(out_of_memory(error)),
-        Err(WriteFault::Codec(error)) => Err(codec_to_py(py, error)),
-        Err(fault) => Err(RecordTooLargeError::new_err(fault.to_string())),
+        Err(MessageSetFault::Codec { source }) => Err(codec_to_py(py, source)),
+        Err(fault) => Err(of_kind(fault.kind(), fault.to_string())),
     }
 }

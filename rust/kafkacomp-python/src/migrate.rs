@@ -1,17 +1,18 @@
 //! Partitions and message sets of Kafka 0.7 carried over to later formats.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use kafkacomp_core::log::maintain::migrate::{Mapping, Migrator};
 use kafkacomp_core::log::write::{LogWriter, WriteReport};
-use kafkacomp_core::log::{ChunkError, LogFormat};
+use kafkacomp_core::log::{LogFormat, ReadError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::bytes::bytes;
-use crate::error::to_py;
+use crate::error::log_to_py;
 use crate::input::bytes_like;
-use crate::rewrite::{Counts, Job, JobTuple, Stop, counts};
+use crate::rewrite::{Counts, Job, JobError, JobTuple, completed, counts};
 
 /// Of which Kafka a partition is: `0.7` or `0.8+`, by the first segment that tells, else by its name; `None` undecided.
 #[pyfunction]
@@ -21,7 +22,7 @@ pub fn partition_format(py: Python<'_>, job: JobTuple<'_>) -> PyResult<Option<&'
         let mut named = None;
         for (index, segment) in job.segments.iter().enumerate() {
             let source = job.open(index)?;
-            let length = source.length().map_err(ChunkError::Io)?;
+            let length = source.length().map_err(ReadError::Io)?;
             if let Some(found) = LogFormat::of_content(source.as_ref(), length)? {
                 return Ok(Some(found));
             }
@@ -55,30 +56,32 @@ fn migrate(
     migrator: &mut Migrator,
     first_offset: i64,
     mapped: Option<&Py<PyAny>>,
-) -> Result<WriteReport, Stop> {
+) -> Result<WriteReport, JobError> {
     let mut writer = LogWriter::create(&job.target, first_offset, job.options)?;
     let (mut done, mut base) = (0_u64, 0_i64);
     for (index, segment) in job.segments.iter().enumerate() {
         job.current.store(index, Ordering::Relaxed);
         base = segment.base_offset.unwrap_or(base);
         let source = job.open(index)?;
-        migrator.segment(source.as_ref(), base, &mut writer, &mut |mappings, now| {
-            hand(mapped, mappings)?;
+        completed(migrator.segment(source.as_ref(), base, &mut writer, &mut |mappings, now| {
+            if let Err(error) = hand(mapped, mappings) {
+                return ControlFlow::Break(error);
+            }
             job.tell(done.saturating_add(now))
-        })?;
-        let length = source.length().map_err(ChunkError::Io)?;
+        })?)?;
+        let length = source.length().map_err(ReadError::Io)?;
         done = done.saturating_add(length);
         base = base.saturating_add_unsigned(length);
     }
-    if let Some(end) = migrator.finish::<Stop>(&mut writer)? {
-        hand(mapped, &[end])?;
+    if let Some(end) = migrator.finish(&mut writer)? {
+        hand(mapped, &[end]).map_err(JobError::Python)?;
     }
     Ok(writer.finish()?)
 }
 
-fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> Result<(), Stop> {
+fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> PyResult<()> {
     let Some(mapped) = mapped else { return Ok(()) };
-    Python::attach(|py| mapped.call1(py, (mappings,)).map(drop)).map_err(Stop::Python)
+    Python::attach(|py| mapped.call1(py, (mappings,)).map(drop))
 }
 
 /// Carries a message set over: the batches, and positions from `initial_offset` on with the offsets that they lead to.
@@ -95,6 +98,6 @@ pub fn migrate_set<'py>(
     let data = bytes_like(data)?;
     let migrator = Migrator::new(to_magic, first_offset, batch_bytes, max_output_size);
     let migrated = py.detach(|| migrator.set(&data, initial_offset));
-    let (batches, mappings) = migrated.map_err(|error| to_py(py, &error, None))?;
+    let (batches, mappings) = migrated.map_err(|error| log_to_py(py, error, None))?;
     Ok((bytes(py, &batches)?, mappings))
 }

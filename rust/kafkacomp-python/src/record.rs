@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::Error;
 use kafkacomp_core::record::java_string::decode_utf8;
 use kafkacomp_core::record::varint::take_varint;
-use kafkacomp_core::record::{PausedRecords, Record, TimestampType};
+use kafkacomp_core::record::{Error, PausedRecords, Record, TimestampType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyTuple};

@@ -1,6 +1,7 @@
 //! Partitions written anew: recompressed, converted, repaired.
 
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use kafkacomp_arrow::{Partition, ScanError, Segment};
 use kafkacomp_core::log::continuity::sequence::start_offset;
 use kafkacomp_core::log::maintain::repair::{Repair, RepairReport, Repairer, first_offset};
 use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite, SegmentRewritten, rewrite_segment};
-use kafkacomp_core::log::write::{LogWriter, ProducerState, Staging, WriteError, WriteOptions, WriteReport};
+use kafkacomp_core::log::write::{LogWriter, ProducerState, Staging, WriteOptions, WriteReport};
 use kafkacomp_core::log::{
-    ChunkError, LeaderEpochEntry, PartitionMetadata, ProducerSnapshot, ReadAt, read_leader_epoch_checkpoint,
+    self, LeaderEpochEntry, PartitionMetadata, ProducerSnapshot, ReadAt, ReadError, read_leader_epoch_checkpoint,
 };
 use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
 use pyo3::exceptions::PyValueError;
@@ -22,7 +23,7 @@ use pyo3::types::PyDict;
 
 use crate::codec::kind;
 use crate::encode::{Level, compression};
-use crate::error::{scan_to_py, to_py, write_to_py};
+use crate::error::{log_to_py, scan_to_py};
 use crate::file_object::Raised;
 use crate::gil::call;
 use crate::interrupt::interruptible;
@@ -38,7 +39,7 @@ impl StagedFolder {
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
     fn new(py: Python<'_>, target: PathBuf) -> PyResult<Self> {
-        Staging::new(&target).map(|staging| Self(Some(staging))).map_err(|error| write_to_py(py, error, None))
+        Staging::new(&target).map(|staging| Self(Some(staging))).map_err(|error| log_to_py(py, error, None))
     }
 
     /// Where its content is to be written.
@@ -49,7 +50,7 @@ impl StagedFolder {
 
     /// Gives it its name.
     fn publish(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.0.take().map_or(Ok(()), Staging::publish).map_err(|error| write_to_py(py, error, None))
+        self.0.take().map_or(Ok(()), Staging::publish).map_err(|error| log_to_py(py, error, None))
     }
 
     /// Removes it, if it has not been published.
@@ -67,13 +68,13 @@ impl RepairedFolder {
     /// Puts a further file into it.
     fn write(&self, py: Python<'_>, name: &str, content: &[u8]) -> PyResult<()> {
         let written = self.0.as_ref().map_or(Ok(()), |writer| writer.staging().write(name, content));
-        written.map_err(|error| write_to_py(py, error, None))
+        written.map_err(|error| log_to_py(py, error, None))
     }
 
     /// Gives it its name; nothing the second time.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Option<Counts>> {
         let Some(writer) = self.0.take() else { return Ok(None) };
-        py.detach(|| writer.finish()).map(|report| Some(counts(report))).map_err(|error| write_to_py(py, error, None))
+        py.detach(|| writer.finish()).map(|report| Some(counts(report))).map_err(|error| log_to_py(py, error, None))
     }
 }
 
@@ -82,10 +83,8 @@ impl RepairedFolder {
 type History = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>, Option<i64>);
 
 /// Why the work ended early.
-pub(crate) enum Stop {
-    Read(ChunkError),
-    Record(kafkacomp_core::Error),
-    Write(WriteError),
+pub(crate) enum JobError {
+    Log(log::Error),
     Python(PyErr),
     Panicked(Box<dyn Any + Send>),
     /// Two segment files have different records at this offset; the index of the one before.
@@ -95,24 +94,17 @@ pub(crate) enum Stop {
     },
 }
 
-impl From<ChunkError> for Stop {
-    fn from(error: ChunkError) -> Self {
-        Self::Read(error)
+impl<E: Into<log::Error>> From<E> for JobError {
+    fn from(error: E) -> Self {
+        Self::Log(error.into())
     }
 }
 
-impl From<kafkacomp_core::Error> for Stop {
-    fn from(error: kafkacomp_core::Error) -> Self {
-        Self::Record(error)
-    }
-}
-
-impl From<WriteError> for Stop {
-    fn from(error: WriteError) -> Self {
-        match error {
-            WriteError::Record(error) => Self::Record(error),
-            error => Self::Write(error),
-        }
+/// What the work has given, or the exception of a callback that ended it.
+pub(crate) fn completed<T>(flow: ControlFlow<PyErr, T>) -> Result<T, JobError> {
+    match flow {
+        ControlFlow::Continue(done) => Ok(done),
+        ControlFlow::Break(error) => Err(JobError::Python(error)),
     }
 }
 
@@ -148,18 +140,18 @@ impl Job {
         Ok(Self { segments, target, options, keeps_segments, history, max_output_size, progress, current })
     }
 
-    pub(crate) fn open(&self, index: usize) -> Result<Arc<dyn ReadAt>, Stop> {
-        let segment = self.segments.get(index).ok_or(ChunkError::Io(std::io::ErrorKind::NotFound.into()))?;
-        Ok(segment.files.open().map_err(ChunkError::Io)?)
+    pub(crate) fn open(&self, index: usize) -> Result<Arc<dyn ReadAt>, JobError> {
+        let segment = self.segments.get(index).ok_or(ReadError::Io(std::io::ErrorKind::NotFound.into()))?;
+        Ok(segment.files.open().map_err(ReadError::Io)?)
     }
 
     /// The entries of the leader epoch checkpoint.
-    fn leader_epochs(&self) -> Result<Vec<LeaderEpochEntry>, Stop> {
+    fn leader_epochs(&self) -> Result<Vec<LeaderEpochEntry>, JobError> {
         let epochs = self.history.1.as_deref().map(read_leader_epoch_checkpoint).transpose()?;
         Ok(epochs.unwrap_or_default())
     }
 
-    fn writer(&self) -> Result<LogWriter, Stop> {
+    fn writer(&self) -> Result<LogWriter, JobError> {
         let (snapshot, _, metadata, _) = &self.history;
         let metadata = metadata.as_deref().map(PartitionMetadata::parse).transpose()?;
         let options = WriteOptions { topic_id: metadata.map(|metadata| metadata.topic_id), ..self.options };
@@ -181,9 +173,9 @@ impl Job {
         mut work: impl FnMut(
             SegmentJob<'_>,
             &mut LogWriter,
-            &mut dyn FnMut(u64) -> Result<(), Stop>,
-        ) -> Result<SegmentRewritten, Stop>,
-    ) -> Result<Found, Stop> {
+            &mut dyn FnMut(u64) -> ControlFlow<PyErr>,
+        ) -> Result<SegmentRewritten, JobError>,
+    ) -> Result<Found, JobError> {
         let mut done = 0_u64;
         let mut tracker = Tracker::new(self, self.leader_epochs()?)?;
         while let Some(index) = tracker.next() {
@@ -193,7 +185,7 @@ impl Job {
             if let Some(base_offset) = tracker.base_offset().filter(|_| self.keeps_segments) {
                 writer.begin_segment(base_offset)?;
             }
-            let length = source.length().map_err(ChunkError::Io)?;
+            let length = source.length().map_err(ReadError::Io)?;
             let segment = tracker.job(source.as_ref());
             let found = work(segment, writer, &mut |now| self.tell(done.saturating_add(now)))?;
             tracker.add(found);
@@ -202,53 +194,49 @@ impl Job {
         Ok(tracker.finish(self.history.3))
     }
 
-    pub(crate) fn tell(&self, done: u64) -> Result<(), Stop> {
-        Python::attach(|py| {
+    pub(crate) fn tell(&self, done: u64) -> ControlFlow<PyErr> {
+        let told = Python::attach(|py| {
             py.check_signals()?;
             self.progress
                 .as_ref()
                 .map_or(Ok(()), |progress| call(progress.bind(py), &(done,).into_pyobject(py)?).map(drop))
-        })
-        .map_err(Stop::Python)
+        });
+        told.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }
 
-    fn rewrite(&self, rewrite: &mut Rewrite) -> Result<(WriteReport, Found), Stop> {
+    fn rewrite(&self, rewrite: &mut Rewrite) -> Result<(WriteReport, Found), JobError> {
         let mut writer = self.writer()?;
         let found = self.each(&mut writer, |job, writer, progress| {
             let SegmentJob { source, bounds, from, .. } = job;
-            let mut sink = |out: &[u8]| writer.append(out).map_err(Stop::from);
+            let mut sink = |out: &[u8]| writer.append(out);
             let found = rewrite_segment(source, bounds, from, self.max_output_size, rewrite, &mut sink, progress)?;
+            let found = completed(found)?;
             rewrite.finish(&mut sink)?;
             Ok(found)
         })?;
         Ok((writer.finish()?, found))
     }
 
-    fn repair(&self, quarantine: Option<&str>) -> Result<(LogWriter, RepairReport, Found), Stop> {
+    fn repair(&self, quarantine: Option<&str>) -> Result<(LogWriter, RepairReport, Found), JobError> {
         let mut writer = self.writer()?;
         let mut repairer = Repairer::new(self.max_output_size, quarantine);
         let found = self.each(&mut writer, |job, writer, progress| {
             let SegmentJob { source, bounds, from, index } = job;
-            let sequence = repairer.segment(source, index, bounds, from, writer, progress)?;
+            let sequence = completed(repairer.segment(source, index, bounds, from, writer, progress)?)?;
             Ok(SegmentRewritten { sequence, ..SegmentRewritten::default() })
         })?;
         let report = repairer.finish()?;
         Ok((writer, report, found))
     }
 
-    fn to_py(&self, py: Python<'_>, stop: Stop) -> PyErr {
+    fn to_py(&self, py: Python<'_>, stop: JobError) -> PyErr {
         let segment = self.segments.get(self.current.load(Ordering::Relaxed)).map(|segment| Arc::clone(&segment.name));
         let segment = segment.unwrap_or_else(|| Arc::from(""));
         match stop {
-            Stop::Read(ChunkError::Io(error)) => scan_to_py(py, ScanError::Io { segment, error }),
-            Stop::Read(ChunkError::Shrunk { length, expected }) => {
-                scan_to_py(py, ScanError::Shrunk { segment, length, expected })
-            }
-            Stop::Record(error) => to_py(py, &error, Some(&segment)),
-            Stop::Write(error) => write_to_py(py, error, Some(&segment)),
-            Stop::Python(error) => error,
-            Stop::Panicked(panic) => scan_to_py(py, ScanError::panicked(&segment, panic.as_ref())),
-            Stop::Disagreement { earlier, offset } => {
+            JobError::Log(error) => log_to_py(py, error, Some(&segment)),
+            JobError::Python(error) => error,
+            JobError::Panicked(panic) => scan_to_py(py, ScanError::panicked(&segment, panic.as_ref())),
+            JobError::Disagreement { earlier, offset } => {
                 let earlier = self.segments.get(earlier).map_or("", |segment| &segment.name);
                 disagreement(earlier, &segment, offset)
             }
@@ -258,11 +246,11 @@ impl Job {
     pub(crate) fn run<R: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&Self) -> Result<R, Stop> + Send,
+        work: impl FnOnce(&Self) -> Result<R, JobError> + Send,
     ) -> PyResult<R> {
         // A panic, on whichever thread, is an error that names the segment; the folder under way is removed.
         let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(self))));
-        done.unwrap_or_else(|panic| Err(Stop::Panicked(panic))).map_err(|stop| self.to_py(py, stop))
+        done.unwrap_or_else(|panic| Err(JobError::Panicked(panic))).map_err(|stop| self.to_py(py, stop))
     }
 }
 

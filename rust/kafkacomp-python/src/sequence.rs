@@ -8,13 +8,13 @@ use kafkacomp_core::log::continuity::coverage::{FileOffsets, missing_offsets, ov
 use kafkacomp_core::log::continuity::sequence::OtherSegments;
 use kafkacomp_core::log::maintain::rewrite::SegmentRewritten;
 use kafkacomp_core::log::{
-    ChunkError, HeaderWalk, Hop, LeaderEpochEntry, MAX_MISSING_RANGES, MissingRange, MissingReason, OffsetIndex,
-    OffsetPosition, OverlapError, OverlapFault, ReadAt, SegmentBounds, compare_overlap,
+    HeaderWalk, Hop, LeaderEpochEntry, MAX_MISSING_RANGES, MissingRange, MissingReason, OffsetIndex, OffsetPosition,
+    OverlapError, ReadAt, ReadError, SegmentBounds, compare_overlap,
 };
 use pyo3::prelude::*;
 
 use crate::error::CorruptRecordError;
-use crate::rewrite::{FoundTuple, Job, Stop};
+use crate::rewrite::{FoundTuple, Job, JobError};
 
 /// The exception for two files that have different records at an offset.
 pub fn disagreement(earlier: &str, later: &str, offset: i64) -> PyErr {
@@ -101,7 +101,7 @@ impl<'a> Tracker<'a> {
     ///
     /// # Errors
     /// A segment cannot be read.
-    pub fn new(job: &'a Job, leader_epochs: Vec<LeaderEpochEntry>) -> Result<Self, Stop> {
+    pub fn new(job: &'a Job, leader_epochs: Vec<LeaderEpochEntry>) -> Result<Self, JobError> {
         let mut order: Vec<usize> = (0..job.segments.len()).collect();
         let base_of = |index: usize| job.segments.get(index).and_then(|segment| segment.base_offset);
         let is_shared =
@@ -111,7 +111,7 @@ impl<'a> Tracker<'a> {
             for &index in &order {
                 let source = job.open(index)?;
                 let last = last_offset(source.as_ref())?;
-                keys.push((base_of(index), Reverse((last, source.length().map_err(ChunkError::Io)?))));
+                keys.push((base_of(index), Reverse((last, source.length().map_err(ReadError::Io)?))));
             }
             order.sort_by_key(|&index| keys.get(index).copied());
         }
@@ -152,7 +152,7 @@ impl<'a> Tracker<'a> {
     ///
     /// # Errors
     /// They disagree, or cannot be read.
-    pub fn compare(&mut self, source: &dyn ReadAt) -> Result<(), Stop> {
+    pub fn compare(&mut self, source: &dyn ReadAt) -> Result<(), JobError> {
         let Some(base) = self.base_offset() else { return Ok(()) };
         for (at, file) in self.files.iter().enumerate() {
             let Some(last) = file.last_offset.filter(|&last| last >= base) else { continue };
@@ -161,7 +161,7 @@ impl<'a> Tracker<'a> {
             let found = compare_overlap(before.as_ref(), source, base, last, self.job.max_output_size);
             match found {
                 Ok(None) => {}
-                Ok(Some(offset)) => return Err(Stop::Disagreement { earlier, offset }),
+                Ok(Some(offset)) => return Err(JobError::Disagreement { earlier, offset }),
                 Err(OverlapError::Earlier(fault) | OverlapError::Later(fault)) => return Err(fault.into()),
             }
         }
@@ -232,22 +232,13 @@ impl<'a> Tracker<'a> {
 }
 
 /// The last offset of the batches that headers lead to.
-fn last_offset(source: &dyn ReadAt) -> Result<Option<i64>, ChunkError> {
+fn last_offset(source: &dyn ReadAt) -> Result<Option<i64>, ReadError> {
     let mut walk = HeaderWalk::new(source, 0, source.length()?);
     let mut last = None;
     while let Hop::Batch(header) = walk.next_batch()? {
         last = last.max(Some(header.last_offset));
     }
     Ok(last)
-}
-
-impl From<OverlapFault> for Stop {
-    fn from(fault: OverlapFault) -> Self {
-        match fault {
-            OverlapFault::Read(error) => Self::Read(error),
-            OverlapFault::Record(error) => Self::Record(error),
-        }
-    }
 }
 
 /// A segment file as Python gives it: base offset, first and last offset, missing ranges, whether it is compacted.

@@ -1,19 +1,20 @@
 //! `kafkacomp.log`: side files and control records as plain tuples, and the check of a segment.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::continuity::sequence::{FolderSegments, OtherSegments};
-use kafkacomp_core::log::{self, ChunkError, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt};
-use kafkacomp_core::log::{OverlapError, OverlapFault, SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
+use kafkacomp_core::log::{self, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt, ReadError};
+use kafkacomp_core::log::{OverlapError, SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
 use kafkacomp_core::record::control::{LeaderChangeVoter, Voter};
 use kafkacomp_core::record::{ControlRecord, ControlRecordType};
-use kafkacomp_core::{CompressionType, Error};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString};
 
-use crate::error::{chunk_to_py, to_py};
+use crate::error::{log_to_py, read_to_py, to_py};
 use crate::file_object::Raised;
 use crate::gil::call;
 use crate::input::bytes_like;
@@ -24,7 +25,7 @@ fn parsed<T: Send>(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     name: Option<&str>,
-    read: impl FnOnce(&[u8]) -> Result<T, Error> + Send,
+    read: impl FnOnce(&[u8]) -> Result<T, log::ContentError> + Send,
 ) -> PyResult<T> {
     let data = bytes_like(data)?;
     py.detach(|| read(&data)).map_err(|error| to_py(py, &error, name))
@@ -207,25 +208,6 @@ fn voter<'py>(py: Python<'py>, voter: &Voter) -> PyResult<Bound<'py, PyDict>> {
     Ok(fields)
 }
 
-/// Why a check ended early.
-enum Stop {
-    Read(ChunkError),
-    Record(Error),
-    Python(PyErr),
-}
-
-impl From<ChunkError> for Stop {
-    fn from(error: ChunkError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Record(error)
-    }
-}
-
 /// The contents of `.index`, `.timeindex` and `.txnindex`, as far as there are any.
 type Indexes = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>);
 
@@ -234,10 +216,10 @@ type Indexes = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedByt
 pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     let (name, source) = open(source)?;
     let found = py.detach(|| {
-        let length = source.length().map_err(ChunkError::Io)?;
+        let length = source.length().map_err(ReadError::Io)?;
         log::LogFormat::of_content(source.as_ref(), length)
     });
-    let log_format = found.map_err(|error| chunk_to_py(py, &name, error))?;
+    let log_format = found.map_err(|error| read_to_py(py, &name, error))?;
     Ok(log_format.map(|log_format| match log_format {
         log::LogFormat::MessageSet => "0.7",
         log::LogFormat::Records => "0.8+",
@@ -253,7 +235,7 @@ fn open(source: &Bound<'_, PyAny>) -> PyResult<(String, Box<dyn ReadAt>)> {
     let path = source.extract::<PathBuf>()?;
     let name = path.to_string_lossy().into_owned();
     let file = log::open_file(&path);
-    let file = file.map_err(|error| chunk_to_py(source.py(), &name, ChunkError::Io(error)))?;
+    let file = file.map_err(|error| read_to_py(source.py(), &name, ReadError::Io(error)))?;
     Ok((name, Box::new(Interruptible::new(Arc::new(file), &Raised::default()))))
 }
 
@@ -288,7 +270,7 @@ pub fn verify_segment<'py>(
         may_be_truncated,
         others: others.as_ref().map(|others| others as &dyn OtherSegments),
     };
-    let mut tell = |done: u64| tell(progress.as_ref(), done).map_err(Stop::Python);
+    let mut tell = |done: u64| tell(progress.as_ref(), done).map_or_else(ControlFlow::Break, ControlFlow::Continue);
     let report = py.detach(|| {
         if is_message_set {
             log::verify_message_set(source.as_ref(), options, &mut tell)
@@ -297,10 +279,9 @@ pub fn verify_segment<'py>(
         }
     });
     match report {
-        Ok(report) => report_dict(py, &report),
-        Err(Stop::Read(error)) => Err(chunk_to_py(py, &name, error)),
-        Err(Stop::Record(error)) => Err(to_py(py, &error, Some(&name))),
-        Err(Stop::Python(error)) => Err(error),
+        Ok(ControlFlow::Continue(report)) => report_dict(py, &report),
+        Ok(ControlFlow::Break(error)) => Err(error),
+        Err(error) => Err(log_to_py(py, error, Some(&name))),
     }
 }
 
@@ -317,15 +298,12 @@ pub fn compare_segments(
     let ((earlier_name, earlier), (later_name, later)) = (open(earlier)?, open(later)?);
     let compared = py
         .detach(|| log::compare_overlap(earlier.as_ref(), later.as_ref(), first_offset, last_offset, max_output_size));
-    let (name, fault) = match compared {
+    let (name, error) = match compared {
         Ok(found) => return Ok(found),
-        Err(OverlapError::Earlier(fault)) => (earlier_name, fault),
-        Err(OverlapError::Later(fault)) => (later_name, fault),
+        Err(OverlapError::Earlier(error)) => (earlier_name, error),
+        Err(OverlapError::Later(error)) => (later_name, error),
     };
-    Err(match fault {
-        OverlapFault::Read(error) => chunk_to_py(py, &name, error),
-        OverlapFault::Record(error) => to_py(py, &error, Some(&name)),
-    })
+    Err(log_to_py(py, error, Some(&name)))
 }
 
 fn side_files(indexes: &Indexes) -> SideFiles<'_> {

@@ -8,15 +8,16 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_arrow::build::{PartitionedBatcher, Routing};
+use kafkacomp_core::log;
 use kafkacomp_core::log::write::rebase::append_file;
-use kafkacomp_core::log::write::{LogEnd, WriteError, WriteOptions, WriteReport};
+use kafkacomp_core::log::write::{LogEnd, WriteOptions, WriteReport};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::builder::Settings;
-use crate::error::{arrow_build_to_py, write_to_py};
+use crate::error::{arrow_build_to_py, log_to_py};
 use crate::process::Owner;
 use crate::write::{parse_topic_id, slices};
 
@@ -107,8 +108,8 @@ impl Staging {
             // A file that is there already is another writer's, or its remains.
             let open = File::options().append(true).create(*size > 0).create_new(*size == 0).open(&path);
             let written = open.and_then(|mut file| file.write_all(&target.out));
-            let failed = |source| WriteError::Io { path, source };
-            written.map_err(|error| Python::attach(|py| write_to_py(py, failed(error), None)))?;
+            let failed = |source| log::Error::Io { path, source };
+            written.map_err(|error| Python::attach(|py| log_to_py(py, failed(error), None)))?;
             *size += target.out.len() as u64;
             target.out.clear();
         }
@@ -145,13 +146,13 @@ pub fn assemble_log(
     topic_id: Option<&str>,
 ) -> PyResult<(u64, u64, u64, i64, i64)> {
     let options = WriteOptions { segment_bytes, topic_id: parse_topic_id(topic_id)?, ..WriteOptions::default() };
-    let assemble = || -> Result<WriteReport, WriteError> {
+    let assemble = || -> Result<WriteReport, log::Error> {
         let end = existing.as_deref().map(LogEnd::of_folder).transpose()?.unwrap_or_default();
         let leader_epoch = end.leader_epoch;
         let mut writer = end.continue_in(&target, options)?;
         staged.iter().try_for_each(|path| append_file(&mut writer, path, leader_epoch))?;
         writer.finish()
     };
-    let report = py.detach(assemble).map_err(|error| write_to_py(py, error, None))?;
+    let report = py.detach(assemble).map_err(|error| log_to_py(py, error, None))?;
     Ok((report.segments, report.batches, report.bytes, report.log_start_offset, report.log_end_offset))
 }

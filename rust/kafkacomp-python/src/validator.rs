@@ -258,6 +258,7 @@ pub fn profile_name(version: &str) -> Option<&'static str> {
 fn refusal_to_py(py: Python<'_>, error: &broker::Error) -> PyErr {
     match error {
         broker::Error::Record(error) => to_py(py, error, None),
+        broker::Error::Codec(error) => to_py(py, error, None),
         broker::Error::Refused { position, fault } => {
             let exception = of_kind(fault.kind(), error.to_string());
             let value = exception.value(py);

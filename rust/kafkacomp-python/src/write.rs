@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::builder::Settings;
-use crate::error::{arrow_build_to_py, write_to_py};
+use crate::error::{arrow_build_to_py, log_to_py};
 
 /// Rows that are taken at once.
 const ROWS: usize = 8192;
@@ -80,7 +80,7 @@ impl Folder {
             let out = std::mem::take(&mut self.out);
             let first = Batches::new(&out, 0).next().and_then(Result::ok).and_then(|batch| batch.base_offset());
             let appended = self.writer(first)?.append(&out);
-            appended.map_err(|error| Python::attach(|py| write_to_py(py, error, None)))?;
+            appended.map_err(|error| Python::attach(|py| log_to_py(py, error, None)))?;
             self.out = out;
             self.out.clear();
         }
@@ -91,7 +91,7 @@ impl Folder {
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => LogWriter::create(&self.target, first_offset.unwrap_or(self.settings.base_offset), self.options)
-                .map_err(|error| Python::attach(|py| write_to_py(py, error, None)))?,
+                .map_err(|error| Python::attach(|py| log_to_py(py, error, None)))?,
         };
         Ok(self.writer.insert(writer))
     }
@@ -100,6 +100,6 @@ impl Folder {
         self.flush()?;
         self.writer(None)?;
         let finished = self.writer.take().map(LogWriter::finish).transpose();
-        finished.map(Option::unwrap_or_default).map_err(|error| Python::attach(|py| write_to_py(py, error, None)))
+        finished.map(Option::unwrap_or_default).map_err(|error| Python::attach(|py| log_to_py(py, error, None)))
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, GenericBinaryArray, OffsetSizeTrait};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
+use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
 use kafkacomp_core::compress::{self, CodecError, CodecFault, Decompressor};
 use kafkacomp_core::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
 use kafkacomp_core::memory;
-use kafkacomp_core::{CompressionType, Error};
 
 use super::fault::{CellError, CellFault, OnBadCell};
 use super::parameter::{Numbers, Parameter, Types};
@@ -104,7 +104,7 @@ pub fn compress(data: &dyn Array, options: CompressOptions<'_>) -> Result<ArrayR
             return Ok(false);
         };
         let compression = levels.level(kind, row).map_err(at(row))?;
-        compress::compress(compression, magic, cell, out).map_err(|error| at(row)(Error::Codec(error)))?;
+        compress::compress(compression, magic, cell, out).map_err(at(row))?;
         Ok(true)
     })
 }
@@ -136,7 +136,7 @@ fn limited(row: usize, mut error: CodecError, left: usize, cap: usize) -> CellEr
         }
         *limit = cap as u64;
     }
-    at(row)(Error::Codec(error))
+    at(row)(error)
 }
 
 fn too_large(row: usize) -> CellError {

@@ -1,9 +1,9 @@
 //! What can be wrong with a column of cells, and with one of them.
 
 use arrow_schema::{ArrowError, DataType};
-use kafkacomp_core::compress::LevelOutOfRange;
+use kafkacomp_core::compress::{CodecError, LevelOutOfRange};
 use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::{Category, Error};
+use kafkacomp_core::{Category, record};
 
 use crate::columns::ColumnError;
 
@@ -78,16 +78,26 @@ impl From<ColumnError> for CellError {
 impl CellFault {
     /// Whether something is wrong with the cell, and not that memory ran out.
     pub(crate) fn is_the_cells(&self) -> bool {
-        !matches!(self, Self::Content(error) if error.category() == Category::Resource)
+        let category = match self {
+            Self::Codec(error) => error.kind().category(),
+            Self::Records(error) => error.category(),
+            Self::UnknownName { .. } | Self::UnknownId { .. } | Self::Magic { .. } | Self::Level(_) => {
+                Category::Argument
+            }
+        };
+        category != Category::Resource
     }
 }
 
 /// What is wrong with a cell.
 #[derive(Debug, thiserror::Error)]
 pub enum CellFault {
-    /// Its content.
+    /// Its compressed data, or data that do not compress.
     #[error(transparent)]
-    Content(#[from] Error),
+    Codec(#[from] CodecError),
+    /// Its records.
+    #[error(transparent)]
+    Records(#[from] record::Error),
     /// A compression type's name that Kafka does not have.
     #[error("unknown compression name: '{}' (none, gzip, snappy, lz4, zstd)", .name.escape_debug())]
     UnknownName {

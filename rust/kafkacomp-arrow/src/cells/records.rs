@@ -8,8 +8,8 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use kafkacomp_core::compress::CodecFault;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, Records, Tail};
-use kafkacomp_core::{Category, Error, memory};
+use kafkacomp_core::record::{Batches, Error, Record, RecordBatch, RecordBlock, RecordReader, Records, Tail};
+use kafkacomp_core::{Category, memory};
 
 use super::codec::{at, binary};
 use super::fault::{CellError, OnBadCell};
@@ -82,16 +82,16 @@ pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRe
 }
 
 /// Why a cell was not parsed.
-enum Stop {
+enum RecordsError {
     /// The cell is bad.
-    Bad(Error),
+    Content(Error),
     /// Its records have no room beside those of the cells before.
     Full,
 }
 
-impl From<Error> for Stop {
+impl From<Error> for RecordsError {
     fn from(error: Error) -> Self {
-        Self::Bad(error)
+        Self::Content(error)
     }
 }
 
@@ -109,20 +109,20 @@ impl Parser<'_> {
         let (rows, bytes) = (self.builder.rows(), self.builder.bytes());
         match self.records(cell) {
             Ok(()) => Ok(true),
-            Err(Stop::Bad(error))
+            Err(RecordsError::Content(error))
                 if self.options.on_bad_cell == OnBadCell::Null && error.category() != Category::Resource =>
             {
                 self.builder.truncate(rows, bytes);
                 Ok(false)
             }
-            Err(Stop::Bad(error)) => Err(at(row)(self.with_cap(error))),
-            Err(Stop::Full) => {
+            Err(RecordsError::Content(error)) => Err(at(row)(self.with_cap(error))),
+            Err(RecordsError::Full) => {
                 Err(CellError::TooLarge { row, limit: MAX_RECORD_BYTES, advice: "give fewer rows at a time" })
             }
         }
     }
 
-    fn records(&mut self, cell: &[u8]) -> Result<(), Stop> {
+    fn records(&mut self, cell: &[u8]) -> Result<(), RecordsError> {
         let mut left = self.options.max_output_size;
         let mut batches = Batches::new(cell, 0);
         for batch in batches.by_ref() {
@@ -139,13 +139,13 @@ impl Parser<'_> {
         }
         match batches.tail() {
             Some(Tail::Partial { position: 0, available, needed }) => {
-                Err(Stop::Bad(Error::IncompleteBatch { position: 0, available, needed }))
+                Err(RecordsError::Content(Error::IncompleteBatch { position: 0, available, needed }))
             }
             _ => Ok(()),
         }
     }
 
-    fn batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), Stop> {
+    fn batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), RecordsError> {
         let builder = &mut self.builder;
         match self.reader.records(batch)? {
             Records::Default(mut records) => {
@@ -155,7 +155,7 @@ impl Parser<'_> {
             Records::Legacy(mut records) => push_all(builder, |record| records.advance(record))?,
         }
         if let Some(error) = builder.lacks() {
-            return Err(Stop::Bad(error.at(batch.position())));
+            return Err(RecordsError::Content(Error::out_of_memory(error, batch.position())));
         }
         builder.end_batch(batch, &self.place);
         Ok(())
@@ -175,12 +175,12 @@ impl Parser<'_> {
 fn push_all<'a>(
     builder: &mut ColumnBuilder,
     mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, Error>,
-) -> Result<(), Stop> {
+) -> Result<(), RecordsError> {
     let mut record = Record::EMPTY;
     while advance(&mut record)? {
         let size = builder.bytes_of(&record);
         if builder.bytes().saturating_add(size) > MAX_RECORD_BYTES {
-            return Err(Stop::Full);
+            return Err(RecordsError::Full);
         }
         builder.push(&record, size);
     }

@@ -1,7 +1,9 @@
 //! Why a record set is not appended.
 
 use super::validator::ValidationFault;
-use crate::error::{Category, ErrorKind};
+use crate::compress::CodecError;
+use crate::error_kind::{Category, ErrorKind};
+use crate::record;
 
 /// The result of what a broker does.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -11,7 +13,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// The record set cannot be read, or not be rebuilt.
     #[error(transparent)]
-    Record(#[from] crate::Error),
+    Record(#[from] record::Error),
+    /// The messages of a wrapper do not compress.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
     /// A batch or record set that a broker refuses.
     #[error("{fault}, in the batch at byte {position}")]
     Refused {
@@ -27,6 +32,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Record(error) => error.kind(),
+            Self::Codec(error) => error.kind(),
             Self::Refused { fault, .. } => fault.kind(),
         }
     }
@@ -35,6 +41,7 @@ impl Error {
     pub fn category(&self) -> Category {
         match self {
             Self::Record(error) => error.category(),
+            Self::Codec(error) => error.kind().category(),
             Self::Refused { .. } => Category::Rejected,
         }
     }
@@ -43,6 +50,7 @@ impl Error {
     pub fn position(&self) -> u64 {
         match self {
             Self::Record(error) => error.position(),
+            Self::Codec(error) => error.position,
             Self::Refused { position, .. } => *position,
         }
     }

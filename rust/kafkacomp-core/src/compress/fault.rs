@@ -2,6 +2,7 @@
 
 use super::CompressionType;
 use crate::buffer::NoRoom;
+use crate::error_kind::ErrorKind;
 use crate::memory::OutOfMemory;
 
 /// Compressed data that do not decode, or data that do not compress.
@@ -14,6 +15,19 @@ pub struct CodecError {
     pub position: u64,
     /// What is wrong there.
     pub fault: CodecFault,
+}
+
+impl CodecError {
+    /// The kind, of compressed data outside a record set.
+    pub fn kind(&self) -> ErrorKind {
+        match self.fault.kind() {
+            CodecFaultKind::OutputLimit => ErrorKind::OutputLimit,
+            CodecFaultKind::Truncated => ErrorKind::Truncated,
+            CodecFaultKind::OutOfMemory => ErrorKind::OutOfMemory,
+            CodecFaultKind::Malformed => ErrorKind::Decompression,
+            CodecFaultKind::Encoding => ErrorKind::Compression,
+        }
+    }
 }
 
 /// The rule that was broken.

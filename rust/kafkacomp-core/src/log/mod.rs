@@ -9,15 +9,17 @@
 //! | [`maintain`] | verify, repair, rewrite, migrate |
 
 pub mod continuity;
+mod error;
 pub mod index;
 pub mod maintain;
 pub mod read;
 pub mod write;
 
 pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingRanges, MissingReason};
-pub use continuity::overlap::{OverlapError, OverlapFault, compare_overlap};
+pub use continuity::overlap::{OverlapError, compare_overlap};
 pub use continuity::sequence::{SegmentBounds, SequenceReport};
-pub use index::LogFileFault;
+pub use error::{ContentError, Error, ReadError};
+pub use index::IndexFault;
 pub use index::checkpoint::{
     LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint,
 };
@@ -30,9 +32,9 @@ pub use maintain::check_batch::{BatchChecker, Verdict};
 pub use maintain::verify::{Finding, FindingFile, SegmentReport, SideFiles, VerifyOptions, verify_segment};
 pub use maintain::verify_message_set::verify_message_set;
 pub use read::batch_headers::{BatchHeader, HeaderWalk, Hop, next_entry_from};
-pub use read::chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
+pub use read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 pub use read::entry_chunk::EntryChunkReader;
-pub use read::follow::{Follower, Stop};
+pub use read::follow::{FollowEnd, Follower};
 pub use read::log_format::LogFormat;
 pub use read::placement::{Neighbours, Placement, Span, place, place_between};
 pub use read::resync::Resync;

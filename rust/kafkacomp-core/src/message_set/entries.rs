@@ -20,14 +20,13 @@
 //! difference. Source: release 0.7.2, `kafka.message` (`ByteBufferMessageSet`, `Message`,
 //! `CompressionUtils`).
 
-use super::fault::MessageSetFault;
+use super::error::{Error, MessageSetFault, Result};
 use crate::buffer::OutputBuffer;
+use crate::bytes::{be_i8, be_i32, be_u32};
 use crate::checksum::crc32;
 use crate::compress::{CodecError, CodecFault, CompressionType, Decompressor, MessageSetCodec};
-use crate::error::{Error, Result};
 use crate::limits::MAX_MESSAGE_SET_NESTING;
 use crate::memory;
-use crate::record::bytes::{be_i8, be_i32, be_u32};
 
 /// Length of an entry's size.
 pub const SIZE_LENGTH: usize = 4;
@@ -228,7 +227,7 @@ impl<'a> Iterator for Entries<'a> {
             }
             Err(fault) => {
                 self.finished = true;
-                Some(Err(Error::MessageSet { position: position as u64, depth: 0, fault }))
+                Some(Err(Error::of_entry(position as u64, fault)))
             }
         }
     }
@@ -316,7 +315,7 @@ impl MessageSetReader {
             Err(fault) => (None, Err(fault)),
         };
         let (position, depth) = (entry.position as u64, self.levels.len());
-        let error = result.err().map(|fault| Error::MessageSet { position, depth, fault });
+        let error = result.err().map(|fault| Error { position, depth, fault });
         Unwrapped {
             position: entry.position,
             end: entry.end,

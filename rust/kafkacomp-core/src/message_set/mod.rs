@@ -2,8 +2,8 @@
 //! them ([`writer`]). Their magics 0 and 1 mean other things than those of [`record`](crate::record).
 
 pub mod entries;
-mod fault;
+mod error;
 pub mod writer;
 
 pub use entries::{Entries, Entry, MessageSetReader, Unwrapped};
-pub use fault::{MessageSetFault, MessageSetKind};
+pub use error::{Error, MessageSetFault, Result};

@@ -5,9 +5,10 @@
 //! `kafka.message` (`Message`, `MessageSet.createByteBuffer`, `CompressionUtils`).
 
 use super::entries::{HEADER_LENGTH_V1, SIZE_LENGTH};
+use super::error::MessageSetFault;
 use crate::checksum::crc32;
-use crate::compress::{CodecError, Compression, CompressionType, Compressor, MessageSetCodec};
-use crate::memory::{self, OutOfMemory};
+use crate::compress::{Compression, CompressionType, Compressor, MessageSetCodec};
+use crate::memory;
 
 /// What goes into a set.
 #[derive(Debug, Clone, Copy)]
@@ -16,20 +17,6 @@ pub enum Content<'a> {
     Payload(&'a [u8]),
     /// A message without its size, which is taken as it is: also a wrapper, also magic 0.
     Message(&'a [u8]),
-}
-
-/// Why a set cannot be written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WriteFault {
-    /// The size field cannot say it.
-    #[error("a message of {0} bytes is larger than 2147483647")]
-    TooLarge(usize),
-    /// The codec's.
-    #[error(transparent)]
-    Codec(#[from] CodecError),
-    /// Memory ran out.
-    #[error(transparent)]
-    OutOfMemory(#[from] OutOfMemory),
 }
 
 /// Appends a set of `contents` to `out`, in one wrapper if there is a codec.
@@ -41,7 +28,7 @@ pub fn write_message_set<'a>(
     codec: Option<(MessageSetCodec, Compression)>,
     compressor: &mut Compressor,
     out: &mut Vec<u8>,
-) -> Result<(), WriteFault> {
+) -> Result<(), MessageSetFault> {
     let before = out.len();
     let written = write(contents, codec, compressor, out);
     if written.is_err() {
@@ -55,7 +42,7 @@ fn write<'a>(
     codec: Option<(MessageSetCodec, Compression)>,
     compressor: &mut Compressor,
     out: &mut Vec<u8>,
-) -> Result<(), WriteFault> {
+) -> Result<(), MessageSetFault> {
     let Some((codec, compression)) = codec else {
         for content in contents {
             match content {
@@ -76,7 +63,7 @@ fn write<'a>(
         return Ok(());
     }
     let mut payload = Vec::new();
-    compressor.compress(compression, 1, &inner, &mut payload)?;
+    compressor.compress(compression, 1, &inner, &mut payload).map_err(|source| MessageSetFault::Codec { source })?;
     let attributes = match codec {
         MessageSetCodec::Gzip => 1,
         MessageSetCodec::Snappy => 2,
@@ -84,7 +71,7 @@ fn write<'a>(
     append(attributes, &payload, out)
 }
 
-fn append(attributes: u8, payload: &[u8], out: &mut Vec<u8>) -> Result<(), WriteFault> {
+fn append(attributes: u8, payload: &[u8], out: &mut Vec<u8>) -> Result<(), MessageSetFault> {
     let size = size_field(payload.len().saturating_add(HEADER_LENGTH_V1))?;
     memory::reserve(out, payload.len().saturating_add(SIZE_LENGTH + HEADER_LENGTH_V1))?;
     out.extend_from_slice(&size);
@@ -94,8 +81,8 @@ fn append(attributes: u8, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Write
     Ok(())
 }
 
-fn size_field(size: usize) -> Result<[u8; SIZE_LENGTH], WriteFault> {
-    i32::try_from(size).map(i32::to_be_bytes).map_err(|_| WriteFault::TooLarge(size))
+fn size_field(size: usize) -> Result<[u8; SIZE_LENGTH], MessageSetFault> {
+    i32::try_from(size).map(i32::to_be_bytes).map_err(|_| MessageSetFault::TooLarge { size })
 }
 
 /// The codec of 0.7 for a compression type, `None` for no compression.

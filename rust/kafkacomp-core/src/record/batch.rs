@@ -8,15 +8,15 @@
 //! Sources: KIP-32, KIP-98; `Records`, `DefaultRecordBatch`, `AbstractLegacyRecordBatch`.
 
 use super::attributes::{Attributes, TimestampType};
-use super::bytes::{be_i8, be_i16, be_i32, be_i64, be_u32};
+use super::error::{Error, Result};
 use super::v0_v1;
 use super::v2::{
     ATTRIBUTES_OFFSET, BASE_SEQUENCE_OFFSET, BASE_TIMESTAMP_OFFSET, CRC_OFFSET, LAST_OFFSET_DELTA_OFFSET,
     MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET, PRODUCER_EPOCH_OFFSET, PRODUCER_ID_OFFSET,
     RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET, increment_sequence,
 };
+use crate::bytes::{be_i8, be_i16, be_i32, be_i64, be_u32};
 use crate::checksum::{crc32, crc32c};
-use crate::error::{Error, Result};
 use crate::{CompressionType, limits};
 
 /// Where the offset of a batch stands.

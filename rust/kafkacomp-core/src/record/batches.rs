@@ -5,9 +5,9 @@
 //! at any byte), or zeros (a preallocated file).
 
 use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, RecordBatch, SIZE_OFFSET};
-use super::bytes::{be_i8, be_i32};
+use super::error::{Error, Result};
 use super::v2::RECORD_BATCH_OVERHEAD;
-use crate::error::{Error, Result};
+use crate::bytes::{be_i8, be_i32};
 
 /// As a number of bytes that are left.
 const LOG_OVERHEAD_BYTES: u64 = LOG_OVERHEAD as u64;

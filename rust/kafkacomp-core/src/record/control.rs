@@ -23,9 +23,9 @@
 //! Kafka leaves it, so that values of later versions are read as far as they are known.
 //! (`org.apache.kafka.common.record.ControlRecordType`, `ControlRecordUtils`, `EndTransactionMarker`)
 
+use super::error::{Error, Result};
 use crate::fields::Fields;
 use crate::uuid::Uuid;
-use crate::{Error, Result};
 
 /// Kafka's limit on a string's bytes (`0x7fff`).
 const MAX_STRING_LENGTH: usize = i16::MAX as usize;

@@ -19,10 +19,11 @@
 
 use super::batch::NO_TIMESTAMP;
 use super::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
+use super::error::{Error, Result};
 use super::{Batches, Headers, Record, RecordBatch, RecordReader, TimestampType};
 use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error_kind::ErrorKind;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::memory;
 
@@ -60,7 +61,7 @@ impl Default for ConvertOptions {
 /// before what cannot be written.
 pub fn convert(data: &[u8], options: ConvertOptions) -> Result<Vec<u8>> {
     let mut converter = Converter::new(options);
-    let mut out = memory::with_capacity(data.len()).map_err(|error| error.at(0))?;
+    let mut out = memory::with_capacity(data.len()).map_err(|error| Error::out_of_memory(error, 0))?;
     let mut first_rebuild = None;
     for batch in Batches::new(data, 0) {
         match converter.push(&batch?, &mut out) {
@@ -118,7 +119,7 @@ impl Converter {
         }
         self.writer.finish(out)?;
         if !raised && batch.magic() <= to_magic {
-            return memory::append(out, batch.data()).map_err(|error| error.at(batch.position()));
+            return memory::append(out, batch.data()).map_err(|error| Error::out_of_memory(error, batch.position()));
         }
         let converted = if raised { self.raise_wrapper(batch) } else { self.lower(batch) };
         match converted {

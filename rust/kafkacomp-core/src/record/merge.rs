@@ -13,11 +13,12 @@
 use super::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use super::builder::BatchSettings;
 use super::convert::converted_settings;
+use super::error::{Error, Result};
 use super::v2::increment_sequence;
 use super::{Recompressor, RecordBatch, TimestampType};
 use crate::CompressionType;
 use crate::compress::Compression;
-use crate::error::{Error, Result};
+use crate::error_kind::ErrorKind;
 use crate::memory;
 
 /// What all batches of a run have in common.
@@ -95,7 +96,7 @@ impl Merger {
         let start = self.gathered.len();
         let kept = memory::append(&mut self.gathered, batch.data());
         kept.and_then(|()| memory::push(&mut self.starts, (start, batch.position())))
-            .map_err(|error| error.at(batch.position()))?;
+            .map_err(|error| Error::out_of_memory(error, batch.position()))?;
         self.run = Some(Run {
             kind: Kind::of(batch),
             next_offset: batch.last_offset().wrapping_add(1),
@@ -155,7 +156,7 @@ impl Merger {
             let batch = batch?;
             match self.append(&batch, begun) {
                 Ok(()) => {}
-                Err(Error::Rebuild { fault, .. }) if !fault.is_out_of_memory() => return Ok(false),
+                Err(Error::Rebuild { fault, .. }) if fault.kind() != ErrorKind::OutOfMemory => return Ok(false),
                 Err(error) => return Err(error),
             }
             begun = true;
@@ -196,7 +197,9 @@ impl Merger {
         // Compaction may have removed the last records. A wrapper's offset must be its last message's.
         let ended = if batch.magic() >= 2 { builder.override_last_offset(batch.last_offset()) } else { Ok(()) };
         match ended.and_then(|()| builder.build(compressor, out)) {
-            Err(fault) if fault.is_out_of_memory() => Err(Error::Rebuild { position: batch.position(), fault }),
+            Err(fault) if fault.kind() == ErrorKind::OutOfMemory => {
+                Err(Error::Rebuild { position: batch.position(), fault })
+            }
             built => Ok(built.is_ok()),
         }
     }

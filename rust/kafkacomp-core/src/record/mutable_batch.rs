@@ -7,9 +7,9 @@
 
 use super::attributes::{Attributes, TimestampType};
 use super::batch::{LOG_OVERHEAD, OFFSET_OFFSET, RecordBatch};
+use super::error::Result;
 use super::v0_v1;
 use super::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET};
-use crate::error::Result;
 
 /// One batch whose header may be changed.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl<'a> MutableRecordBatch<'a> {
     /// it is. Where something changes, attribute bits without a meaning are cleared.
     ///
     /// # Errors
-    /// [`UnknownCompressionType`](crate::Error::UnknownCompressionType) where the attributes would have to be
+    /// [`UnknownCompressionType`](super::Error::UnknownCompressionType) where the attributes would have to be
     /// written anew.
     pub fn set_max_timestamp(&mut self, timestamp_type: TimestampType, max_timestamp: i64) -> Result<()> {
         let batch = self.batch()?;

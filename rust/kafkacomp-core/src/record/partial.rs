@@ -7,10 +7,11 @@
 
 use super::attributes::TimestampType;
 use super::batch::RecordBatch;
+use super::error::{Error, Result};
+use super::fault::RecordFault;
 use super::v2::{ATTRIBUTES_BITS, short_varint, word_at, zig_zag};
 use super::varint::{VarintError, size_of_varint, take_varint, take_varlong};
 use crate::compress::CodecError;
-use crate::error::{Error, RecordFault, Result};
 
 /// What a broker knows of a record whose key and value it skips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl<'a> PartialRecords<'a> {
         }
         self.read = self.read.wrapping_add(1);
         if self.read == self.count && (!self.rest.is_empty() || self.codec_error.is_some()) {
-            return Err(self.fail(Stop::NotTheEnd));
+            return Err(self.fail(DecodeFault::NotTheEnd));
         }
         Ok(true)
     }
@@ -121,23 +122,23 @@ impl<'a> PartialRecords<'a> {
     }
 
     #[inline(never)]
-    fn any_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), Stop> {
-        let size = take_varint(&mut self.rest).map_err(Stop::Number)?;
+    fn any_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), DecodeFault> {
+        let size = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
         record.size_in_bytes = size.wrapping_add(size_of_varint(size) as i32);
-        let (_, fields) = self.rest.split_first().ok_or(Stop::End)?;
+        let (_, fields) = self.rest.split_first().ok_or(DecodeFault::End)?;
         self.rest = fields;
-        let timestamp_delta = take_varlong(&mut self.rest).map_err(Stop::Number)?;
-        let offset_delta = take_varint(&mut self.rest).map_err(Stop::Number)?;
+        let timestamp_delta = take_varlong(&mut self.rest).map_err(DecodeFault::Number)?;
+        let offset_delta = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
         record.key_size = self.skip_nullable()?;
         record.value_size = self.skip_nullable()?;
-        let headers = take_varint(&mut self.rest).map_err(Stop::Number)?;
+        let headers = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
         if headers < 0 {
-            return Err(Stop::HeaderCount(headers));
+            return Err(DecodeFault::HeaderCount(headers));
         }
         for _ in 0..headers {
             let size = self.skip_nullable()?;
             if size < 0 {
-                return Err(Stop::HeaderKeySize(size));
+                return Err(DecodeFault::HeaderKeySize(size));
             }
             self.skip_nullable()?;
         }
@@ -146,12 +147,12 @@ impl<'a> PartialRecords<'a> {
     }
 
     /// Skips a length and as many bytes, and gives the length.
-    fn skip_nullable(&mut self) -> std::result::Result<i32, Stop> {
-        let size = take_varint(&mut self.rest).map_err(Stop::Number)?;
+    fn skip_nullable(&mut self) -> std::result::Result<i32, DecodeFault> {
+        let size = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
         if let Ok(length) = usize::try_from(size) {
             let Some(rest) = self.rest.get(length..) else {
                 self.rest = &[];
-                return Err(Stop::End);
+                return Err(DecodeFault::End);
             };
             self.rest = rest;
         }
@@ -161,23 +162,25 @@ impl<'a> PartialRecords<'a> {
     /// Puts the failure into words and ends the iteration. Where the payload ended early because its codec
     /// gave up, that is the word.
     #[cold]
-    fn fail(&mut self, stop: Stop) -> Error {
+    fn fail(&mut self, reason: DecodeFault) -> Error {
         let (index, count) = (self.read, self.count);
         self.read = self.count;
-        let cut = match stop {
-            Stop::Number(VarintError::End) | Stop::End => true,
-            Stop::NotTheEnd => self.rest.is_empty(),
+        let cut = match reason {
+            DecodeFault::Number(VarintError::End) | DecodeFault::End => true,
+            DecodeFault::NotTheEnd => self.rest.is_empty(),
             _ => false,
         };
         if let Some(source) = self.codec_error.take_if(|_| cut) {
             return Error::BatchCodec { position: self.position, source };
         }
-        let fault = match stop {
-            Stop::Number(VarintError::End) | Stop::End => RecordFault::PrematureEnd { count, read: index },
-            Stop::Number(VarintError::TooLong) => RecordFault::VarintTooLong { index },
-            Stop::HeaderCount(count) => RecordFault::HeaderCount { index, count },
-            Stop::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
-            Stop::NotTheEnd => RecordFault::RecordsRemaining { count },
+        let fault = match reason {
+            DecodeFault::Number(VarintError::End) | DecodeFault::End => {
+                RecordFault::PrematureEnd { count, read: index }
+            }
+            DecodeFault::Number(VarintError::TooLong) => RecordFault::VarintTooLong { index },
+            DecodeFault::HeaderCount(count) => RecordFault::HeaderCount { index, count },
+            DecodeFault::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
+            DecodeFault::NotTheEnd => RecordFault::RecordsRemaining { count },
         };
         Error::Invalid { position: self.position, fault }
     }
@@ -185,7 +188,7 @@ impl<'a> PartialRecords<'a> {
 
 /// Why a record could not be read.
 #[derive(Debug, Clone, Copy)]
-enum Stop {
+enum DecodeFault {
     /// A number could not be read.
     Number(VarintError),
     /// The payload ends inside a field.

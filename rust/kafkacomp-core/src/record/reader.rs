@@ -1,6 +1,7 @@
 //! From a batch to its records: decompression into a kept buffer, then iteration without copies.
 
 use super::batch::{LOG_OVERHEAD, RecordBatch};
+use super::error::{Error, Result};
 use super::partial::PartialRecords;
 use super::record::Record;
 use super::v0_v1::{LegacyRecords, RECORD_OVERHEAD_V0, split_wrapper, wrapper_payload};
@@ -8,7 +9,6 @@ use super::v2::{DefaultRecords, RECORDS_OFFSET};
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::{CodecError, CodecFault, Decompressor};
-use crate::error::{Error, Result};
 
 /// Decompresses batches one after another with kept contexts and one kept buffer. One per thread.
 #[derive(Debug)]

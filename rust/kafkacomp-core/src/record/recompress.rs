@@ -16,12 +16,12 @@
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, SIZE_LENGTH, SIZE_OFFSET};
 use super::builder::{BatchSettings, BuildFault, Feature, RecordBatchBuilder};
 use super::convert::converted_settings;
+use super::error::{Error, Result};
 use super::merge::merged_settings;
 use super::v2::{ATTRIBUTES_OFFSET, increment_sequence};
 use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader, v0_v1};
 use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
-use crate::error::{Error, Result};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::memory;
 
@@ -68,7 +68,7 @@ impl Recompressor {
         let (from, to) = (batch.compression_type()?, self.compression.compression_type());
         let stays = from == CompressionType::None && to == CompressionType::None;
         if stays || batch.is_control_batch() || batch.records_count() == Some(0) {
-            return memory::append(out, batch.data()).map_err(|error| error.at(batch.position()));
+            return memory::append(out, batch.data()).map_err(|error| Error::out_of_memory(error, batch.position()));
         }
         let start = out.len();
         let is_message = from == CompressionType::None || to == CompressionType::None;
@@ -130,7 +130,7 @@ impl Recompressor {
             return Err(fail(BuildFault::Unsupported { magic, feature: Feature::Zstd }));
         }
         let (head, records) = self.reader.decompressed(batch)?;
-        memory::append(out, head).map_err(|error| error.at(batch.position()))?;
+        memory::append(out, head).map_err(|error| Error::out_of_memory(error, batch.position()))?;
         let compressed = self.compressor.compress(self.compression, magic, records, out);
         compressed.map_err(|error| fail(BuildFault::Codec(error)))?;
         let written = out.get_mut(start..).unwrap_or_default();

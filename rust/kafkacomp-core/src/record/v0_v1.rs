@@ -14,12 +14,13 @@
 
 use super::attributes::{Attributes, TimestampType};
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, NO_TIMESTAMP, RecordBatch, SIZE_OFFSET};
-use super::bytes::{be_i8, be_i32, be_i64, be_u32};
+use super::error::{Error, Result};
+use super::fault::RecordFault;
 use super::record::{Headers, Record};
 use crate::CompressionType;
+use crate::bytes::{be_i8, be_i32, be_i64, be_u32};
 use crate::checksum::crc32;
 use crate::compress::CodecError;
-use crate::error::{Error, RecordFault, Result};
 
 /// Where the CRC stands in a message.
 pub const CRC_OFFSET: usize = 0;

@@ -17,10 +17,11 @@
 use super::attributes::TimestampType;
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, RecordBatch};
 use super::block::{RecordBlock, Span};
+use super::error::{Error, Result};
+use super::fault::RecordFault;
 use super::record::{Headers, Record};
 use super::varint::{VarintError, take_varint, take_varlong};
 use crate::compress::CodecError;
-use crate::error::{Error, RecordFault, Result};
 
 /// Bits of a record's attributes.
 pub(super) const ATTRIBUTES_BITS: u32 = 8;
@@ -207,7 +208,7 @@ impl<'a> DefaultRecords<'a> {
         }
         self.read = self.read.wrapping_add(1);
         if self.read == self.count && (!self.rest.is_empty() || self.codec_error.is_some()) {
-            return Err(self.fail(Stop::NotTheEnd));
+            return Err(self.fail(DecodeFault::NotTheEnd));
         }
         Ok(true)
     }
@@ -281,21 +282,21 @@ impl<'a> DefaultRecords<'a> {
         record.legacy = None;
     }
 
-    fn read_record(&mut self, record: &mut Record<'a>) -> std::result::Result<(), Stop> {
-        let size = take_varint(&mut self.rest).map_err(Stop::Size)?;
+    fn read_record(&mut self, record: &mut Record<'a>) -> std::result::Result<(), DecodeFault> {
+        let size = take_varint(&mut self.rest).map_err(DecodeFault::Size)?;
         let Some((body, rest)) = usize::try_from(size).ok().and_then(|size| self.rest.split_at_checked(size)) else {
-            return Err(Stop::Body(size));
+            return Err(DecodeFault::Body(size));
         };
         self.rest = rest;
-        let mut fields = body.get(1..).ok_or(Stop::Field(VarintError::End))?;
-        let timestamp_delta = take_varlong(&mut fields).map_err(Stop::Field)?;
-        let offset_delta = take_varint(&mut fields).map_err(Stop::Field)?;
-        record.key = take_nullable(&mut fields).map_err(Stop::Field)?;
-        record.value = take_nullable(&mut fields).map_err(Stop::Field)?;
-        let headers_count = take_varint(&mut fields).map_err(Stop::Field)?;
+        let mut fields = body.get(1..).ok_or(DecodeFault::Field(VarintError::End))?;
+        let timestamp_delta = take_varlong(&mut fields).map_err(DecodeFault::Field)?;
+        let offset_delta = take_varint(&mut fields).map_err(DecodeFault::Field)?;
+        record.key = take_nullable(&mut fields).map_err(DecodeFault::Field)?;
+        record.value = take_nullable(&mut fields).map_err(DecodeFault::Field)?;
+        let headers_count = take_varint(&mut fields).map_err(DecodeFault::Field)?;
         record.headers = if headers_count == 0 { Headers::EMPTY } else { take_headers(&mut fields, headers_count)? };
         if !fields.is_empty() {
-            return Err(Stop::Length(body.len(), fields.len()));
+            return Err(DecodeFault::Length(body.len(), fields.len()));
         }
         self.place(record, timestamp_delta, offset_delta);
         Ok(())
@@ -304,30 +305,30 @@ impl<'a> DefaultRecords<'a> {
     /// Puts the failure into words and ends the iteration. Where the payload ended early because its codec
     /// gave up, that is the word.
     #[cold]
-    fn fail(&mut self, stop: Stop) -> Error {
+    fn fail(&mut self, reason: DecodeFault) -> Error {
         let (index, count) = (self.read, self.count);
         self.read = self.count;
-        let cut = match stop {
-            Stop::Size(VarintError::End) | Stop::Body(0..) => true,
-            Stop::NotTheEnd => self.rest.is_empty(),
+        let cut = match reason {
+            DecodeFault::Size(VarintError::End) | DecodeFault::Body(0..) => true,
+            DecodeFault::NotTheEnd => self.rest.is_empty(),
             _ => false,
         };
         if let Some(source) = self.codec_error.take_if(|_| cut) {
             return Error::BatchCodec { position: self.position, source };
         }
-        let fault = match stop {
-            Stop::Size(VarintError::End) => RecordFault::PrematureEnd { count, read: index },
-            Stop::Size(VarintError::TooLong) if self.compressed => RecordFault::VarintTooLong { index },
-            Stop::Size(VarintError::TooLong) => RecordFault::SizeVarintTooLong { index },
-            Stop::Body(size) => RecordFault::RecordSize { index, size, available: self.rest.len() },
-            Stop::Field(VarintError::End) => RecordFault::FieldOverrun { index },
-            Stop::Field(VarintError::TooLong) => RecordFault::VarintTooLong { index },
-            Stop::Length(size, left) => {
+        let fault = match reason {
+            DecodeFault::Size(VarintError::End) => RecordFault::PrematureEnd { count, read: index },
+            DecodeFault::Size(VarintError::TooLong) if self.compressed => RecordFault::VarintTooLong { index },
+            DecodeFault::Size(VarintError::TooLong) => RecordFault::SizeVarintTooLong { index },
+            DecodeFault::Body(size) => RecordFault::RecordSize { index, size, available: self.rest.len() },
+            DecodeFault::Field(VarintError::End) => RecordFault::FieldOverrun { index },
+            DecodeFault::Field(VarintError::TooLong) => RecordFault::VarintTooLong { index },
+            DecodeFault::Length(size, left) => {
                 RecordFault::RecordLength { index, size: size as i32, used: size.saturating_sub(left) }
             }
-            Stop::HeaderCount(count) => RecordFault::HeaderCount { index, count },
-            Stop::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
-            Stop::NotTheEnd => RecordFault::RecordsRemaining { count },
+            DecodeFault::HeaderCount(count) => RecordFault::HeaderCount { index, count },
+            DecodeFault::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
+            DecodeFault::NotTheEnd => RecordFault::RecordsRemaining { count },
         };
         Error::Invalid { position: self.position, fault }
     }
@@ -335,7 +336,7 @@ impl<'a> DefaultRecords<'a> {
 
 /// Why a record could not be read, in as few bytes as possible; [`DefaultRecords::fail`] has the words.
 #[derive(Debug, Clone, Copy)]
-enum Stop {
+enum DecodeFault {
     /// No size.
     Size(VarintError),
     /// This size reaches past the payload or is negative.
@@ -452,17 +453,17 @@ fn take_nullable<'a>(fields: &mut &'a [u8]) -> std::result::Result<Option<&'a [u
 
 /// Checks `count` headers and takes them as one piece.
 #[inline(never)]
-fn take_headers<'a>(fields: &mut &'a [u8], count: i32) -> std::result::Result<Headers<'a>, Stop> {
+fn take_headers<'a>(fields: &mut &'a [u8], count: i32) -> std::result::Result<Headers<'a>, DecodeFault> {
     let bounded = usize::try_from(count).ok().filter(|&count| count <= fields.len());
-    let bounded = bounded.ok_or(Stop::HeaderCount(count))?;
+    let bounded = bounded.ok_or(DecodeFault::HeaderCount(count))?;
     let all = *fields;
     for _ in 0..bounded {
-        let size = take_varint(&mut { *fields }).map_err(Stop::Field)?;
+        let size = take_varint(&mut { *fields }).map_err(DecodeFault::Field)?;
         if size < 0 {
-            return Err(Stop::HeaderKeySize(size));
+            return Err(DecodeFault::HeaderKeySize(size));
         }
-        take_nullable(fields).map_err(Stop::Field)?;
-        take_nullable(fields).map_err(Stop::Field)?;
+        take_nullable(fields).map_err(DecodeFault::Field)?;
+        take_nullable(fields).map_err(DecodeFault::Field)?;
     }
     let used = all.len().saturating_sub(fields.len());
     Ok(Headers::new(all.get(..used).unwrap_or_default(), bounded as u32))

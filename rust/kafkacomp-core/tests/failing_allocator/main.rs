@@ -12,17 +12,19 @@ use kafkacomp_core::compress::{Compression, Compressor, MessageSetCodec};
 use kafkacomp_core::io::{Reader, Writer};
 use kafkacomp_core::log::maintain::repair::Repairer;
 use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
-use kafkacomp_core::log::write::{LogWriter, WriteError, WriteOptions};
-use kafkacomp_core::log::{ChunkError, InMemory, SegmentBounds};
-use kafkacomp_core::message_set::writer::{Content, WriteFault, write_message_set};
-use kafkacomp_core::message_set::{Entries, MessageSetReader};
+use kafkacomp_core::log::write::{LogWriter, WriteOptions};
+use kafkacomp_core::log::{self, InMemory, SegmentBounds};
+use kafkacomp_core::message_set::writer::{Content, write_message_set};
+use kafkacomp_core::message_set::{self, Entries, MessageSetReader};
 use kafkacomp_core::record::{
-    BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, Recompressor, RecordBatchBuilder,
+    self, BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, Recompressor, RecordBatchBuilder,
     RecordReader, convert,
 };
-use kafkacomp_core::{Category, CompressionType, Error, compress::CodecError};
+use kafkacomp_core::{Category, CompressionType, ErrorKind, compress::CodecError};
+use std::convert::Infallible;
 use std::fs;
 use std::io::{Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 #[global_allocator]
@@ -40,18 +42,36 @@ enum Ended {
     Other(String),
 }
 
-impl From<Error> for Ended {
-    fn from(error: Error) -> Self {
-        match error.category() {
+impl Ended {
+    fn of(kind: ErrorKind, error: &dyn std::fmt::Display) -> Self {
+        match kind.category() {
             Category::Resource => Self::OutOfMemory,
             _ => Self::Other(error.to_string()),
         }
     }
 }
 
+impl From<record::Error> for Ended {
+    fn from(error: record::Error) -> Self {
+        Self::of(error.kind(), &error)
+    }
+}
+
+impl From<message_set::Error> for Ended {
+    fn from(error: message_set::Error) -> Self {
+        Self::of(error.kind(), &error)
+    }
+}
+
 impl From<CodecError> for Ended {
     fn from(error: CodecError) -> Self {
-        Error::from(error).into()
+        Self::of(error.kind(), &error)
+    }
+}
+
+impl From<log::Error> for Ended {
+    fn from(error: log::Error) -> Self {
+        Self::of(error.kind(), &error)
     }
 }
 
@@ -64,28 +84,9 @@ impl From<std::io::Error> for Ended {
     }
 }
 
-impl From<ChunkError> for Ended {
-    fn from(error: ChunkError) -> Self {
-        match error {
-            ChunkError::Io(error) => error.into(),
-            ChunkError::Shrunk { .. } => Self::Other(error.to_string()),
-        }
-    }
-}
-
-impl From<WriteError> for Ended {
-    fn from(error: WriteError) -> Self {
-        match error {
-            WriteError::Io { source, .. } => source.into(),
-            WriteError::Record(error) => error.into(),
-            other => Self::Other(other.to_string()),
-        }
-    }
-}
-
 impl From<kafkacomp_core::record::BuildFault> for Ended {
     fn from(fault: kafkacomp_core::record::BuildFault) -> Self {
-        Error::Rebuild { position: 0, fault }.into()
+        Self::of(fault.kind(), &fault)
     }
 }
 
@@ -268,11 +269,7 @@ fn message_sets(values: &[&[u8]]) {
             let mut out = Vec::new();
             let contents = values.iter().map(|value| Content::Payload(value));
             write_message_set(contents, compression, &mut Compressor::new(), &mut out)
-                .map_err(|fault| match fault {
-                    WriteFault::OutOfMemory(_) => Ended::OutOfMemory,
-                    WriteFault::Codec(error) => error.into(),
-                    fault @ WriteFault::TooLarge(_) => Ended::Other(fault.to_string()),
-                })
+                .map_err(|fault| Ended::of(fault.kind(), &fault))
                 .map(|()| out)
         };
         let set = write().unwrap();
@@ -313,8 +310,9 @@ fn logs(values: &[&[u8]]) {
             folder_of(&folder, |writer| {
                 let mut sink = |out: &[u8]| Ok(writer.append(out)?);
                 let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
-                rewrite_segment::<Ended>(&source, bounds, 0, CAP, &mut rewrite, &mut sink, &mut |_| Ok(()))?;
-                rewrite.finish::<Ended>(&mut sink)
+                let progress = &mut |_| ControlFlow::<Infallible>::Continue(());
+                let _ = rewrite_segment(&source, bounds, 0, CAP, &mut rewrite, &mut sink, progress)?;
+                Ok(rewrite.finish(&mut sink)?)
             })
         });
     }
@@ -322,7 +320,9 @@ fn logs(values: &[&[u8]]) {
         let mut repairer = Repairer::new(CAP, None);
         let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
         let log = folder_of(&folder, |writer| {
-            repairer.segment::<Ended>(&source, 0, bounds, 0, writer, &mut |_| Ok(())).map(drop)
+            let progress = &mut |_| ControlFlow::<Infallible>::Continue(());
+            repairer.segment(&source, 0, bounds, 0, writer, progress)?;
+            Ok(())
         })?;
         assert_eq!(repairer.finish()?.corrupt_ranges, 0, "a batch was left out");
         Ok(log)

@@ -11,11 +11,11 @@ use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::ValidationFault;
-use crate::error::{Error, RecordFault};
 use crate::limits::MAX_MESSAGE_SET_NESTING;
 use crate::record::TimestampType;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
 use crate::record::v0_v1::{KEY_SIZE_OFFSET_V0, SIZE_OF_LENGTH};
+use crate::record::{Error, RecordFault};
 
 pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
     let entries = entries(records)?;

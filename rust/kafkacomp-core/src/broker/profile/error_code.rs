@@ -5,7 +5,8 @@ use super::versions::Broker;
 use crate::broker;
 use crate::broker::validator::ValidationFault;
 use crate::compress::{CodecError, CodecFault, CompressionType};
-use crate::error::{Error, ErrorKind, RecordFault};
+use crate::error_kind::ErrorKind;
+use crate::record::{Error, RecordFault};
 
 const UNKNOWN_SERVER_ERROR: i16 = -1;
 const CORRUPT_MESSAGE: i16 = 2;
@@ -27,7 +28,9 @@ pub(super) fn error_code(broker: Broker, topic: &Append, error: &broker::Error) 
         return None;
     }
     Some(match error {
-        broker::Error::Record(Error::Codec(source) | Error::BatchCodec { source, .. }) => codec_code(broker, source),
+        broker::Error::Codec(source) | broker::Error::Record(Error::BatchCodec { source, .. }) => {
+            codec_code(broker, source)
+        }
         broker::Error::Record(Error::Invalid { fault, .. }) => fault_code(broker, fault),
         _ => match error.kind() {
             ErrorKind::InvalidRecord => invalid_record(broker),

@@ -9,7 +9,6 @@ use crate::broker;
 use crate::broker::validator::ValidationFault;
 use crate::checksum::crc32;
 use crate::compress::{Compression, Compressor};
-use crate::error::{Error, RecordFault, Result};
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
@@ -17,6 +16,7 @@ use crate::record::v0_v1::{
     ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, KEY_SIZE_OFFSET_V0, KEY_SIZE_OFFSET_V1, MAGIC_OFFSET,
     RECORD_OVERHEAD_V0, TIMESTAMP_OFFSET,
 };
+use crate::record::{Error, RecordFault, Result};
 
 /// The last compression type that these brokers know.
 const LAST_CODEC: u8 = CompressionType::Lz4 as u8;
@@ -276,7 +276,7 @@ pub(super) fn put_set(
     first: i64,
     wrapper: (i8, i64, TimestampType),
     messages: &[Cow<'_, [u8]>],
-) -> Result<()> {
+) -> broker::Result<()> {
     let (magic, timestamp, kind) = wrapper;
     let numbered = messages.iter().enumerate().map(|(index, message)| (message, nth(first, index)));
     if codec == CompressionType::None {

@@ -11,8 +11,8 @@ use crate::broker::validator::{
     trim_invalid_bytes,
 };
 use crate::compress::Compression;
-use crate::error::Error;
 use crate::memory;
+use crate::record::Error;
 use crate::record::batch::{LOG_OVERHEAD, SIZE_OFFSET};
 use crate::record::{RecordBatch, RecordReader, Records};
 
@@ -30,7 +30,8 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
         ..AnalyzeOptions::default()
     };
     let info = analyze_and_validate_records(records, &options)?;
-    let mut records = memory::copy_of(trim_invalid_bytes(records, &info)).map_err(|error| error.at(0))?;
+    let mut records =
+        memory::copy_of(trim_invalid_bytes(records, &info)).map_err(|error| Error::out_of_memory(error, 0))?;
     if records.is_empty() {
         return Ok(records);
     }
@@ -86,7 +87,7 @@ fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> broker::Resu
         return Ok(());
     }
     let fail = |position, fault| Err(broker::Error::Refused { position, fault });
-    let batch_at = |at: usize| -> crate::Result<Option<RecordBatch<'_>>> {
+    let batch_at = |at: usize| -> crate::record::Result<Option<RecordBatch<'_>>> {
         let rest = records.get(at..).unwrap_or_default();
         let head = crate::record::BatchHead::read(rest, at as u64)?;
         let data = head.and_then(|head| rest.get(..head.size_in_bytes()));

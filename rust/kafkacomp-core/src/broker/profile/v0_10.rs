@@ -12,9 +12,9 @@ use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::ValidationFault;
-use crate::error::{Error, RecordFault};
 use crate::record::TimestampType;
 use crate::record::batch::NO_TIMESTAMP;
+use crate::record::{Error, RecordFault};
 
 pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
     let entries = entries(records)?;

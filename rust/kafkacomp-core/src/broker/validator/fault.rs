@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::config::InterBrokerProtocolVersion;
-use crate::error::ErrorKind;
+use crate::error_kind::ErrorKind;
 
 /// The most refused records that are listed one by one. Kafka lists them all; a batch of many million records
 /// of seven bytes must not take gigabytes here, and nobody reads further.

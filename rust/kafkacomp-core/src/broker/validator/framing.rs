@@ -6,7 +6,7 @@ use super::config::Era;
 use super::fault::ValidationFault;
 use crate::CompressionType;
 use crate::broker;
-use crate::error::Result;
+use crate::record::Result;
 use crate::record::{BatchHead, RecordBatch};
 
 /// The batch at byte `at`, if a whole one is there.

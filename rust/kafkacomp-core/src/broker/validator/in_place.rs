@@ -7,7 +7,7 @@ use super::result::{Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
 use crate::broker;
-use crate::error::Error;
+use crate::record::Error;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::{MutableRecordBatch, RecordReader, TimestampType};
 
@@ -52,7 +52,7 @@ pub(super) fn assign_offsets(
 }
 
 /// The bytes from `start` to `end`, one batch, for writing.
-pub(super) fn writable(records: &mut [u8], start: usize, end: usize) -> crate::Result<MutableRecordBatch<'_>> {
+pub(super) fn writable(records: &mut [u8], start: usize, end: usize) -> crate::record::Result<MutableRecordBatch<'_>> {
     let (available, needed) = (records.len() as u64, end as u64);
     let position = start as u64;
     let data = records.get_mut(start..end).ok_or(Error::IncompleteBatch { position, available, needed })?;

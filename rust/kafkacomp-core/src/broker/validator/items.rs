@@ -6,8 +6,8 @@
 
 use crate::CompressionType;
 use crate::broker;
-use crate::error::{Error, RecordFault};
 use crate::record::varint::{size_of_varint, take_varint};
+use crate::record::{Error, RecordFault};
 use crate::record::{Headers, LegacyEntry, PartialRecord, Record, RecordBatch, RecordReader, Records};
 
 /// Which of Kafka's iterators.

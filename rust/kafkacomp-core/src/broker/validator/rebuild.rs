@@ -14,7 +14,7 @@ use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
 use crate::broker;
 use crate::compress::{Compression, Compressor};
-use crate::error::Error;
+use crate::record::Error;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
 use crate::record::java_string::decode_utf8;
@@ -89,7 +89,7 @@ impl<'c> Rebuild<'c> {
     }
 
     #[inline]
-    fn append(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) -> crate::Result<()> {
+    fn append(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) -> crate::record::Result<()> {
         let (key, value, headers) = record.fields().map_err(at(batch))?;
         let Writer { builder: Some(builder), headers: buffer } = &mut *self.writer else { return Ok(()) };
         let headers = if headers.is_empty() {
@@ -97,7 +97,7 @@ impl<'c> Rebuild<'c> {
         } else {
             buffer.clear();
             for (key, value) in headers {
-                buffer.push(&decode_utf8(key), value).map_err(|error| error.at(batch.position()))?;
+                buffer.push(&decode_utf8(key), value).map_err(|error| Error::out_of_memory(error, batch.position()))?;
             }
             buffer.as_headers()
         };
@@ -108,7 +108,7 @@ impl<'c> Rebuild<'c> {
     }
 
     /// What failed so far.
-    fn check(&mut self) -> crate::Result<()> {
+    fn check(&mut self) -> crate::record::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 

@@ -10,8 +10,8 @@ use super::fault::{RecordError, RecordErrors, RecordRefusal, ValidationFault};
 use super::items::{Content, Item, at};
 use crate::CompressionType;
 use crate::broker;
-use crate::error::{Error, RecordFault, Result};
 use crate::record::batch::NO_TIMESTAMP;
+use crate::record::{Error, RecordFault, Result};
 use crate::record::{RecordBatch, TimestampType};
 
 /// Checks the header of `batch`; `first_magic` is the first batch's.

@@ -8,34 +8,25 @@
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use crate::error::{Category, Error};
-use crate::log::read::chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
+use crate::error_kind::Category;
+use crate::log::error::{Error, ReadError};
+use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use crate::log::read::source::ReadAt;
 use crate::record::{RecordBatch, RecordReader};
 
 /// How much of a file is read at once.
 const CHUNK: usize = 1 << 20;
 
-/// Why two files could not be compared.
+/// Why two files could not be compared: one cannot be read, or a batch of it not be decoded for another reason than
+/// corruption.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlapError {
     /// The first file could not be read.
     #[error("{0}")]
-    Earlier(OverlapFault),
+    Earlier(Error),
     /// The second file could not be read.
     #[error("{0}")]
-    Later(OverlapFault),
-}
-
-/// What was wrong with one of the files; corruption is not among it.
-#[derive(Debug, thiserror::Error)]
-pub enum OverlapFault {
-    /// Its bytes could not be read.
-    #[error(transparent)]
-    Read(#[from] ChunkError),
-    /// A batch could not be decoded: a limit, lack of memory, or an unsupported format.
-    #[error(transparent)]
-    Record(#[from] Error),
+    Later(Error),
 }
 
 /// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive; the least offset about
@@ -114,8 +105,8 @@ struct Side<'s> {
 }
 
 impl<'s> Side<'s> {
-    fn new(source: &'s dyn ReadAt, range: (i64, i64), max_output_size: usize) -> Result<Self, OverlapFault> {
-        let end = source.length().map_err(ChunkError::from)?;
+    fn new(source: &'s dyn ReadAt, range: (i64, i64), max_output_size: usize) -> Result<Self, Error> {
+        let end = source.length()?;
         Ok(Self {
             source,
             range,
@@ -174,7 +165,7 @@ impl<'s> Side<'s> {
     }
 
     /// Makes sure that there is something to compare, unless the range ends.
-    fn load(&mut self) -> Result<(), OverlapFault> {
+    fn load(&mut self) -> Result<(), Error> {
         loop {
             if self.records.is_some() {
                 if self.record().is_some() {
@@ -192,7 +183,7 @@ impl<'s> Side<'s> {
         }
     }
 
-    fn read_chunk(&mut self) -> Result<(), ChunkError> {
+    fn read_chunk(&mut self) -> Result<(), ReadError> {
         let position = self.chunks.position();
         let below = self.range.0;
         let check = |batch: &RecordBatch<'_>| if batch.last_offset() < below { Ok(()) } else { batch.ensure_valid() };
@@ -210,7 +201,7 @@ impl<'s> Side<'s> {
     }
 
     /// Hashes the records of the current batch, unless that is done.
-    fn decode(&mut self, hashing: &RandomState) -> Result<(), OverlapFault> {
+    fn decode(&mut self, hashing: &RandomState) -> Result<(), Error> {
         if self.records.is_some() {
             return Ok(());
         }

@@ -12,6 +12,7 @@ mod copies;
 mod epochs;
 
 use std::mem;
+use std::ops::ControlFlow;
 
 use copies::Copies;
 pub use copies::{FolderSegments, OtherSegments};
@@ -20,13 +21,14 @@ use epochs::{Epochs, NextEpochs};
 use super::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::LeaderEpochEntry;
+use crate::log::error::{Error, ReadError};
 use crate::log::index::offset::OffsetPosition;
-use crate::log::read::chunk::{ChunkError, ChunkReader, chunk_bytes};
+use crate::log::read::chunk::{ChunkReader, chunk_bytes};
 use crate::log::read::placement::{Neighbours, Placement, Span, place_between};
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::{Damage, Piece, walk_segment};
 use crate::memory;
-use crate::record::{Batches, MutableRecordBatch, RecordBatch, RecordReader};
+use crate::record::{self, Batches, MutableRecordBatch, RecordBatch, RecordReader};
 
 /// The most corrupt ranges in a row that wait for the batch after them.
 const MAX_WAITING: usize = 1000;
@@ -116,8 +118,8 @@ pub struct Content<C> {
 
 /// Who walks through a segment.
 pub trait Visitor {
-    /// Ends the walk.
-    type Error: From<ChunkError>;
+    /// What [`progress`](Self::progress) ends the walk with.
+    type Break;
     /// What is kept of a batch until it is judged.
     type Detail;
 
@@ -125,7 +127,7 @@ pub trait Visitor {
     ///
     /// # Errors
     /// Ends the walk.
-    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Self::Detail>, Self::Error>;
+    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Self::Detail>, Error>;
 
     /// Takes a batch that was read, with what its neighbours say about it.
     ///
@@ -136,31 +138,28 @@ pub trait Visitor {
         batch: &RecordBatch<'_>,
         content: Content<Self::Detail>,
         judgement: &Judgement,
-    ) -> Result<(), Self::Error>;
+    ) -> Result<(), Error>;
 
     /// Takes a range without intact batches, and the offsets that are missing there.
     ///
     /// # Errors
     /// Ends the walk.
-    fn corrupt(&mut self, source: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), Self::Error>;
+    fn corrupt(&mut self, source: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), Error>;
 
     /// Takes offsets that are missing although nothing at `position` is corrupt.
     ///
     /// # Errors
     /// Ends the walk.
-    fn gap(&mut self, position: u64, missing: (i64, i64)) -> Result<(), Self::Error>;
+    fn gap(&mut self, position: u64, missing: (i64, i64)) -> Result<(), Error>;
 
     /// Takes the zero bytes at the end, and the offsets that are missing there: `None` in the last segment.
     ///
     /// # Errors
     /// Ends the walk.
-    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), Self::Error>;
+    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), Error>;
 
-    /// Is called now and then, with the position up to which the segment was read.
-    ///
-    /// # Errors
-    /// Ends the walk.
-    fn progress(&mut self, position: u64) -> Result<(), Self::Error>;
+    /// Is called now and then, with the position up to which the segment was read; [`ControlFlow::Break`] ends the walk.
+    fn progress(&mut self, position: u64) -> ControlFlow<Self::Break>;
 }
 
 /// What a walk has found out about the segment's offsets.
@@ -188,7 +187,7 @@ pub fn walk_in_order<V: Visitor>(
     source: &dyn ReadAt,
     bounds: SegmentBounds<'_>,
     visitor: &mut V,
-) -> Result<SequenceReport, V::Error> {
+) -> Result<ControlFlow<V::Break, SequenceReport>, Error> {
     let mut walk = Walk {
         source,
         bounds,
@@ -204,22 +203,31 @@ pub fn walk_in_order<V: Visitor>(
         visitor,
     };
     let mut zeros = None;
-    walk_segment::<V::Error>(source, &mut |piece, position| {
-        match piece {
-            Piece::Batches { data, position } => walk.run(data, position)?,
-            Piece::Damage(range) => walk.corrupt(range)?,
-            Piece::ZeroTail { length } => zeros = Some((position.saturating_sub(length), length)),
+    let walked = walk_segment(source, &mut |piece, position| {
+        let taken = match piece {
+            Piece::Batches { data, position } => walk.run(data, position),
+            Piece::Damage(range) => walk.corrupt(range),
+            Piece::ZeroTail { length } => {
+                zeros = Some((position.saturating_sub(length), length));
+                Ok(())
+            }
+        };
+        match taken {
+            Ok(()) => walk.visitor.progress(position).map_break(Ok),
+            Err(error) => ControlFlow::Break(Err(error)),
         }
-        walk.visitor.progress(position)
     })?;
-    walk.finish(zeros)
+    match walked {
+        ControlFlow::Continue(()) => walk.finish(zeros).map(ControlFlow::Continue),
+        ControlFlow::Break(ended) => ended.map(ControlFlow::Break),
+    }
 }
 
 /// Where a segment begins: at its base offset, or below it if its first two batches show that the name is wrong.
 ///
 /// # Errors
 /// The file system's.
-pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ChunkError> {
+pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadError> {
     let end = source.length()?;
     let mut chunks = ChunkReader::new(0, end, true);
     let mut buffer = Vec::new();
@@ -278,10 +286,10 @@ struct Walk<'w, V: Visitor> {
 }
 
 impl<V: Visitor> Walk<'_, V> {
-    fn run(&mut self, data: &[u8], position: u64) -> Result<(), V::Error> {
+    fn run(&mut self, data: &[u8], position: u64) -> Result<(), Error> {
         let mut batches = Vec::new();
         for batch in Batches::new(data, position).map_while(Result::ok) {
-            memory::push(&mut batches, batch).map_err(|error| ChunkError::Io(error.into()))?;
+            memory::push(&mut batches, batch).map_err(|error| ReadError::Io(error.into()))?;
         }
         let mut held: Option<(&RecordBatch<'_>, Content<V::Detail>)> = None;
         for (index, batch) in batches.iter().enumerate() {
@@ -300,7 +308,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    fn corrupt(&mut self, range: Damage) -> Result<(), V::Error> {
+    fn corrupt(&mut self, range: Damage) -> Result<(), Error> {
         self.after.push(range);
         if self.after.len() > MAX_WAITING {
             self.settle(Next::default())?;
@@ -312,7 +320,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Judges the batch that waits, if there is one.
-    fn settle(&mut self, next: Next) -> Result<(), V::Error> {
+    fn settle(&mut self, next: Next) -> Result<(), Error> {
         if let Some(Waiting { data, position, content }) = self.waiting.take() {
             let batch = RecordBatch::new(&data, position).map_err(unread)?;
             return self.judge(&batch, content, next);
@@ -322,7 +330,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     #[inline]
-    fn judge(&mut self, batch: &RecordBatch<'_>, content: Content<V::Detail>, next: Next) -> Result<(), V::Error> {
+    fn judge(&mut self, batch: &RecordBatch<'_>, content: Content<V::Detail>, next: Next) -> Result<(), Error> {
         let span = content.span;
         let in_order = span.first == Some(self.expected)
             && span.last >= self.expected
@@ -337,12 +345,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     #[cold]
-    fn judge_closely(
-        &mut self,
-        batch: &RecordBatch<'_>,
-        content: Content<V::Detail>,
-        next: Next,
-    ) -> Result<(), V::Error> {
+    fn judge_closely(&mut self, batch: &RecordBatch<'_>, content: Content<V::Detail>, next: Next) -> Result<(), Error> {
         let place = self.place(batch, content.span, next)?;
         let mut judgement = Judgement { place, span: content.span, epoch: None, missing: None };
         match place {
@@ -368,7 +371,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.accept(&restored, read, judgement)
     }
 
-    fn place(&mut self, batch: &RecordBatch<'_>, span: Span, next: Next) -> Result<Place, ChunkError> {
+    fn place(&mut self, batch: &RecordBatch<'_>, span: Span, next: Next) -> Result<Place, ReadError> {
         let expected = self.expected;
         let around = Neighbours {
             expected,
@@ -454,7 +457,7 @@ impl<V: Visitor> Walk<'_, V> {
         content: Content<V::Detail>,
         mut judgement: Judgement,
         next: Next,
-    ) -> Result<(), V::Error> {
+    ) -> Result<(), Error> {
         // It stands before the batch that it should follow.
         let follows_next = next.span.is_some_and(|next| next.last.checked_add(1) == content.span.first);
         if follows_next && let Some(first) = content.span.first {
@@ -472,7 +475,7 @@ impl<V: Visitor> Walk<'_, V> {
         batch: &RecordBatch<'_>,
         content: Content<V::Detail>,
         mut judgement: Judgement,
-    ) -> Result<(), V::Error> {
+    ) -> Result<(), Error> {
         if self.bounds.base_offset.is_none() {
             self.count(&judgement);
             self.visitor.batch(batch, content, &judgement)?;
@@ -524,7 +527,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Hands out what stands before a batch in order that begins at offset `first`.
-    fn release_up_to(&mut self, first: i64, position: u64) -> Result<(), V::Error> {
+    fn release_up_to(&mut self, first: i64, position: u64) -> Result<(), Error> {
         let missing = MissingRange::between(self.expected, first, MissingReason::Gap);
         let missing = missing.map(|range| (range.first_offset, range.last_offset));
         if !self.before.is_empty() {
@@ -547,7 +550,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.visitor.gap(position, missing)
     }
 
-    fn release(&mut self, missing: Option<(i64, i64)>) -> Result<(), V::Error> {
+    fn release(&mut self, missing: Option<(i64, i64)>) -> Result<(), Error> {
         for each in mem::take(&mut self.before) {
             match each {
                 Between::Range(range) => self.visitor.corrupt(self.source, &range, missing)?,
@@ -561,7 +564,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    fn finish(mut self, zeros: Option<(u64, u64)>) -> Result<SequenceReport, V::Error> {
+    fn finish(mut self, zeros: Option<(u64, u64)>) -> Result<SequenceReport, Error> {
         self.has_zero_tail = zeros.is_some();
         self.settle(Next::default())?;
         if let Some((first, last)) = self.claimed.filter(|&(first, _)| first == self.expected) {
@@ -577,7 +580,7 @@ impl<V: Visitor> Walk<'_, V> {
         match (zeros, missing) {
             (Some((position, length)), _) => self.visitor.zero_tail(position, length, missing)?,
             (None, Some(missing)) if !is_corrupt => {
-                let length = self.source.length().map_err(ChunkError::from)?;
+                let length = self.source.length().map_err(ReadError::from)?;
                 self.visitor.gap(length, missing)?;
             }
             _ => {}
@@ -587,7 +590,7 @@ impl<V: Visitor> Walk<'_, V> {
 }
 
 /// A copy of the batch with the fields restored that are determined.
-fn restore(batch: &RecordBatch<'_>, judgement: &Judgement) -> Result<Option<Vec<u8>>, ChunkError> {
+fn restore(batch: &RecordBatch<'_>, judgement: &Judgement) -> Result<Option<Vec<u8>>, ReadError> {
     let epoch = judgement.epoch.and_then(|fault| fault.restored);
     let field = match judgement.place {
         Place::Restored { offset_field, .. } => Some(offset_field),
@@ -616,13 +619,13 @@ fn field_for(batch: &RecordBatch<'_>, span: Span, first: i64) -> i64 {
     }
 }
 
-fn copy_of(batch: &RecordBatch<'_>) -> Result<Vec<u8>, ChunkError> {
-    memory::copy_of(batch.data()).map_err(|error| ChunkError::Io(error.into()))
+fn copy_of(batch: &RecordBatch<'_>) -> Result<Vec<u8>, ReadError> {
+    memory::copy_of(batch.data()).map_err(|error| ReadError::Io(error.into()))
 }
 
 /// A batch that was read before has become unreadable: the buffer is ours, so this does not happen.
-fn unread(error: crate::Error) -> ChunkError {
-    ChunkError::Io(std::io::Error::other(error))
+fn unread(error: record::Error) -> ReadError {
+    ReadError::Io(std::io::Error::other(error))
 }
 
 /// Whether the offset field of a wrapper is the last offset of its messages.

@@ -14,9 +14,9 @@
 //! A file of 0 bytes has no entries: a broker creates each of these files empty when it starts, and writes to it later.
 //! (`org.apache.kafka.server.common.CheckpointFile`, `LeaderEpochCheckpointFile`, `OffsetCheckpointFile`)
 
-use super::fault::{LogFileFault, fail};
+use super::fault::IndexFault;
 use super::lines::{lines, text};
-use crate::Result;
+use crate::log::error::{ContentError, fail};
 
 /// The only version so far.
 pub const CURRENT_VERSION: i64 = 0;
@@ -42,7 +42,7 @@ pub struct OffsetCheckpointEntry {
 }
 
 /// Reads `leader-epoch-checkpoint`.
-pub fn read_leader_epoch_checkpoint(data: &[u8]) -> Result<Vec<LeaderEpochEntry>> {
+pub fn read_leader_epoch_checkpoint(data: &[u8]) -> Result<Vec<LeaderEpochEntry>, ContentError> {
     read(data, |line| {
         let mut words = line.split_whitespace();
         let entry = LeaderEpochEntry { epoch: words.next()?.parse().ok()?, start_offset: words.next()?.parse().ok()? };
@@ -57,7 +57,7 @@ pub fn encode_leader_epoch_checkpoint(entries: &[LeaderEpochEntry]) -> String {
 }
 
 /// Reads one of the offset checkpoints of a log folder.
-pub fn read_offset_checkpoint(data: &[u8]) -> Result<Vec<OffsetCheckpointEntry>> {
+pub fn read_offset_checkpoint(data: &[u8]) -> Result<Vec<OffsetCheckpointEntry>, ContentError> {
     read(data, |line| {
         let mut words = line.split_whitespace();
         let entry = OffsetCheckpointEntry {
@@ -69,10 +69,10 @@ pub fn read_offset_checkpoint(data: &[u8]) -> Result<Vec<OffsetCheckpointEntry>>
     })
 }
 
-fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
+fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ContentError> {
     let text = text(data)?;
     let mut lines = lines(text);
-    let truncated = LogFileFault::Truncated { needed: 1, available: 0 };
+    let truncated = IndexFault::Truncated { needed: 1, available: 0 };
     let Some(first) = lines.next() else {
         return Ok(Vec::new());
     };
@@ -80,7 +80,7 @@ fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T
         return first.malformed();
     };
     if version != CURRENT_VERSION {
-        return fail(first.position, LogFileFault::Version { version });
+        return fail(first.position, IndexFault::Version { version });
     }
     let Some(second) = lines.next() else {
         return fail(data.len(), truncated);
@@ -89,7 +89,7 @@ fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T
         return second.malformed();
     };
     let Ok(expected) = u64::try_from(count) else {
-        return fail(second.position, LogFileFault::NegativeCount { count });
+        return fail(second.position, IndexFault::NegativeCount { count });
     };
     let mut entries = Vec::new();
     for line in lines {
@@ -99,7 +99,7 @@ fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T
         entries.push(entry);
     }
     if entries.len() as u64 != expected {
-        return fail(second.position, LogFileFault::EntryCount { expected, found: entries.len() as u64 });
+        return fail(second.position, IndexFault::EntryCount { expected, found: entries.len() as u64 });
     }
     Ok(entries)
 }
@@ -107,13 +107,13 @@ fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T
 #[cfg(test)]
 mod tests {
     use super::{LeaderEpochEntry, OffsetCheckpointEntry, read_leader_epoch_checkpoint, read_offset_checkpoint};
-    use crate::Error;
-    use crate::log::LogFileFault;
+    use crate::log::error::ContentError;
+    use crate::log::index::IndexFault;
     use proptest::prelude::*;
 
-    fn fault(data: &[u8]) -> (u64, LogFileFault) {
+    fn fault(data: &[u8]) -> (u64, IndexFault) {
         match read_leader_epoch_checkpoint(data).unwrap_err() {
-            Error::LogFile { position, fault } => (position, fault),
+            ContentError::IndexFile { position, fault } => (position, fault),
             other => panic!("{other}"),
         }
     }
@@ -137,14 +137,14 @@ mod tests {
 
     #[test]
     fn damage_is_named_by_its_byte() {
-        assert_eq!(fault(b"0\n"), (2, LogFileFault::Truncated { needed: 1, available: 0 }));
-        assert_eq!(fault(b"1\n0\n"), (0, LogFileFault::Version { version: 1 }));
-        assert_eq!(fault(b"x\n0\n"), (0, LogFileFault::MalformedLine { line: 1 }));
-        assert_eq!(fault(b"0\n-4\n"), (2, LogFileFault::NegativeCount { count: -4 }));
-        assert_eq!(fault(b"0\n2\n1 1\n"), (2, LogFileFault::EntryCount { expected: 2, found: 1 }));
-        assert_eq!(fault(b"0\n1\n1 1\n2 2\n"), (2, LogFileFault::EntryCount { expected: 1, found: 2 }));
-        assert_eq!(fault(b"0\n2\n1 1\n2 2 2\n"), (8, LogFileFault::MalformedLine { line: 4 }));
-        assert_eq!(fault(b"0\n\xff"), (2, LogFileFault::NotText));
+        assert_eq!(fault(b"0\n"), (2, IndexFault::Truncated { needed: 1, available: 0 }));
+        assert_eq!(fault(b"1\n0\n"), (0, IndexFault::Version { version: 1 }));
+        assert_eq!(fault(b"x\n0\n"), (0, IndexFault::MalformedLine { line: 1 }));
+        assert_eq!(fault(b"0\n-4\n"), (2, IndexFault::NegativeCount { count: -4 }));
+        assert_eq!(fault(b"0\n2\n1 1\n"), (2, IndexFault::EntryCount { expected: 2, found: 1 }));
+        assert_eq!(fault(b"0\n1\n1 1\n2 2\n"), (2, IndexFault::EntryCount { expected: 1, found: 2 }));
+        assert_eq!(fault(b"0\n2\n1 1\n2 2 2\n"), (8, IndexFault::MalformedLine { line: 4 }));
+        assert_eq!(fault(b"0\n\xff"), (2, IndexFault::NotText));
     }
 
     proptest! {

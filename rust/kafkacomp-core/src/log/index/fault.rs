@@ -3,7 +3,7 @@
 /// A rule of a side file that was broken. The numbers are what was found.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LogFileFault {
+pub enum IndexFault {
     /// The file's length is no multiple of its entries'.
     #[error("the file's {length} bytes are not a multiple of its {entry_size}-byte entries")]
     Length {
@@ -110,9 +110,4 @@ pub enum LogFileFault {
     /// `partition.metadata` with the id that means none.
     #[error("the topic id is zero")]
     ZeroTopicId,
-}
-
-/// The core's error for `fault` at byte `position` of the file.
-pub(crate) fn fail<T>(position: usize, fault: LogFileFault) -> crate::Result<T> {
-    Err(crate::Error::LogFile { position: position as u64, fault })
 }

@@ -1,7 +1,7 @@
 //! Lines of the small text files beside segments, with the byte at which each begins.
 
-use super::fault::{LogFileFault, fail};
-use crate::Result;
+use super::fault::IndexFault;
+use crate::log::error::{ContentError, fail};
 
 /// One line without its end.
 #[derive(Debug, Clone, Copy)]
@@ -16,16 +16,16 @@ pub(super) struct Line<'a> {
 
 impl Line<'_> {
     /// The error of a line that is not of its form.
-    pub(super) fn malformed<T>(&self) -> Result<T> {
-        fail(self.position, LogFileFault::MalformedLine { line: self.number })
+    pub(super) fn malformed<T>(&self) -> Result<T, ContentError> {
+        fail(self.position, IndexFault::MalformedLine { line: self.number })
     }
 }
 
 /// The file as text.
-pub(super) fn text(data: &[u8]) -> Result<&str> {
+pub(super) fn text(data: &[u8]) -> Result<&str, ContentError> {
     match std::str::from_utf8(data) {
         Ok(text) => Ok(text),
-        Err(error) => fail(error.valid_up_to(), LogFileFault::NotText),
+        Err(error) => fail(error.valid_up_to(), IndexFault::NotText),
     }
 }
 

@@ -18,4 +18,4 @@ pub mod producer_snapshot;
 pub mod time;
 pub mod transaction;
 
-pub use fault::LogFileFault;
+pub use fault::IndexFault;

@@ -11,8 +11,8 @@
 //! file and checks only its length and last entry; we check every entry, once.
 //! (`org.apache.kafka.storage.internals.log.OffsetIndex`)
 
-use super::fault::{LogFileFault, fail};
-use crate::Result;
+use super::fault::IndexFault;
+use crate::log::error::{ContentError, fail};
 
 const RELATIVE_OFFSET_OFFSET: usize = 0;
 const RELATIVE_OFFSET_LENGTH: usize = 4;
@@ -53,10 +53,10 @@ pub struct OffsetIndex<'a> {
 
 impl<'a> OffsetIndex<'a> {
     /// Checks the content of an index file whose segment begins at `base_offset` (its file name).
-    pub fn parse(data: &'a [u8], base_offset: i64) -> Result<Self> {
+    pub fn parse(data: &'a [u8], base_offset: i64) -> Result<Self, ContentError> {
         let (entries, rest) = trim_zero_tail(data, ENTRY_SIZE).as_chunks();
         if !rest.is_empty() || !data.len().is_multiple_of(ENTRY_SIZE) {
-            let fault = LogFileFault::Length { length: data.len() as u64, entry_size: ENTRY_SIZE as u64 };
+            let fault = IndexFault::Length { length: data.len() as u64, entry_size: ENTRY_SIZE as u64 };
             return fail(data.len() - data.len() % ENTRY_SIZE, fault);
         }
         let mut before: Option<(i32, i32)> = None;
@@ -64,17 +64,17 @@ impl<'a> OffsetIndex<'a> {
             let (offset, position) = split(*entry);
             let at = index * ENTRY_SIZE;
             if offset < 0 {
-                return fail(at, LogFileFault::NegativeOffset { offset });
+                return fail(at, IndexFault::NegativeOffset { offset });
             }
             if position < 0 {
-                return fail(at + POSITION_OFFSET, LogFileFault::NegativePosition { position });
+                return fail(at + POSITION_OFFSET, IndexFault::NegativePosition { position });
             }
             if let Some((previous, previous_position)) = before {
                 if offset <= previous {
-                    return fail(at, LogFileFault::OffsetOrder { previous, offset });
+                    return fail(at, IndexFault::OffsetOrder { previous, offset });
                 }
                 if position < previous_position {
-                    let fault = LogFileFault::PositionOrder { previous: previous_position, position };
+                    let fault = IndexFault::PositionOrder { previous: previous_position, position };
                     return fail(at + POSITION_OFFSET, fault);
                 }
             }
@@ -139,17 +139,17 @@ pub(super) fn trim_zero_tail(data: &[u8], entry_size: usize) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::{OffsetIndex, OffsetPosition};
-    use crate::Error;
-    use crate::log::LogFileFault;
+    use crate::log::error::ContentError;
+    use crate::log::index::IndexFault;
     use proptest::prelude::*;
 
     fn bytes(entries: &[(i32, i32)]) -> Vec<u8> {
         entries.iter().flat_map(|(o, p)| [o.to_be_bytes(), p.to_be_bytes()].concat()).collect()
     }
 
-    fn fault(data: &[u8]) -> (u64, LogFileFault) {
+    fn fault(data: &[u8]) -> (u64, IndexFault) {
         match OffsetIndex::parse(data, 0).unwrap_err() {
-            Error::LogFile { position, fault } => (position, fault),
+            ContentError::IndexFile { position, fault } => (position, fault),
             other => panic!("{other}"),
         }
     }
@@ -179,11 +179,11 @@ mod tests {
 
     #[test]
     fn damage_is_named_by_its_byte() {
-        assert_eq!(fault(&[1; 12]), (8, LogFileFault::Length { length: 12, entry_size: 8 }));
-        assert_eq!(fault(&bytes(&[(5, 1), (5, 2)])), (8, LogFileFault::OffsetOrder { previous: 5, offset: 5 }));
-        assert_eq!(fault(&bytes(&[(5, 3), (6, 2)])), (12, LogFileFault::PositionOrder { previous: 3, position: 2 }));
-        assert_eq!(fault(&bytes(&[(-5, 3)])), (0, LogFileFault::NegativeOffset { offset: -5 }));
-        assert_eq!(fault(&bytes(&[(5, -3)])), (4, LogFileFault::NegativePosition { position: -3 }));
+        assert_eq!(fault(&[1; 12]), (8, IndexFault::Length { length: 12, entry_size: 8 }));
+        assert_eq!(fault(&bytes(&[(5, 1), (5, 2)])), (8, IndexFault::OffsetOrder { previous: 5, offset: 5 }));
+        assert_eq!(fault(&bytes(&[(5, 3), (6, 2)])), (12, IndexFault::PositionOrder { previous: 3, position: 2 }));
+        assert_eq!(fault(&bytes(&[(-5, 3)])), (0, IndexFault::NegativeOffset { offset: -5 }));
+        assert_eq!(fault(&bytes(&[(5, -3)])), (4, IndexFault::NegativePosition { position: -3 }));
         assert_eq!(fault(&bytes(&[(5, 3), (0, 0), (9, 9)])).0, 8);
     }
 

@@ -7,9 +7,9 @@
 //! Later versions may add lines; these two stay, so any version from 0 on is read.
 //! (`org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile`)
 
-use super::fault::{LogFileFault, fail};
+use super::fault::IndexFault;
 use super::lines::{Line, lines, text};
-use crate::Result;
+use crate::log::error::{ContentError, fail};
 use crate::uuid::Uuid;
 
 /// The content of `partition.metadata`.
@@ -23,23 +23,23 @@ pub struct PartitionMetadata {
 
 impl PartitionMetadata {
     /// Reads the file's content.
-    pub fn parse(data: &[u8]) -> Result<Self> {
+    pub fn parse(data: &[u8]) -> Result<Self, ContentError> {
         let text = text(data)?;
         let mut lines = lines(text);
         let (Some(first), Some(second)) = (lines.next(), lines.next()) else {
-            return fail(data.len(), LogFileFault::Truncated { needed: 1, available: 0 });
+            return fail(data.len(), IndexFault::Truncated { needed: 1, available: 0 });
         };
         let Some(version) = value(&first).and_then(|value| value.parse::<i32>().ok()) else {
             return first.malformed();
         };
         if version < 0 {
-            return fail(first.position, LogFileFault::Version { version: i64::from(version) });
+            return fail(first.position, IndexFault::Version { version: i64::from(version) });
         }
         let Some(topic_id) = value(&second).and_then(Uuid::parse) else {
             return second.malformed();
         };
         if topic_id == Uuid::ZERO {
-            return fail(second.position, LogFileFault::ZeroTopicId);
+            return fail(second.position, IndexFault::ZeroTopicId);
         }
         Ok(Self { version, topic_id })
     }
@@ -61,8 +61,8 @@ fn value<'a>(line: &Line<'a>) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::PartitionMetadata;
-    use crate::Error;
-    use crate::log::LogFileFault;
+    use crate::log::error::ContentError;
+    use crate::log::index::IndexFault;
     use proptest::prelude::*;
 
     #[test]
@@ -74,15 +74,15 @@ mod tests {
     #[test]
     fn damage_is_named_by_its_byte() {
         for (text, position, fault) in [
-            ("", 0, LogFileFault::Truncated { needed: 1, available: 0 }),
-            ("version: 0\n", 11, LogFileFault::Truncated { needed: 1, available: 0 }),
-            ("version:0\ntopic_id: x", 0, LogFileFault::MalformedLine { line: 1 }),
-            ("version: -1\ntopic_id: x", 0, LogFileFault::Version { version: -1 }),
-            ("version: 0\ntopic_id: x", 11, LogFileFault::MalformedLine { line: 2 }),
-            ("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA", 11, LogFileFault::ZeroTopicId),
+            ("", 0, IndexFault::Truncated { needed: 1, available: 0 }),
+            ("version: 0\n", 11, IndexFault::Truncated { needed: 1, available: 0 }),
+            ("version:0\ntopic_id: x", 0, IndexFault::MalformedLine { line: 1 }),
+            ("version: -1\ntopic_id: x", 0, IndexFault::Version { version: -1 }),
+            ("version: 0\ntopic_id: x", 11, IndexFault::MalformedLine { line: 2 }),
+            ("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA", 11, IndexFault::ZeroTopicId),
         ] {
             let error = PartitionMetadata::parse(text.as_bytes()).unwrap_err();
-            assert_eq!(error, Error::LogFile { position, fault }, "{text}");
+            assert_eq!(error, ContentError::IndexFile { position, fault }, "{text}");
         }
     }
 

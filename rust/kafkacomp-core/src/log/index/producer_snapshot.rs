@@ -19,10 +19,10 @@
 //! length is not that of its entries is read by Kafka, and refused here.
 //! (`ProducerStateManager.readSnapshot`; schema `ProducerSnapshot.json`)
 
-use super::fault::{LogFileFault, fail};
-use crate::Result;
+use super::fault::IndexFault;
 use crate::checksum::crc32c;
 use crate::fields::Fields;
+use crate::log::error::{ContentError, fail};
 
 const VERSION_OFFSET: usize = 0;
 const VERSION_LENGTH: usize = 2;
@@ -94,25 +94,25 @@ pub struct ProducerSnapshot {
 
 impl ProducerSnapshot {
     /// Reads a snapshot file's content.
-    pub fn parse(data: &[u8]) -> Result<Self> {
+    pub fn parse(data: &[u8]) -> Result<Self, ContentError> {
         let mut fields = Fields::at(data, VERSION_OFFSET);
         let (Some(version), Some(crc), Some(count)) = (fields.i16(), fields.u32(), fields.i32()) else {
-            return fail(0, LogFileFault::Truncated { needed: ENTRIES_OFFSET as u64, available: data.len() as u64 });
+            return fail(0, IndexFault::Truncated { needed: ENTRIES_OFFSET as u64, available: data.len() as u64 });
         };
         if version != CURRENT_VERSION {
-            return fail(VERSION_OFFSET, LogFileFault::Version { version: i64::from(version) });
+            return fail(VERSION_OFFSET, IndexFault::Version { version: i64::from(version) });
         }
         let computed = crc32c(data.get(COUNT_OFFSET..).unwrap_or_default());
         let Ok(expected) = u64::try_from(count) else {
-            return fail(COUNT_OFFSET, LogFileFault::NegativeCount { count: i64::from(count) });
+            return fail(COUNT_OFFSET, IndexFault::NegativeCount { count: i64::from(count) });
         };
         let needed = expected * ENTRY_SIZE as u64;
         let available = fields.remaining() as u64;
         if available < needed {
-            return fail(ENTRIES_OFFSET, LogFileFault::Truncated { needed, available });
+            return fail(ENTRIES_OFFSET, IndexFault::Truncated { needed, available });
         }
         if crc != computed {
-            return fail(CRC_OFFSET, LogFileFault::Crc { stored: crc, computed });
+            return fail(CRC_OFFSET, IndexFault::Crc { stored: crc, computed });
         }
         // The entries are there: their number is bounded by the bytes given.
         let mut producers = Vec::with_capacity(expected as usize);
@@ -120,7 +120,7 @@ impl ProducerSnapshot {
             producers.push(entry);
         }
         if available > needed {
-            return fail(fields.position(), LogFileFault::TrailingBytes { length: available - needed });
+            return fail(fields.position(), IndexFault::TrailingBytes { length: available - needed });
         }
         Ok(Self { version, crc, producers })
     }
@@ -155,9 +155,9 @@ fn decode(fields: &mut Fields<'_>) -> Option<ProducerEntry> {
 #[cfg(test)]
 mod tests {
     use super::{ENTRY_SIZE, ProducerSnapshot};
-    use crate::Error;
     use crate::checksum::crc32c;
-    use crate::log::LogFileFault;
+    use crate::log::error::ContentError;
+    use crate::log::index::IndexFault;
     use proptest::prelude::*;
 
     fn snapshot(count: i32, entries: &[u8]) -> Vec<u8> {
@@ -165,9 +165,9 @@ mod tests {
         [&1i16.to_be_bytes()[..], &crc32c(&body).to_be_bytes(), &body].concat()
     }
 
-    fn fault(data: &[u8]) -> (u64, LogFileFault) {
+    fn fault(data: &[u8]) -> (u64, IndexFault) {
         match ProducerSnapshot::parse(data).unwrap_err() {
-            Error::LogFile { position, fault } => (position, fault),
+            ContentError::IndexFile { position, fault } => (position, fault),
             other => panic!("{other}"),
         }
     }
@@ -195,18 +195,18 @@ mod tests {
         let good = snapshot(2, &[7; 2 * ENTRY_SIZE]);
         assert_eq!(ProducerSnapshot::parse(&good).unwrap().producers.len(), 2);
         for cut in 0..good.len() {
-            assert!(matches!(fault(&good[..cut]).1, LogFileFault::Truncated { .. }), "{cut}");
+            assert!(matches!(fault(&good[..cut]).1, IndexFault::Truncated { .. }), "{cut}");
         }
         for bit in 0..good.len() * 8 {
             let mut flipped = good.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert!(ProducerSnapshot::parse(&flipped).is_err(), "{bit}");
         }
-        assert_eq!(fault(&snapshot(-1, &[])), (6, LogFileFault::NegativeCount { count: -1 }));
-        assert_eq!(fault(&snapshot(0, &[1])), (10, LogFileFault::TrailingBytes { length: 1 }));
+        assert_eq!(fault(&snapshot(-1, &[])), (6, IndexFault::NegativeCount { count: -1 }));
+        assert_eq!(fault(&snapshot(0, &[1])), (10, IndexFault::TrailingBytes { length: 1 }));
         let huge = snapshot(i32::MAX, &[]);
         let needed = u64::from(i32::MAX.cast_unsigned()) * ENTRY_SIZE as u64;
-        assert_eq!(fault(&huge), (10, LogFileFault::Truncated { needed, available: 0 }));
+        assert_eq!(fault(&huge), (10, IndexFault::Truncated { needed, available: 0 }));
     }
 
     proptest! {

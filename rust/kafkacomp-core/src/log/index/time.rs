@@ -9,9 +9,9 @@
 //! segment is closed its greatest timestamp becomes the last entry. A live or preallocated file ends in
 //! zero bytes, which are trimmed here. (`org.apache.kafka.storage.internals.log.TimeIndex`)
 
-use super::fault::{LogFileFault, fail};
+use super::fault::IndexFault;
 use super::offset::{relative_offset, trim_zero_tail};
-use crate::Result;
+use crate::log::error::{ContentError, fail};
 
 const TIMESTAMP_OFFSET: usize = 0;
 const TIMESTAMP_LENGTH: usize = 8;
@@ -53,10 +53,10 @@ pub struct TimeIndex<'a> {
 
 impl<'a> TimeIndex<'a> {
     /// Checks the content of a time index whose segment begins at `base_offset` (its file name).
-    pub fn parse(data: &'a [u8], base_offset: i64) -> Result<Self> {
+    pub fn parse(data: &'a [u8], base_offset: i64) -> Result<Self, ContentError> {
         let (entries, rest) = trim_zero_tail(data, ENTRY_SIZE).as_chunks();
         if !rest.is_empty() || !data.len().is_multiple_of(ENTRY_SIZE) {
-            let fault = LogFileFault::Length { length: data.len() as u64, entry_size: ENTRY_SIZE as u64 };
+            let fault = IndexFault::Length { length: data.len() as u64, entry_size: ENTRY_SIZE as u64 };
             return fail(data.len() - data.len() % ENTRY_SIZE, fault);
         }
         let mut before: Option<(i64, i32)> = None;
@@ -64,14 +64,14 @@ impl<'a> TimeIndex<'a> {
             let (timestamp, offset) = split(*entry);
             let at = index * ENTRY_SIZE;
             if offset < 0 {
-                return fail(at + RELATIVE_OFFSET_OFFSET, LogFileFault::NegativeOffset { offset });
+                return fail(at + RELATIVE_OFFSET_OFFSET, IndexFault::NegativeOffset { offset });
             }
             if let Some((previous, previous_offset)) = before {
                 if timestamp <= previous {
-                    return fail(at, LogFileFault::TimestampOrder { previous, timestamp });
+                    return fail(at, IndexFault::TimestampOrder { previous, timestamp });
                 }
                 if offset < previous_offset {
-                    let fault = LogFileFault::OffsetOrder { previous: previous_offset, offset };
+                    let fault = IndexFault::OffsetOrder { previous: previous_offset, offset };
                     return fail(at + RELATIVE_OFFSET_OFFSET, fault);
                 }
             }
@@ -127,17 +127,17 @@ fn absolute(entry: [u8; ENTRY_SIZE], base_offset: i64) -> TimestampOffset {
 #[cfg(test)]
 mod tests {
     use super::{NO_TIMESTAMP, TimeIndex, TimestampOffset};
-    use crate::Error;
-    use crate::log::LogFileFault;
+    use crate::log::error::ContentError;
+    use crate::log::index::IndexFault;
     use proptest::prelude::*;
 
     fn bytes(entries: &[(i64, i32)]) -> Vec<u8> {
         entries.iter().flat_map(|(t, o)| [&t.to_be_bytes()[..], &o.to_be_bytes()].concat()).collect()
     }
 
-    fn fault(data: &[u8]) -> (u64, LogFileFault) {
+    fn fault(data: &[u8]) -> (u64, IndexFault) {
         match TimeIndex::parse(data, 0).unwrap_err() {
-            Error::LogFile { position, fault } => (position, fault),
+            ContentError::IndexFile { position, fault } => (position, fault),
             other => panic!("{other}"),
         }
     }
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn damage_is_named_by_its_byte() {
-        assert_eq!(fault(&[1; 16]), (12, LogFileFault::Length { length: 16, entry_size: 12 }));
-        assert_eq!(fault(&bytes(&[(5, 1), (5, 2)])), (12, LogFileFault::TimestampOrder { previous: 5, timestamp: 5 }));
-        assert_eq!(fault(&bytes(&[(5, 3), (6, 2)])), (20, LogFileFault::OffsetOrder { previous: 3, offset: 2 }));
-        assert_eq!(fault(&bytes(&[(5, -3)])), (8, LogFileFault::NegativeOffset { offset: -3 }));
+        assert_eq!(fault(&[1; 16]), (12, IndexFault::Length { length: 16, entry_size: 12 }));
+        assert_eq!(fault(&bytes(&[(5, 1), (5, 2)])), (12, IndexFault::TimestampOrder { previous: 5, timestamp: 5 }));
+        assert_eq!(fault(&bytes(&[(5, 3), (6, 2)])), (20, IndexFault::OffsetOrder { previous: 3, offset: 2 }));
+        assert_eq!(fault(&bytes(&[(5, -3)])), (8, IndexFault::NegativeOffset { offset: -3 }));
     }
 
     proptest! {

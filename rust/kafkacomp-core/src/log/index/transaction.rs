@@ -14,9 +14,9 @@
 //! Kafka leaves it. Kafka looks at the version's first byte only; we look at both.
 //! (`org.apache.kafka.storage.internals.log.TransactionIndex`, `AbortedTxn`)
 
-use super::fault::{LogFileFault, fail};
-use crate::Result;
+use super::fault::IndexFault;
 use crate::fields::Fields;
+use crate::log::error::{ContentError, fail};
 
 const VERSION_OFFSET: usize = 0;
 const VERSION_LENGTH: usize = 2;
@@ -83,16 +83,16 @@ pub struct TransactionIndex<'a> {
 
 impl<'a> TransactionIndex<'a> {
     /// Checks the content of a transaction index whose segment begins at `base_offset` (its file name).
-    pub fn parse(data: &'a [u8], base_offset: i64) -> Result<Self> {
+    pub fn parse(data: &'a [u8], base_offset: i64) -> Result<Self, ContentError> {
         let (entries, rest) = data.as_chunks();
         for (index, entry) in entries.iter().enumerate() {
             let txn = decode(entry);
             let at = index * ENTRY_SIZE;
             if txn.version != CURRENT_VERSION {
-                return fail(at, LogFileFault::Version { version: i64::from(txn.version) });
+                return fail(at, IndexFault::Version { version: i64::from(txn.version) });
             }
             if txn.last_offset < base_offset {
-                let fault = LogFileFault::BelowBaseOffset { last_offset: txn.last_offset, base_offset };
+                let fault = IndexFault::BelowBaseOffset { last_offset: txn.last_offset, base_offset };
                 return fail(at + LAST_OFFSET_OFFSET, fault);
             }
         }
@@ -150,8 +150,8 @@ fn decode(entry: &[u8; ENTRY_SIZE]) -> AbortedTxn {
 #[cfg(test)]
 mod tests {
     use super::{AbortedTxn, TransactionIndex};
-    use crate::Error;
-    use crate::log::LogFileFault;
+    use crate::log::error::ContentError;
+    use crate::log::index::IndexFault;
     use proptest::prelude::*;
 
     fn bytes(entries: &[(i16, i64, i64, i64, i64)]) -> Vec<u8> {
@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn damage_is_named_by_its_byte() {
         let data = bytes(&[(0, 1, 10, 19, 20), (1, 1, 10, 19, 20)]);
-        let fault = LogFileFault::Version { version: 1 };
-        assert_eq!(TransactionIndex::parse(&data, 0).unwrap_err(), Error::LogFile { position: 34, fault });
-        let fault = LogFileFault::BelowBaseOffset { last_offset: 19, base_offset: 20 };
-        assert_eq!(TransactionIndex::parse(&data, 20).unwrap_err(), Error::LogFile { position: 18, fault });
+        let fault = IndexFault::Version { version: 1 };
+        assert_eq!(TransactionIndex::parse(&data, 0).unwrap_err(), ContentError::IndexFile { position: 34, fault });
+        let fault = IndexFault::BelowBaseOffset { last_offset: 19, base_offset: 20 };
+        assert_eq!(TransactionIndex::parse(&data, 20).unwrap_err(), ContentError::IndexFile { position: 18, fault });
     }
 
     proptest! {

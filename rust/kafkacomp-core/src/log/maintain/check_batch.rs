@@ -7,11 +7,11 @@
 
 use crate::CompressionType;
 use crate::compress::lz4::{HeaderChecksumRule, frame_info};
-use crate::error::{Category, Error, Result};
+use crate::error_kind::Category;
 use crate::log::read::placement::Span;
 use crate::memory;
 use crate::record::reader::stored_records;
-use crate::record::{ControlRecord, MutableRecordBatch, RecordBatch, RecordReader};
+use crate::record::{ControlRecord, Error, MutableRecordBatch, RecordBatch, RecordReader, Result};
 
 /// What a batch is.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl BatchChecker {
             return Ok(None);
         }
         let Some((at, checksum, rule)) = wrong_header_checksum(batch) else { return Ok(None) };
-        let mut data = memory::copy_of(batch.data()).map_err(|error| error.at(batch.position()))?;
+        let mut data = memory::copy_of(batch.data()).map_err(|error| Error::out_of_memory(error, batch.position()))?;
         if let Some(place) = data.get_mut(at) {
             *place = checksum;
         }

@@ -4,17 +4,20 @@
 //! nested in it; plain messages are joined to batches up to a size. Where a top-level message began, and so where a
 //! consumer may have committed, leads to the offset of its first message; the log's end leads to the end.
 
+use std::ops::ControlFlow;
+
 use crate::compress::{Compression, CompressionType, Compressor};
-use crate::error::Error;
 use crate::log::ReadAt;
-use crate::log::read::chunk::{ChunkEnd, ChunkError};
-use crate::log::read::entry_chunk::{EntryChunkReader, later};
-use crate::log::write::{LogWriter, WriteError};
+use crate::log::error::Error;
+use crate::log::read::chunk::ChunkEnd;
+use crate::log::read::entry_chunk::EntryChunkReader;
+use crate::log::write::LogWriter;
 use crate::memory;
+use crate::message_set;
 use crate::message_set::entries::{Entries, Entry, MessageSetReader};
-use crate::record::Headers;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
+use crate::record::{self, Headers};
 
 /// About how much is written at once.
 const CHUNK: usize = 4 << 20;
@@ -22,8 +25,8 @@ const CHUNK: usize = 4 << 20;
 /// A byte position in the old partition, and the offset of the first message from there on.
 pub type Mapping = (i64, i64);
 
-/// Is given mappings, and the bytes read so far.
-pub type Mapped<'a, E> = dyn FnMut(&[Mapping], u64) -> Result<(), E> + 'a;
+/// Is given mappings, and the bytes read so far; [`ControlFlow::Break`] ends the work.
+pub type Mapped<'a, B> = dyn FnMut(&[Mapping], u64) -> ControlFlow<B> + 'a;
 
 /// Carries one partition over, file by file.
 pub struct Migrator {
@@ -61,21 +64,22 @@ impl Migrator {
     }
 
     /// Appends the file that begins at `base` in the old partition. `mapped` is given its mappings, and the bytes read so
-    /// far, now and then; its error ends the work.
+    /// far, now and then.
     ///
     /// # Errors
     /// Damage, also a message that is cut by the file's end; what cannot be written; the file system's.
-    pub fn segment<E: From<ChunkError> + From<Error> + From<WriteError>>(
+    pub fn segment<B>(
         &mut self,
         source: &dyn ReadAt,
         base: i64,
         writer: &mut LogWriter,
-        mapped: &mut Mapped<'_, E>,
-    ) -> Result<(), E> {
+        mapped: &mut Mapped<'_, B>,
+    ) -> Result<ControlFlow<B>, Error> {
         if let Some(before) = self.end.take().filter(|&before| before != base) {
-            memory::push(&mut self.mappings, (before, self.next_offset)).map_err(|error| error.at(0))?;
+            memory::push(&mut self.mappings, (before, self.next_offset))
+                .map_err(|error| record::Error::out_of_memory(error, 0))?;
         }
-        let end = source.length().map_err(ChunkError::from)?;
+        let end = source.length()?;
         let mut chunks = EntryChunkReader::new(0, end, true);
         let mut buffer = Vec::new();
         loop {
@@ -84,7 +88,8 @@ impl Migrator {
             for entry in entries {
                 let position = begin.saturating_add(entry.position as u64);
                 let mapping = (base.saturating_add_unsigned(position), self.next_offset);
-                memory::push(&mut self.mappings, mapping).map_err(|error| error.at(position))?;
+                memory::push(&mut self.mappings, mapping)
+                    .map_err(|error| record::Error::out_of_memory(error, position))?;
                 self.entry(&entry, begin)?;
                 if self.out.len() >= CHUNK {
                     self.hand_over(writer)?;
@@ -95,11 +100,13 @@ impl Migrator {
                 ChunkEnd::End => true,
                 ChunkEnd::More => false,
             };
-            mapped(&self.mappings, chunks.position())?;
+            let flow = mapped(&self.mappings, chunks.position());
             self.mappings.clear();
             if ended {
                 self.end = Some(base.saturating_add_unsigned(end));
-                return Ok(());
+            }
+            if ended || flow.is_break() {
+                return Ok(flow);
             }
         }
     }
@@ -108,8 +115,8 @@ impl Migrator {
     ///
     /// # Errors
     /// What cannot be written.
-    pub fn finish<E: From<Error> + From<WriteError>>(&mut self, writer: &mut LogWriter) -> Result<Option<Mapping>, E> {
-        self.close().map_err(|fault| Error::Rebuild { position: 0, fault })?;
+    pub fn finish(&mut self, writer: &mut LogWriter) -> Result<Option<Mapping>, Error> {
+        self.close().map_err(|fault| record::Error::Rebuild { position: 0, fault })?;
         self.hand_over(writer)?;
         Ok(self.end.take().map(|end| (end, self.next_offset)))
     }
@@ -125,15 +132,15 @@ impl Migrator {
             let entry = entry?;
             let position = entry.position as u64;
             let mapping = (base.saturating_add_unsigned(position), self.next_offset);
-            memory::push(&mut self.mappings, mapping).map_err(|error| error.at(position))?;
+            memory::push(&mut self.mappings, mapping).map_err(|error| record::Error::out_of_memory(error, position))?;
             self.entry(&entry, 0)?;
         }
         self.mappings.push((base.saturating_add_unsigned(entries.position() as u64), self.next_offset));
-        self.close().map_err(|fault| Error::Rebuild { position: entries.position() as u64, fault })?;
+        self.close().map_err(|fault| record::Error::Rebuild { position: entries.position() as u64, fault })?;
         Ok((self.out, self.mappings))
     }
 
-    fn hand_over(&mut self, writer: &mut LogWriter) -> Result<(), WriteError> {
+    fn hand_over(&mut self, writer: &mut LogWriter) -> Result<(), Error> {
         writer.append(&self.out)?;
         self.out.clear();
         Ok(())
@@ -141,24 +148,24 @@ impl Migrator {
 
     fn entry(&mut self, entry: &Entry<'_>, begin: u64) -> Result<(), Error> {
         let position = begin.saturating_add(entry.position as u64);
-        let rebuild = |fault| Error::Rebuild { position, fault };
-        let fault = |fault| Error::MessageSet { position, depth: 0, fault };
-        let kind = entry.message.compression_type().map_err(fault)?;
-        if kind == CompressionType::None {
-            return self.plain(entry.message.payload()).map_err(rebuild);
+        let rebuild = |fault| record::Error::Rebuild { position, fault };
+        let fault = |fault| message_set::Error::of_entry(position, fault);
+        let compression_type = entry.message.compression_type().map_err(fault)?;
+        if compression_type == CompressionType::None {
+            return Ok(self.plain(entry.message.payload()).map_err(rebuild)?);
         }
         self.close().map_err(rebuild)?;
-        let settings = self.settings(kind, i32::MAX);
+        let settings = self.settings(compression_type, i32::MAX);
         self.builder.reset(settings).map_err(rebuild)?;
         let unwrapped = self.reader.unwrap(entry);
         for (message, _) in unwrapped.messages() {
             append(&mut self.builder, &mut self.next_offset, message.payload()).map_err(rebuild)?;
         }
         if let Some(error) = unwrapped.error {
-            return Err(later(error, begin));
+            return Err(error.in_file(begin).into());
         }
         self.is_open = true;
-        self.close().map_err(rebuild)
+        Ok(self.close().map_err(rebuild)?)
     }
 
     fn plain(&mut self, payload: &[u8]) -> Result<(), BuildFault> {
@@ -180,10 +187,10 @@ impl Migrator {
         Ok(())
     }
 
-    fn settings(&self, kind: CompressionType, write_limit: i32) -> BatchSettings {
+    fn settings(&self, compression_type: CompressionType, write_limit: i32) -> BatchSettings {
         BatchSettings {
             magic: self.magic,
-            compression: Compression::of(kind),
+            compression: Compression::of(compression_type),
             base_offset: self.next_offset,
             write_limit,
             ..BatchSettings::default()

@@ -14,19 +14,21 @@
 //! What is quarantined goes to a file of its own, one range after the other. Indexes and producer snapshots are made
 //! from what is kept.
 
+use std::ops::ControlFlow;
+
 use super::check_batch::{BatchChecker, Verdict};
 use crate::compress::Compression;
 use crate::compress::lz4::HeaderChecksumRule;
-use crate::error::{Category, Error};
+use crate::error_kind::Category;
 use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::log::continuity::sequence::{
     Content, EpochFault, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order,
 };
-use crate::log::read::chunk::ChunkError;
+use crate::log::error::{ContentError, Error, ReadError};
 use crate::log::read::source::{ReadAt, read_full};
 use crate::log::read::walk::{Damage, Piece, walk_segment};
+use crate::log::write::LogWriter;
 use crate::log::write::staging::StagedFile;
-use crate::log::write::{LogWriter, WriteError};
 use crate::record::{Batches, Recompressor, RecordBatch};
 
 /// How much of a corrupt range is copied at once.
@@ -132,35 +134,34 @@ impl Repairer {
     }
 
     /// Repairs the segment that is the `index`th of the source. The records below `from`, which other segments have, are left out.
-    /// `progress` is called with the bytes read so far, now and then; its error ends the work.
+    /// `progress` is called with the bytes read so far, now and then; [`ControlFlow::Break`] ends the work.
     ///
     /// # Errors
-    /// The file system's, that of `progress`, and what is not corruption: a limit, lack of memory, an unknown
+    /// The file system's, and what is not corruption: a limit, lack of memory, an unknown
     /// compression type.
-    pub fn segment<E: From<ChunkError> + From<WriteError>>(
+    pub fn segment<B>(
         &mut self,
         source: &dyn ReadAt,
         index: usize,
         bounds: SegmentBounds<'_>,
         from: i64,
         writer: &mut LogWriter,
-        progress: &mut dyn FnMut(u64) -> Result<(), E>,
-    ) -> Result<SequenceReport, E> {
+        progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B, SequenceReport>, Error> {
         self.segment = index;
         let is_ordered = bounds.base_offset.is_some();
         let mut visitor =
             SegmentRepair { repairer: self, writer, is_ordered, from, lost: MissingRanges::default(), progress };
-        let mut found = walk_in_order(source, bounds, &mut visitor)?;
+        let walked = walk_in_order(source, bounds, &mut visitor)?;
         let lost = std::mem::take(&mut visitor.lost);
-        found.missing = merged(&found.missing, &lost);
-        Ok(found)
+        Ok(walked.map_continue(|found| SequenceReport { missing: merged(&found.missing, &lost), ..found }))
     }
 
     /// Brings the quarantine file to the disk; the report.
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn finish(mut self) -> Result<RepairReport, WriteError> {
+    pub fn finish(mut self) -> Result<RepairReport, Error> {
         if let Some((file, _)) = self.quarantine {
             file.finish()?;
         }
@@ -201,7 +202,7 @@ impl Repairer {
     }
 
     /// Appends bytes to the quarantine file, if there is one; where they begin there.
-    fn keep(&mut self, data: &[u8], writer: &LogWriter) -> Result<Option<u64>, WriteError> {
+    fn keep(&mut self, data: &[u8], writer: &LogWriter) -> Result<Option<u64>, Error> {
         if let Some(name) = self.quarantine_name.take() {
             self.quarantine = Some((writer.staging().create(&name)?, 0));
         }
@@ -212,12 +213,12 @@ impl Repairer {
         Ok(Some(at))
     }
 
-    fn keep_range<E: From<ChunkError> + From<WriteError>>(
+    fn keep_range(
         &mut self,
         source: &dyn ReadAt,
         (position, length): (u64, u64),
         writer: &LogWriter,
-    ) -> Result<Option<u64>, E> {
+    ) -> Result<Option<u64>, Error> {
         if self.quarantine.is_none() && self.quarantine_name.is_none() {
             return Ok(None);
         }
@@ -227,7 +228,7 @@ impl Repairer {
         while done < length {
             let size = length.saturating_sub(done).min(COPIED as u64) as usize;
             let place = piece.get_mut(..size).unwrap_or_default();
-            let read = read_full(source, place, position.saturating_add(done)).map_err(ChunkError::from)?;
+            let read = read_full(source, place, position.saturating_add(done)).map_err(ReadError::from)?;
             let at = self.keep(place.get(..read).unwrap_or_default(), writer)?;
             kept_at = kept_at.or(at);
             if read < size {
@@ -251,7 +252,7 @@ fn merged(one: &MissingRanges, other: &MissingRanges) -> MissingRanges {
 }
 
 /// The repair of one segment.
-struct SegmentRepair<'a, E> {
+struct SegmentRepair<'a, B> {
     repairer: &'a mut Repairer,
     writer: &'a mut LogWriter,
     /// Whether its offsets are judged; a captured record set's are not.
@@ -259,20 +260,25 @@ struct SegmentRepair<'a, E> {
     from: i64,
     /// The offsets of batches that stand where they belong and could not be used.
     lost: MissingRanges,
-    progress: &'a mut dyn FnMut(u64) -> Result<(), E>,
+    progress: &'a mut dyn FnMut(u64) -> ControlFlow<B>,
 }
 
-impl<E: From<ChunkError> + From<WriteError>> Visitor for SegmentRepair<'_, E> {
-    type Error = E;
+impl<B> Visitor for SegmentRepair<'_, B> {
+    type Break = B;
     type Detail = Verdict;
 
-    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Verdict>, E> {
-        let (verdict, counted) = self.repairer.checker.check(batch).map_err(WriteError::Record)?;
+    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Verdict>, Error> {
+        let (verdict, counted) = self.repairer.checker.check(batch)?;
         let is_corrupt = matches!(verdict, Verdict::Corrupt(_));
         Ok(Content { span: counted.span, is_corrupt, records: Some(counted.records), detail: verdict })
     }
 
-    fn batch(&mut self, batch: &RecordBatch<'_>, content: Content<Verdict>, judgement: &Judgement) -> Result<(), E> {
+    fn batch(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        content: Content<Verdict>,
+        judgement: &Judgement,
+    ) -> Result<(), Error> {
         let range = (batch.position(), batch.size_in_bytes() as u64);
         let (first, last) = (judgement.span.first.unwrap_or(judgement.span.last), judgement.span.last);
         match judgement.place {
@@ -283,7 +289,7 @@ impl<E: From<ChunkError> + From<WriteError>> Visitor for SegmentRepair<'_, E> {
                 return Ok(());
             }
             Place::Misplaced { expected } => {
-                let error = Error::OffsetField { position: range.0, stored: batch.offset_field(), expected };
+                let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
                 return self.leave_out(batch, judgement.missing, error.to_string());
             }
             _ => {}
@@ -297,7 +303,7 @@ impl<E: From<ChunkError> + From<WriteError>> Visitor for SegmentRepair<'_, E> {
             Verdict::Corrupt(error) => return self.leave_out(batch, judgement.missing, error.to_string()),
         };
         if let Some(EpochFault { stored, restored: None }) = judgement.epoch {
-            let error = Error::LeaderEpoch { position: range.0, stored };
+            let error = ContentError::LeaderEpoch { position: range.0, stored };
             return self.lose(batch, judgement, error.to_string());
         }
         let data = fixed.as_ref().map_or(batch.data(), |(data, _)| data);
@@ -320,18 +326,18 @@ impl<E: From<ChunkError> + From<WriteError>> Visitor for SegmentRepair<'_, E> {
         Ok(())
     }
 
-    fn corrupt(&mut self, source: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), E> {
+    fn corrupt(&mut self, source: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let Damage { position, length, ref error, is_cut, .. } = *range;
-        let kept_at = self.repairer.keep_range::<E>(source, (position, length), self.writer)?;
+        let kept_at = self.repairer.keep_range(source, (position, length), self.writer)?;
         self.repairer.add_corrupt((position, length), is_cut, missing, error.to_string(), kept_at);
         Ok(())
     }
 
-    fn gap(&mut self, _: u64, _: (i64, i64)) -> Result<(), E> {
+    fn gap(&mut self, _: u64, _: (i64, i64)) -> Result<(), Error> {
         Ok(())
     }
 
-    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), E> {
+    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let report = &mut self.repairer.report;
         report.zero_tail_bytes = report.zero_tail_bytes.saturating_add(length);
         if missing.is_some() {
@@ -341,35 +347,39 @@ impl<E: From<ChunkError> + From<WriteError>> Visitor for SegmentRepair<'_, E> {
         Ok(())
     }
 
-    fn progress(&mut self, position: u64) -> Result<(), E> {
+    fn progress(&mut self, position: u64) -> ControlFlow<B> {
         (self.progress)(position)
     }
 }
 
-impl<E: From<ChunkError> + From<WriteError>> SegmentRepair<'_, E> {
+impl<B> SegmentRepair<'_, B> {
     /// Appends the records of the batch in `data` from offset `expected` on. The inner error is corruption.
     fn append(
         &mut self,
         data: &[u8],
         position: u64,
         (first, expected): (i64, i64),
-    ) -> Result<Result<(), WriteError>, WriteError> {
+    ) -> Result<Result<(), Error>, Error> {
+        let batch = RecordBatch::new(data, position).map_err(Error::from);
         let appended = if self.is_ordered && first < expected {
             let mut out = Vec::new();
-            let trimmed = RecordBatch::new(data, position)
-                .and_then(|batch| self.repairer.trimmer.push_from(&batch, expected, &mut out));
-            trimmed.map_err(WriteError::Record).and_then(|()| self.writer.append(&out))
+            batch
+                .and_then(|batch| Ok(self.repairer.trimmer.push_from(&batch, expected, &mut out)?))
+                .and_then(|()| self.writer.append(&out))
         } else {
-            RecordBatch::new(data, position)
-                .map_err(WriteError::Record)
-                .and_then(|batch| self.writer.append_batch(&batch))
+            batch.and_then(|batch| self.writer.append_batch(&batch))
         };
         match appended {
-            Err(WriteError::Record(error)) if !matches!(error.category(), Category::Corrupt | Category::Rejected) => {
-                Err(WriteError::Record(error))
+            Err(Error::Content(error)) if !matches!(error.category(), Category::Corrupt | Category::Rejected) => {
+                Err(error.into())
             }
-            Err(error @ (WriteError::Io { .. } | WriteError::Exists { .. })) => Err(error),
-            other => Ok(other),
+            Err(error @ (Error::Read(_) | Error::Io { .. } | Error::Exists { .. } | Error::Corrupt { .. })) => {
+                Err(error)
+            }
+            Err(error @ (Error::Content(_) | Error::OffsetOrder { .. } | Error::BatchTooLarge { .. })) => {
+                Ok(Err(error))
+            }
+            Ok(()) => Ok(Ok(())),
         }
     }
 
@@ -392,14 +402,14 @@ impl<E: From<ChunkError> + From<WriteError>> SegmentRepair<'_, E> {
     }
 
     /// Leaves out a batch that stands where it belongs.
-    fn lose(&mut self, batch: &RecordBatch<'_>, judgement: &Judgement, reason: String) -> Result<(), E> {
+    fn lose(&mut self, batch: &RecordBatch<'_>, judgement: &Judgement, reason: String) -> Result<(), Error> {
         if let Some((first_offset, last_offset)) = judgement.missing.filter(|_| self.is_ordered) {
             self.lost.push(MissingRange { first_offset, last_offset, reason: MissingReason::Corrupt });
         }
         self.leave_out(batch, judgement.missing, reason)
     }
 
-    fn leave_out(&mut self, batch: &RecordBatch<'_>, missing: Option<(i64, i64)>, reason: String) -> Result<(), E> {
+    fn leave_out(&mut self, batch: &RecordBatch<'_>, missing: Option<(i64, i64)>, reason: String) -> Result<(), Error> {
         let kept_at = self.repairer.keep(batch.data(), self.writer)?;
         let range = (batch.position(), batch.size_in_bytes() as u64);
         let missing = missing.filter(|_| self.is_ordered);
@@ -411,31 +421,16 @@ impl<E: From<ChunkError> + From<WriteError>> SegmentRepair<'_, E> {
 /// The first offset of a segment whose name does not give it; 0 of an empty one.
 ///
 /// # Errors
-/// [`ChunkError`] when the bytes cannot be read.
-pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<i64, ChunkError> {
+/// [`ReadError`] when the bytes cannot be read.
+pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<i64, ReadError> {
     let mut reader = crate::record::RecordReader::new(max_output_size);
     let mut found = None;
-    let stopped = walk_segment(source, &mut |piece, _| {
+    let _ = walk_segment(source, &mut |piece, _| {
         if let Piece::Batches { data, position } = piece {
             let first = Batches::new(data, position).next().and_then(Result::ok);
             found = first.map(|batch| reader.base_offset(&batch).unwrap_or_else(|_| batch.last_offset()));
         }
-        if found.is_some() { Err(Stop::Found) } else { Ok(()) }
-    });
-    match stopped {
-        Err(Stop::Read(error)) => Err(error),
-        _ => Ok(found.unwrap_or_default()),
-    }
-}
-
-/// Why the search for the first batch ended.
-enum Stop {
-    Found,
-    Read(ChunkError),
-}
-
-impl From<ChunkError> for Stop {
-    fn from(error: ChunkError) -> Self {
-        Self::Read(error)
-    }
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(found.unwrap_or_default())
 }

@@ -4,21 +4,20 @@
 //! what a few batches take. A corrupt source is refused: see [`repair`](super::repair). Batches that are there a second
 //! time, and records that other segments have, are left out; gaps are reported.
 
+use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::thread;
 
 use crate::compress::Compression;
-use crate::error::{Error, Result};
 use crate::log::continuity::sequence::{
     Content, EpochFault, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order,
 };
-use crate::log::read::chunk::ChunkError;
+use crate::log::error::{ContentError, Error};
 use crate::log::read::placement::Span;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::Damage;
-use crate::log::write::WriteError;
 use crate::memory;
-use crate::record::{Batches, Converter, Merger, Recompressor, RecordBatch, RecordReader};
+use crate::record::{self, Batches, Converter, Merger, Recompressor, RecordBatch, RecordReader};
 
 /// Stored bytes that one thread recompresses at a time: starting a thread is nothing beside them, and what they
 /// decompress to is held in memory.
@@ -27,7 +26,7 @@ const ROUND: usize = 1 << 20;
 const GATHERED: usize = 1 << 20;
 
 /// Takes whole batches that are to be appended.
-pub type Sink<'s, E> = dyn FnMut(&[u8]) -> std::result::Result<(), E> + 's;
+pub type Sink<'s> = dyn FnMut(&[u8]) -> Result<(), Error> + 's;
 
 /// What becomes of batches.
 #[derive(Debug)]
@@ -45,12 +44,7 @@ impl Rewrite {
     ///
     /// # Errors
     /// Those of what it does, and those of `sink`.
-    pub fn push<E: From<Error>>(
-        &mut self,
-        data: &[u8],
-        position: u64,
-        sink: &mut Sink<'_, E>,
-    ) -> std::result::Result<(), E> {
+    pub fn push(&mut self, data: &[u8], position: u64, sink: &mut Sink<'_>) -> Result<(), Error> {
         match self {
             Self::Recompress(recompressor) => recompressor.push(data, position, sink),
             Self::Merge(merger) => one_by_one(data, position, sink, |batch, out| merger.push(batch, out)),
@@ -62,7 +56,7 @@ impl Rewrite {
     ///
     /// # Errors
     /// As [`push`](Self::push).
-    pub fn finish<E: From<Error>>(&mut self, sink: &mut Sink<'_, E>) -> std::result::Result<(), E> {
+    pub fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), Error> {
         let mut out = Vec::new();
         match self {
             Self::Recompress(_) => return Ok(()),
@@ -73,12 +67,12 @@ impl Rewrite {
     }
 }
 
-fn one_by_one<E: From<Error>>(
+fn one_by_one(
     data: &[u8],
     position: u64,
-    sink: &mut Sink<'_, E>,
-    mut push: impl FnMut(&RecordBatch<'_>, &mut Vec<u8>) -> Result<()>,
-) -> std::result::Result<(), E> {
+    sink: &mut Sink<'_>,
+    mut push: impl FnMut(&RecordBatch<'_>, &mut Vec<u8>) -> record::Result<()>,
+) -> Result<(), Error> {
     let mut out = Vec::new();
     for batch in Batches::new(data, position) {
         push(&batch?, &mut out)?;
@@ -103,7 +97,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(&mut self, batches: &[RecordBatch<'_>]) -> Result<()> {
+    fn run(&mut self, batches: &[RecordBatch<'_>]) -> record::Result<()> {
         self.out.clear();
         batches.iter().try_for_each(|batch| self.recompressor.push(batch, &mut self.out))
     }
@@ -116,13 +110,8 @@ impl ParallelRecompressor {
         Self { workers: (0..threads.max(1)).map(|_| worker()).collect() }
     }
 
-    fn push<E: From<Error>>(
-        &mut self,
-        data: &[u8],
-        position: u64,
-        sink: &mut Sink<'_, E>,
-    ) -> std::result::Result<(), E> {
-        let batches = Batches::new(data, position).collect::<Result<Vec<_>>>()?;
+    fn push(&mut self, data: &[u8], position: u64, sink: &mut Sink<'_>) -> Result<(), Error> {
+        let batches = Batches::new(data, position).collect::<record::Result<Vec<_>>>()?;
         let mut rest = batches.as_slice();
         while !rest.is_empty() {
             let shares: Vec<_> = self.workers.iter().map(|_| take_share(&mut rest)).collect();
@@ -135,7 +124,7 @@ impl ParallelRecompressor {
     }
 
     /// Each worker does its share; the first error in the batches' order.
-    fn round(&mut self, shares: &[&[RecordBatch<'_>]]) -> Result<()> {
+    fn round(&mut self, shares: &[&[RecordBatch<'_>]]) -> record::Result<()> {
         let Some((first, others)) = self.workers.split_first_mut() else { return Ok(()) };
         thread::scope(|scope| {
             let started: Vec<_> = others
@@ -185,22 +174,19 @@ pub struct SegmentRewritten {
 const MAX_WARNINGS: usize = 100;
 
 /// Sends all batches of one segment through `rewrite` to `sink`, but for the records below `from`, which other segments
-/// have. `progress` is called with the bytes read so far, now and then; its error ends the work.
+/// have. `progress` is called with the bytes read so far, now and then; [`ControlFlow::Break`] ends the work.
 ///
 /// # Errors
-/// Corruption in the segment, what `rewrite` and `sink` refuse, the file system's, or that of `progress`.
-pub fn rewrite_segment<E>(
+/// Corruption in the segment, what `rewrite` and `sink` refuse, or the file system's.
+pub fn rewrite_segment<B>(
     source: &dyn ReadAt,
     bounds: SegmentBounds<'_>,
     from: i64,
     max_output_size: usize,
     rewrite: &mut Rewrite,
-    sink: &mut Sink<'_, E>,
-    progress: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
-) -> std::result::Result<SegmentRewritten, E>
-where
-    E: From<ChunkError> + From<Error> + From<WriteError>,
-{
+    sink: &mut Sink<'_>,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
+) -> Result<ControlFlow<B, SegmentRewritten>, Error> {
     let mut visitor = SegmentRewrite {
         rewrite,
         sink,
@@ -213,16 +199,18 @@ where
         run_position: 0,
         found: SegmentRewritten::default(),
     };
-    let sequence = walk_in_order(source, bounds, &mut visitor)?;
-    visitor.flush()?;
-    Ok(SegmentRewritten { sequence, ..visitor.found })
+    let walked = walk_in_order(source, bounds, &mut visitor)?;
+    if walked.is_continue() {
+        visitor.flush()?;
+    }
+    Ok(walked.map_continue(|sequence| SegmentRewritten { sequence, ..visitor.found }))
 }
 
 /// The rewrite of one segment.
-struct SegmentRewrite<'a, 's, E> {
+struct SegmentRewrite<'a, 's, B> {
     rewrite: &'a mut Rewrite,
-    sink: &'a mut Sink<'s, E>,
-    progress: &'a mut dyn FnMut(u64) -> std::result::Result<(), E>,
+    sink: &'a mut Sink<'s>,
+    progress: &'a mut dyn FnMut(u64) -> ControlFlow<B>,
     reader: RecordReader,
     trimmer: Recompressor,
     from: i64,
@@ -236,14 +224,14 @@ struct SegmentRewrite<'a, 's, E> {
 /// Bytes of batches that are rewritten together.
 const RUN: usize = 4 << 20;
 
-impl<E: From<ChunkError> + From<Error> + From<WriteError>> SegmentRewrite<'_, '_, E> {
-    fn flush(&mut self) -> std::result::Result<(), E> {
+impl<B> SegmentRewrite<'_, '_, B> {
+    fn flush(&mut self) -> Result<(), Error> {
         self.rewrite.push(&self.run, self.run_position, self.sink)?;
         self.run.clear();
         Ok(())
     }
 
-    fn add(&mut self, data: &[u8], position: u64) -> std::result::Result<(), E> {
+    fn add(&mut self, data: &[u8], position: u64) -> Result<(), Error> {
         let follows = self.run_position.saturating_add(self.run.len() as u64) == position;
         if !follows || self.run.len() >= RUN {
             self.flush()?;
@@ -251,7 +239,7 @@ impl<E: From<ChunkError> + From<Error> + From<WriteError>> SegmentRewrite<'_, '_
         if self.run.is_empty() {
             self.run_position = position;
         }
-        memory::append(&mut self.run, data).map_err(|error| error.at(position))?;
+        memory::append(&mut self.run, data).map_err(|error| record::Error::out_of_memory(error, position))?;
         Ok(())
     }
 
@@ -264,11 +252,11 @@ impl<E: From<ChunkError> + From<Error> + From<WriteError>> SegmentRewrite<'_, '_
     }
 }
 
-impl<E: From<ChunkError> + From<Error> + From<WriteError>> Visitor for SegmentRewrite<'_, '_, E> {
-    type Error = E;
+impl<B> Visitor for SegmentRewrite<'_, '_, B> {
+    type Break = B;
     type Detail = ();
 
-    fn read(&mut self, batch: &RecordBatch<'_>) -> std::result::Result<Content<()>, E> {
+    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<()>, Error> {
         let mut span = Span::of(batch);
         let mut records = None;
         if span.first.is_none() && self.is_ordered {
@@ -284,12 +272,12 @@ impl<E: From<ChunkError> + From<Error> + From<WriteError>> Visitor for SegmentRe
         Ok(Content { span, is_corrupt: false, records, detail: () })
     }
 
-    fn batch(&mut self, batch: &RecordBatch<'_>, _: Content<()>, judgement: &Judgement) -> std::result::Result<(), E> {
+    fn batch(&mut self, batch: &RecordBatch<'_>, _: Content<()>, judgement: &Judgement) -> Result<(), Error> {
         let at = batch.position();
         let (first, last) = (judgement.span.first.unwrap_or(judgement.span.last), judgement.span.last);
         match judgement.epoch {
             Some(EpochFault { stored, restored: None }) => {
-                return Err(Error::LeaderEpoch { position: at, stored }.into());
+                return Err(ContentError::LeaderEpoch { position: at, stored }.into());
             }
             Some(EpochFault { stored, restored: Some(restored) }) => {
                 self.warn(format!("leader epoch {stored} of the batch at byte {at} is restored to {restored}"));
@@ -313,10 +301,10 @@ impl<E: From<ChunkError> + From<Error> + From<WriteError>> Visitor for SegmentRe
             }
             Place::Restored { stored, offset_field: expected } => {
                 let expected = expected.saturating_sub(batch.offset_field()).saturating_add(first);
-                return Err(Error::OffsetField { position: at, stored, expected }.into());
+                return Err(ContentError::OffsetField { position: at, stored, expected }.into());
             }
             Place::Misplaced { expected } => {
-                return Err(Error::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
+                return Err(ContentError::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
             }
         }
         if !self.is_ordered || first >= from {
@@ -331,23 +319,23 @@ impl<E: From<ChunkError> + From<Error> + From<WriteError>> Visitor for SegmentRe
         self.rewrite.push(&trimmed, at, self.sink)
     }
 
-    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, _: Option<(i64, i64)>) -> std::result::Result<(), E> {
+    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, _: Option<(i64, i64)>) -> Result<(), Error> {
         Err(range.error.clone().into())
     }
 
-    fn gap(&mut self, _: u64, _: (i64, i64)) -> std::result::Result<(), E> {
+    fn gap(&mut self, _: u64, _: (i64, i64)) -> Result<(), Error> {
         Ok(())
     }
 
-    fn zero_tail(&mut self, position: u64, _: u64, missing: Option<(i64, i64)>) -> std::result::Result<(), E> {
+    fn zero_tail(&mut self, position: u64, _: u64, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let minimum = crate::record::v0_v1::RECORD_OVERHEAD_V0 as i32;
         match missing {
-            Some(_) => Err(Error::SizeTooSmall { position, size: 0, minimum }.into()),
+            Some(_) => Err(record::Error::SizeTooSmall { position, size: 0, minimum }.into()),
             None => Ok(()),
         }
     }
 
-    fn progress(&mut self, position: u64) -> std::result::Result<(), E> {
+    fn progress(&mut self, position: u64) -> ControlFlow<B> {
         (self.progress)(position)
     }
 }

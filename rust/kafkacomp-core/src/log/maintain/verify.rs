@@ -6,23 +6,25 @@
 
 mod indexes;
 
+use std::ops::ControlFlow;
+
 use indexes::IndexChecks;
 
 use super::check_batch::{BatchChecker, Counted};
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
-use crate::error::{Category, Error};
+use crate::error_kind::Category;
 use crate::log::continuity::missing::{MissingRanges, MissingReason};
 use crate::log::continuity::sequence::{
     Content, EpochFault, Judgement, OtherSegments, Place, SegmentBounds, Visitor, walk_in_order,
 };
+use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
-use crate::log::read::chunk::ChunkError;
 use crate::log::read::placement::Span;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::Damage;
-use crate::record::{RecordBatch, non_conformity};
+use crate::record::{self, RecordBatch, non_conformity};
 
 /// The most findings that are kept; a file of noise would otherwise fill the memory with them. More are
 /// counted.
@@ -181,17 +183,17 @@ pub struct VerifyOptions<'a> {
     pub others: Option<&'a dyn OtherSegments>,
 }
 
-/// Checks a segment. `progress` is called with the bytes done, now and then; its error ends the check.
+/// Checks a segment. `progress` is called with the bytes done, now and then; [`ControlFlow::Break`] ends the check.
 ///
 /// # Errors
-/// The file system's, lack of memory, or that of `progress`. Corruption is no error but a finding.
-pub fn verify_segment<E: From<ChunkError> + From<Error>>(
+/// The file cannot be read, or memory ran out. Corruption is not an error but a finding.
+pub fn verify_segment<B>(
     source: &dyn ReadAt,
     side_files: SideFiles<'_>,
     options: VerifyOptions<'_>,
-    progress: &mut dyn FnMut(u64) -> Result<(), E>,
-) -> Result<SegmentReport, E> {
-    let end = source.length().map_err(ChunkError::from)?;
+    progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
+) -> Result<ControlFlow<B, SegmentReport>, Error> {
+    let end = source.length()?;
     let mut report = SegmentReport { length: end, ..SegmentReport::default() };
     let base_offset = options.base_offset.unwrap_or_default();
     let indexes = IndexChecks::new(side_files, base_offset, &mut report);
@@ -217,9 +219,14 @@ pub fn verify_segment<E: From<ChunkError> + From<Error>>(
         options,
         progress,
     };
-    let found = walk_in_order(source, bounds, &mut check)?;
+    let found = match walk_in_order(source, bounds, &mut check)? {
+        ControlFlow::Continue(found) => found,
+        ControlFlow::Break(ended) => return Ok(ControlFlow::Break(ended)),
+    };
     let Check { mut report, indexes, progress, .. } = check;
-    progress(end)?;
+    if let ControlFlow::Break(ended) = progress(end) {
+        return Ok(ControlFlow::Break(ended));
+    }
     report.first_offset = found.first_offset;
     report.last_offset = found.last_offset;
     report.missing = found.missing;
@@ -231,7 +238,7 @@ pub fn verify_segment<E: From<ChunkError> + From<Error>>(
     }
     indexes.finish(&mut report);
     report.findings.sort_by_key(|finding| (finding.file != FindingFile::Log, finding.file.suffix(), finding.position));
-    Ok(report)
+    Ok(ControlFlow::Continue(report))
 }
 
 impl SegmentReport {
@@ -245,7 +252,7 @@ impl SegmentReport {
 }
 
 /// The state of a check between two batches.
-struct Check<'a, 'p, E> {
+struct Check<'a, 'p, B> {
     report: SegmentReport,
     indexes: IndexChecks<'a>,
     checker: BatchChecker,
@@ -253,17 +260,17 @@ struct Check<'a, 'p, E> {
     /// The last offset of the batches so far.
     last_offset: Option<i64>,
     options: VerifyOptions<'a>,
-    progress: &'p mut dyn FnMut(u64) -> Result<(), E>,
+    progress: &'p mut dyn FnMut(u64) -> ControlFlow<B>,
 }
 
 /// What is kept of a batch until it is judged.
-type Detail = Result<(u64, usize), Error>;
+type Detail = Result<(u64, usize), record::Error>;
 
-impl<E: From<ChunkError> + From<Error>> Visitor for Check<'_, '_, E> {
-    type Error = E;
+impl<B> Visitor for Check<'_, '_, B> {
+    type Break = B;
     type Detail = Detail;
 
-    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Detail>, E> {
+    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Detail>, Error> {
         match self.checker.count(batch) {
             Ok(Counted { span, records, wrong_inner_checksums: wrong }) => {
                 let decompressed = self.checker.payload().len();
@@ -285,7 +292,7 @@ impl<E: From<ChunkError> + From<Error>> Visitor for Check<'_, '_, E> {
         }
     }
 
-    fn batch(&mut self, batch: &RecordBatch<'_>, content: Content<Detail>, judgement: &Judgement) -> Result<(), E> {
+    fn batch(&mut self, batch: &RecordBatch<'_>, content: Content<Detail>, judgement: &Judgement) -> Result<(), Error> {
         let at = batch.position();
         let is_used = !matches!(judgement.place, Place::Repeated | Place::Misplaced { .. });
         self.placement(batch, judgement);
@@ -308,7 +315,7 @@ impl<E: From<ChunkError> + From<Error>> Visitor for Check<'_, '_, E> {
         Ok(())
     }
 
-    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), E> {
+    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let Damage { position, length, error, .. } = range;
         let (end, tolerated) = (position + length, self.options.may_be_truncated && range.is_cut);
         self.report.corrupt_batches += u64::from(!tolerated);
@@ -323,14 +330,14 @@ impl<E: From<ChunkError> + From<Error>> Visitor for Check<'_, '_, E> {
         Ok(())
     }
 
-    fn gap(&mut self, position: u64, (first, last): (i64, i64)) -> Result<(), E> {
+    fn gap(&mut self, position: u64, (first, last): (i64, i64)) -> Result<(), Error> {
         let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
         let (file, missing) = (FindingFile::Log, Some((first, last)));
         self.report.push(Finding { file, position, is_error: true, message, missing, is_gap: true });
         Ok(())
     }
 
-    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), E> {
+    fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), Error> {
         self.report.zero_tail_bytes = length;
         if self.options.next_base_offset.is_some() {
             let message = format!("{length} zero bytes at the end of a closed segment, from byte {position} on");
@@ -346,12 +353,12 @@ impl<E: From<ChunkError> + From<Error>> Visitor for Check<'_, '_, E> {
         Ok(())
     }
 
-    fn progress(&mut self, position: u64) -> Result<(), E> {
+    fn progress(&mut self, position: u64) -> ControlFlow<B> {
         (self.progress)(position)
     }
 }
 
-impl<E> Check<'_, '_, E> {
+impl<B> Check<'_, '_, B> {
     fn count(&mut self, batch: &RecordBatch<'_>, records: u64, decompressed: usize) {
         if let Ok(kind) = batch.compression_type()
             && let Some(counts) = self.report.by_compression_type.get_mut(usize::from(kind.id()))
@@ -390,7 +397,7 @@ impl<E> Check<'_, '_, E> {
             }
             Place::Misplaced { expected } => {
                 self.report.corrupt_batches += 1;
-                let error = Error::OffsetField { position: at, stored: batch.offset_field(), expected };
+                let error = ContentError::OffsetField { position: at, stored: batch.offset_field(), expected };
                 self.report.add_error(at, error.to_string(), judgement.missing);
             }
         }
@@ -403,7 +410,7 @@ impl<E> Check<'_, '_, E> {
                 self.report.add_error(at, message, None);
             }
             Some(EpochFault { stored, restored: None }) => {
-                self.report.add_error(at, Error::LeaderEpoch { position: at, stored }.to_string(), None);
+                self.report.add_error(at, ContentError::LeaderEpoch { position: at, stored }.to_string(), None);
             }
         }
     }

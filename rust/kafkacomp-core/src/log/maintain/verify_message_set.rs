@@ -2,23 +2,26 @@
 //!
 //! The counterpart of [`verify_segment`](crate::log::verify_segment); see [`crate::message_set::entries`] for the layout.
 
+use std::ops::ControlFlow;
+
 use super::verify::{FindingFile, SegmentReport, VerifyOptions};
 use crate::log::ReadAt;
-use crate::log::read::chunk::{ChunkEnd, ChunkError};
-use crate::log::read::entry_chunk::{EntryChunkReader, later};
+use crate::log::error::Error;
+use crate::log::read::chunk::ChunkEnd;
+use crate::log::read::entry_chunk::EntryChunkReader;
 use crate::message_set::entries::{Entry, MessageSetReader};
 
 /// Checks a log file or a set of 0.7. In the report a batch is a top-level message, a record a message; bytes of
 /// wrappers are what all their levels decompress to; `base_offset` is the position in the file's name.
 ///
 /// # Errors
-/// The file system's, or that of `progress`. Damage is no error but a finding.
-pub fn verify_message_set<E: From<ChunkError>>(
+/// The file cannot be read. Corruption is not an error but a finding.
+pub fn verify_message_set<B>(
     source: &dyn ReadAt,
     options: VerifyOptions<'_>,
-    progress: &mut dyn FnMut(u64) -> Result<(), E>,
-) -> Result<SegmentReport, E> {
-    let end = source.length().map_err(ChunkError::from)?;
+    progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
+) -> Result<ControlFlow<B, SegmentReport>, Error> {
+    let end = source.length()?;
     let mut report = SegmentReport { length: end, ..SegmentReport::default() };
     let mut reader = MessageSetReader::new(options.max_output_size);
     let mut chunks = EntryChunkReader::new(0, end, true);
@@ -29,7 +32,9 @@ pub fn verify_message_set<E: From<ChunkError>>(
         for entry in entries {
             count(&mut report, &mut reader, &entry, begin);
         }
-        progress(chunks.position())?;
+        if let ControlFlow::Break(ended) = progress(chunks.position()) {
+            return Ok(ControlFlow::Break(ended));
+        }
         match ended {
             ChunkEnd::More => {}
             ChunkEnd::End => break,
@@ -58,20 +63,22 @@ pub fn verify_message_set<E: From<ChunkError>>(
         report.first_offset = Some(base);
         report.last_offset = Some(base.saturating_add_unsigned(end));
     }
-    progress(end)?;
-    Ok(report)
+    Ok(progress(end).map_continue(|()| report))
 }
 
 fn count(report: &mut SegmentReport, reader: &mut MessageSetReader, entry: &Entry<'_>, begin: u64) {
     let stored = (entry.end - entry.position) as u64;
-    let kind = entry.message.compression_type();
+    let compression_type = entry.message.compression_type();
     let unwrapped = reader.unwrap(entry);
     let (records, decompressed) = (unwrapped.len() as u64, unwrapped.content().len() as u64);
     if let Some(error) = unwrapped.error {
         report.corrupt_batches += 1;
         let position = begin.saturating_add(entry.position as u64);
-        report.add(FindingFile::Log, position, true, later(error, begin).to_string());
-    } else if let Some(counts) = kind.ok().and_then(|kind| report.by_compression_type.get_mut(usize::from(kind.id()))) {
+        report.add(FindingFile::Log, position, true, error.in_file(begin).to_string());
+    } else if let Some(counts) = compression_type
+        .ok()
+        .and_then(|compression_type| report.by_compression_type.get_mut(usize::from(compression_type.id())))
+    {
         counts.batches += 1;
         counts.records += records;
         counts.stored_bytes += stored;

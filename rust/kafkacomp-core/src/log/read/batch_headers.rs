@@ -6,12 +6,12 @@
 //! What a plan needs of a segment (offsets, greatest timestamps, producers, where batches begin) stands in front
 //! of the records, which are not read. In logs of Kafka 0.7 an entry begins with its size, and there is no more.
 
-use super::chunk::ChunkError;
 use super::placement::Span;
 use super::source::{ReadAt, part, read_full};
-use crate::error::{Error, Result};
+use crate::log::error::{ContentError, ReadError};
 use crate::memory;
 use crate::message_set::entries::{HEADER_LENGTH_V0, SIZE_LENGTH};
+use crate::record::Result;
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
 use crate::record::v2::RECORD_BATCH_OVERHEAD;
 
@@ -55,7 +55,7 @@ pub enum Hop {
     /// A batch that the end cuts.
     Cut,
     /// No batch; zeros up to the end are one kind of it.
-    Bad(Error),
+    Bad(ContentError),
 }
 
 /// Reads pieces of a source that follow one another closely with few reads.
@@ -71,7 +71,7 @@ impl<'s> Window<'s> {
     }
 
     /// Up to `size` bytes at `position`, fewer at the source's end.
-    fn bytes(&mut self, position: u64, size: usize) -> std::result::Result<&[u8], ChunkError> {
+    fn bytes(&mut self, position: u64, size: usize) -> std::result::Result<&[u8], ReadError> {
         if let Some(all) = self.source.as_slice() {
             return Ok(part(all, position, size));
         }
@@ -121,8 +121,8 @@ impl<'s> HeaderWalk<'s> {
     /// The next batch. What is none stays the next.
     ///
     /// # Errors
-    /// [`ChunkError`] when the bytes cannot be read.
-    pub fn next_batch(&mut self) -> std::result::Result<Hop, ChunkError> {
+    /// [`ReadError`] when the bytes cannot be read.
+    pub fn next_batch(&mut self) -> std::result::Result<Hop, ReadError> {
         let (position, left) = (self.position, self.end.saturating_sub(self.position));
         if left == 0 {
             return Ok(Hop::End);
@@ -134,7 +134,7 @@ impl<'s> HeaderWalk<'s> {
                 Hop::Batch(header)
             }
             Ok(_) => Hop::Cut,
-            Err(error) => Hop::Bad(error),
+            Err(error) => Hop::Bad(error.into()),
         })
     }
 }
@@ -162,13 +162,13 @@ fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
 /// `position`; `None` where there is none before `end`.
 ///
 /// # Errors
-/// [`ChunkError`] when the bytes cannot be read.
+/// [`ReadError`] when the bytes cannot be read.
 pub fn next_entry_from(
     source: &dyn ReadAt,
     mut position: u64,
     target: u64,
     end: u64,
-) -> std::result::Result<Option<u64>, ChunkError> {
+) -> std::result::Result<Option<u64>, ReadError> {
     let mut window = Window::new(source);
     while position < target {
         let Some(size) = window.bytes(position, SIZE_LENGTH)?.first_chunk() else { return Ok(None) };

@@ -7,13 +7,13 @@
 use super::chunk::WholeBatches;
 use super::entry_chunk::WholeEntries;
 use crate::CompressionType;
+use crate::bytes::{be_i32, be_u32};
 use crate::checksum::running::Polynomial;
 use crate::message_set::entries::{
     CRC_OFFSET_V0, CRC_OFFSET_V1, HEADER_LENGTH_V0, HEADER_LENGTH_V1, MAGIC_OFFSET as ENTRY_MAGIC_OFFSET, SIZE_LENGTH,
 };
 use crate::record::RecordBatch;
 use crate::record::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, SIZE_OFFSET};
-use crate::record::bytes::{be_i32, be_u32};
 use crate::record::v0_v1::{self, RECORD_OVERHEAD_V0, RECORD_OVERHEAD_V1};
 use crate::record::v2::{ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD};
 use crate::record::varint::take_varint;

@@ -10,9 +10,9 @@ use super::candidate::Framing;
 use super::resync::{Resync, Steps};
 use super::source::{ReadAt, part, read_part};
 use super::window::{CAPACITY, extend, leading_zeros};
-use crate::error::Error;
+use crate::log::error::{ContentError, ReadError};
 use crate::memory;
-use crate::record::{Batches, RecordBatch, Tail};
+use crate::record::{self, Batches, RecordBatch, Tail};
 
 /// The least that is read at once: below it the system call outweighs the copy.
 const MIN_READ: usize = 64 << 10;
@@ -27,25 +27,9 @@ pub enum ChunkEnd {
     /// The segment's end: whole batches, or zeros behind them.
     End,
     /// The last batch is cut by the segment's end.
-    Cut(Error),
+    Cut(ContentError),
     /// What stands there cannot be a batch.
-    Bad(Error),
-}
-
-/// Why a chunk could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ChunkError {
-    /// The file system said no.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// The segment is shorter than it was when the scan began.
-    #[error("the file was truncated during the scan: {length} bytes, {expected} were there")]
-    Shrunk {
-        /// Bytes that are there now.
-        length: u64,
-        /// Bytes that were there.
-        expected: u64,
-    },
+    Bad(ContentError),
 }
 
 /// What a chunk's framing stopped at.
@@ -59,7 +43,7 @@ pub(super) enum Stopped {
     /// Nothing but zeros.
     Zeros,
     /// What is no intact batch.
-    Bad(Error),
+    Bad(ContentError),
 }
 
 /// Reads `[position, end)` of a source, chunk by chunk; `F` is what it consists of.
@@ -98,8 +82,8 @@ impl<F: Framing> Chunks<F> {
     /// Goes on at the first intact batch after the corrupt one that ended the last chunk, see [`Resync`]; where that is.
     ///
     /// # Errors
-    /// [`ChunkError`] when the bytes cannot be read.
-    pub fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ChunkError> {
+    /// [`ReadError`] when the bytes cannot be read.
+    pub fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
         let next = self.search.next_intact(source, self.position)?;
         self.seek(next);
         Ok(next)
@@ -128,7 +112,7 @@ impl<F: Framing> Chunks<F> {
         buffer: &mut Vec<u8>,
         target: usize,
         mut frame: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
-    ) -> Result<(usize, ChunkEnd), ChunkError> {
+    ) -> Result<(usize, ChunkEnd), ReadError> {
         source.check_interrupt()?;
         let (position, left) = (self.position, self.left());
         let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
@@ -151,7 +135,7 @@ impl<F: Framing> Chunks<F> {
                 }
             };
             if data.len() < wanted && !in_window {
-                return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+                return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
             }
             let known = data.len();
             let at_end = known as u64 == left;
@@ -171,14 +155,14 @@ impl<F: Framing> Chunks<F> {
                             wanted = size(needed).max(wanted);
                             continue;
                         }
-                        Err(error) => ChunkEnd::Bad(error),
+                        Err(error) => ChunkEnd::Bad(error.into()),
                     }
                 }
                 Stopped::Zeros if is_short => self.rest_is_zero(source, known as u64)?,
                 Stopped::Partial(needed) if used == 0 || at_end => {
                     let position = position.saturating_add(used as u64);
                     let available = left.saturating_sub(used as u64);
-                    ChunkEnd::Cut(Error::IncompleteBatch { position, available, needed })
+                    ChunkEnd::Cut(record::Error::IncompleteBatch { position, available, needed }.into())
                 }
                 Stopped::Bad(error) => ChunkEnd::Bad(error),
                 Stopped::Unwanted => ChunkEnd::End,
@@ -206,7 +190,7 @@ impl<F: Framing> Chunks<F> {
         source: &dyn ReadAt,
         buffer: &mut Vec<u8>,
         size: u64,
-    ) -> Result<crate::Result<()>, ChunkError> {
+    ) -> Result<record::Result<()>, ReadError> {
         if !self.verifies || size <= CAPACITY as u64 || source.as_slice().is_some() {
             return Ok(Ok(()));
         }
@@ -220,7 +204,7 @@ impl<F: Framing> Chunks<F> {
     }
 
     /// Whether nothing but zeros is left, after `known` of them.
-    fn rest_is_zero(&self, source: &dyn ReadAt, known: u64) -> Result<ChunkEnd, ChunkError> {
+    fn rest_is_zero(&self, source: &dyn ReadAt, known: u64) -> Result<ChunkEnd, ReadError> {
         let mut window = Vec::new();
         let mut at = self.position.saturating_add(known);
         while at < self.end {
@@ -228,11 +212,13 @@ impl<F: Framing> Chunks<F> {
             let size = self.end.saturating_sub(at).min(ZEROS as u64) as usize;
             let piece = read_part(source, at, size, &mut window)?;
             if piece.len() < size {
-                return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+                return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
             }
             if leading_zeros(piece) < size {
                 let minimum = crate::record::v0_v1::RECORD_OVERHEAD_V0 as i32;
-                return Ok(ChunkEnd::Bad(Error::SizeTooSmall { position: self.position, size: 0, minimum }));
+                return Ok(ChunkEnd::Bad(
+                    record::Error::SizeTooSmall { position: self.position, size: 0, minimum }.into(),
+                ));
             }
             at = at.saturating_add(size as u64);
         }
@@ -257,26 +243,26 @@ impl ChunkReader {
     /// they are; the result tells how many bytes they take.
     ///
     /// # Errors
-    /// [`ChunkError`] when the bytes cannot be read.
+    /// [`ReadError`] when the bytes cannot be read.
     pub fn read(
         &mut self,
         source: &dyn ReadAt,
         buffer: &mut Vec<u8>,
         target: usize,
-        mut check: impl FnMut(&RecordBatch<'_>) -> Result<(), Error>,
-    ) -> Result<(usize, ChunkEnd), ChunkError> {
+        mut check: impl FnMut(&RecordBatch<'_>) -> record::Result<()>,
+    ) -> Result<(usize, ChunkEnd), ReadError> {
         self.read_framed(source, buffer, target, |_, data, begin| frame(data, begin, &mut check))
     }
 }
 
 /// The bytes of the whole batches at the start of `data`, and what stops them.
-fn frame(data: &[u8], begin: u64, check: &mut impl FnMut(&RecordBatch<'_>) -> Result<(), Error>) -> (usize, Stopped) {
+fn frame(data: &[u8], begin: u64, check: &mut impl FnMut(&RecordBatch<'_>) -> record::Result<()>) -> (usize, Stopped) {
     let mut batches = Batches::new(data, begin);
     let mut intact = begin;
     let used = |intact: u64| intact.saturating_sub(begin) as usize;
     while let Some(framed) = batches.next() {
         if let Err(error) = framed.and_then(|batch| check(&batch)) {
-            return (used(intact), Stopped::Bad(error));
+            return (used(intact), Stopped::Bad(error.into()));
         }
         intact = batches.position();
     }

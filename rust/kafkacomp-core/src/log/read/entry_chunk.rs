@@ -3,10 +3,10 @@
 //! What [`ChunkReader`](crate::log::ChunkReader) does for batches; see [`crate::message_set::entries`] for the layout.
 
 use super::candidate::Framing;
-use super::chunk::{ChunkEnd, ChunkError, Chunks, Stopped, chunk_bytes};
-use crate::error::{Error, Result};
+use super::chunk::{ChunkEnd, Chunks, Stopped, chunk_bytes};
+use crate::error_kind::{ErrorKind, MessageSetKind};
 use crate::log::ReadAt;
-use crate::message_set::MessageSetKind;
+use crate::log::error::ReadError;
 use crate::message_set::entries::{Entries, Entry, HEADER_LENGTH_V0, SIZE_LENGTH};
 
 /// How much is read at once where all of a file is gone through.
@@ -30,12 +30,12 @@ impl EntryChunkReader {
     /// count from the chunk's, and what it ends with.
     ///
     /// # Errors
-    /// [`ChunkError`] when the bytes cannot be read.
+    /// [`ReadError`] when the bytes cannot be read.
     pub(in crate::log) fn entries<'b>(
         &mut self,
         source: &'b dyn ReadAt,
         buffer: &'b mut Vec<u8>,
-    ) -> std::result::Result<(impl Iterator<Item = Entry<'b>> + use<'b>, ChunkEnd), ChunkError> {
+    ) -> Result<(impl Iterator<Item = Entry<'b>> + use<'b>, ChunkEnd), ReadError> {
         let begin = self.position();
         let (used, end) = self.read(source, buffer, CHUNK, |_| true)?;
         // Checksums that are to be verified have been.
@@ -48,14 +48,14 @@ impl EntryChunkReader {
     /// bytes they take.
     ///
     /// # Errors
-    /// [`ChunkError`] when the bytes cannot be read.
+    /// [`ReadError`] when the bytes cannot be read.
     pub fn read(
         &mut self,
         source: &dyn ReadAt,
         buffer: &mut Vec<u8>,
         target: usize,
         mut wanted: impl FnMut(u64) -> bool,
-    ) -> std::result::Result<(usize, ChunkEnd), ChunkError> {
+    ) -> Result<(usize, ChunkEnd), ReadError> {
         self.read_framed(source, buffer, target, |framing, data, begin| {
             frame(data, begin, framing.verify_crc, &mut wanted)
         })
@@ -73,14 +73,10 @@ fn frame(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl FnMut(u64)
         match entries.next() {
             Some(Ok(entry)) => used = entry.end,
             Some(Err(error)) => {
-                let cut = matches!(
-                    &error,
-                    Error::MessageSet { fault, .. }
-                        if fault.kind() == Some(MessageSetKind::InvalidMessageSize) && entry_length(data, used).is_some()
-                );
+                let is_cut = error.kind() == ErrorKind::MessageSet(MessageSetKind::InvalidMessageSize);
                 return match entry_length(data, used) {
-                    Some(needed) if cut => (used, Stopped::Partial(needed)),
-                    _ => (used, Stopped::Bad(later(error, begin))),
+                    Some(needed) if is_cut => (used, Stopped::Partial(needed)),
+                    _ => (used, Stopped::Bad(error.in_file(begin).into())),
                 };
             }
             None if used == data.len() => return (used, Stopped::End),
@@ -95,14 +91,4 @@ fn frame(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl FnMut(u64)
 /// The length that the entry at `at` says it has, if that can be.
 fn entry_length(data: &[u8], at: usize) -> Option<u64> {
     WholeEntries::stated_length(data.get(at..)?)
-}
-
-/// The error with its place in the file.
-pub fn later(error: Error, begin: u64) -> Error {
-    match error {
-        Error::MessageSet { position, depth, fault } => {
-            Error::MessageSet { position: position.saturating_add(begin), depth, fault }
-        }
-        other => other,
-    }
 }

@@ -9,11 +9,10 @@
 //! begins with its producer's first transactional batch and ends with a marker. See [`super::transactions`].
 
 use super::batch_headers::{BatchHeader, HeaderWalk, Hop};
-use super::chunk::ChunkError;
 use super::resync::Resync;
 use super::source::{ReadAt, read_part};
 use super::transactions::{AbortedRange, TransactionCollector};
-use crate::error::Error;
+use crate::log::error::{ContentError, ReadError};
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 use crate::record::{RecordBatch, RecordReader};
 
@@ -24,13 +23,13 @@ const RESERVED: usize = 4 << 10;
 
 /// Why a look at a segment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
+pub enum FollowEnd {
     /// At the segment's end, or at zeros that are reserved.
     End,
     /// At a batch that is not all there yet.
     Torn,
     /// At what is no batch, and never will be one.
-    Damage(Error),
+    Damage(ContentError),
     /// The segment is shorter than it was: it is another one, or was truncated.
     Shrunk,
 }
@@ -95,11 +94,11 @@ impl Follower {
     /// Looks at what has come. With `skip`, damage is stepped over where a sound batch lies behind it.
     ///
     /// # Errors
-    /// [`ChunkError`] when the bytes cannot be read.
-    pub fn follow(&mut self, source: &dyn ReadAt, skip: bool) -> Result<Stop, ChunkError> {
+    /// [`ReadError`] when the bytes cannot be read.
+    pub fn follow(&mut self, source: &dyn ReadAt, skip: bool) -> Result<FollowEnd, ReadError> {
         let length = source.length()?;
         if length < self.position {
-            return Ok(Stop::Shrunk);
+            return Ok(FollowEnd::Shrunk);
         }
         let mut walk = HeaderWalk::new(source, self.position, length);
         let mut search: Resync = Resync::new(self.position, length);
@@ -113,26 +112,26 @@ impl Follower {
                     }
                     continue;
                 }
-                Hop::End => Stop::End,
-                Hop::Cut => Stop::Torn,
-                Hop::Bad(_) if self.is_reserved(source, position, length)? => Stop::End,
+                Hop::End => FollowEnd::End,
+                Hop::Cut => FollowEnd::Torn,
+                Hop::Bad(_) if self.is_reserved(source, position, length)? => FollowEnd::End,
                 Hop::Bad(error) => {
                     let next = if skip { search.next_intact(source, position)? } else { length };
                     if next < length {
                         walk.seek(next);
                         continue;
                     }
-                    Stop::Damage(error)
+                    FollowEnd::Damage(error)
                 }
             };
             let Some(header) = last else { return Ok(stop) };
             let verified = match search.verify(source, header.position, header.size) {
                 // It became shorter meanwhile: the next look finds out.
-                Err(ChunkError::Shrunk { .. }) => return Ok(Stop::Torn),
+                Err(ReadError::Shrunk { .. }) => return Ok(FollowEnd::Torn),
                 verified => verified?,
             };
             if verified.is_err() {
-                return Ok(if matches!(stop, Stop::Damage(_)) { stop } else { Stop::Torn });
+                return Ok(if matches!(stop, FollowEnd::Damage(_)) { stop } else { FollowEnd::Torn });
             }
             self.take(source, &header)?;
             return Ok(stop);
@@ -140,7 +139,7 @@ impl Follower {
     }
 
     /// Takes note of a batch that is all there.
-    fn take(&mut self, source: &dyn ReadAt, header: &BatchHeader) -> Result<(), ChunkError> {
+    fn take(&mut self, source: &dyn ReadAt, header: &BatchHeader) -> Result<(), ReadError> {
         self.position = header.end();
         let end = header.last_offset.saturating_add(1);
         self.end_offset = Some(self.end_offset.map_or(end, |before| before.max(end)));
@@ -164,7 +163,7 @@ impl Follower {
     }
 
     /// Whether zeros follow the header at `position`, which is none: what is written there is on its way at most.
-    fn is_reserved(&mut self, source: &dyn ReadAt, position: u64, length: u64) -> Result<bool, ChunkError> {
+    fn is_reserved(&mut self, source: &dyn ReadAt, position: u64, length: u64) -> Result<bool, ReadError> {
         let behind = position.saturating_add(HEADER_SIZE_UP_TO_MAGIC as u64);
         let size = length.saturating_sub(behind).min(RESERVED as u64) as usize;
         let data = read_part(source, behind, size, &mut self.buffer)?;
@@ -176,6 +175,7 @@ impl Follower {
 mod tests {
     use super::*;
     use crate::log::InMemory;
+    use crate::record::Error;
     use crate::record::batch::LOG_OVERHEAD;
     use crate::record::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, RECORD_BATCH_OVERHEAD};
 
@@ -194,7 +194,7 @@ mod tests {
         data
     }
 
-    fn look(follower: &mut Follower, data: &[u8]) -> Stop {
+    fn look(follower: &mut Follower, data: &[u8]) -> FollowEnd {
         follower.follow(&InMemory(data), false).unwrap()
     }
 
@@ -210,7 +210,7 @@ mod tests {
                 let whole = length / RECORD_BATCH_OVERHEAD;
                 assert_eq!(follower.position(), (whole * RECORD_BATCH_OVERHEAD) as u64, "{length} bytes: {stop:?}");
                 assert_eq!(follower.end_offset(), [None, Some(10), Some(11), Some(17)][whole]);
-                assert!(matches!(stop, Stop::End | Stop::Torn));
+                assert!(matches!(stop, FollowEnd::End | FollowEnd::Torn));
             }
         }
     }
@@ -221,9 +221,12 @@ mod tests {
         bad[16] = 9;
         let data = [batch(7, 3, None), bad, batch(15, 2, None)].concat();
         let mut follower = Follower::new(false);
-        assert!(matches!(look(&mut follower, &data), Stop::Damage(Error::UnknownMagic { position: 61, magic: 9 })));
+        assert!(matches!(
+            look(&mut follower, &data),
+            FollowEnd::Damage(ContentError::Record(Error::UnknownMagic { position: 61, magic: 9 }))
+        ));
         assert_eq!((follower.position(), follower.end_offset()), (61, Some(10)));
-        assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), Stop::End);
+        assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), FollowEnd::End);
         assert_eq!((follower.position(), follower.end_offset()), (183, Some(17)));
     }
 
@@ -251,7 +254,7 @@ mod tests {
         let crc = crate::checksum::crc32c(&large[ATTRIBUTES_OFFSET..]);
         large[CRC_OFFSET..CRC_OFFSET + 4].copy_from_slice(&crc.to_be_bytes());
         let mut follower = Follower::new(true);
-        assert_eq!(follower.follow(&File(large), false).unwrap(), Stop::End);
+        assert_eq!(follower.follow(&File(large), false).unwrap(), FollowEnd::End);
         assert_eq!(follower.end_offset(), Some(8));
         assert!(follower.buffer.capacity() <= CONTROL_BYTES);
     }
@@ -260,10 +263,10 @@ mod tests {
     fn a_shorter_file_is_another_one() {
         let data = [batch(7, 3, None), batch(10, 1, None)].concat();
         let mut follower = Follower::new(false);
-        assert_eq!(look(&mut follower, &data), Stop::End);
-        assert_eq!(look(&mut follower, &data[..61]), Stop::Shrunk);
+        assert_eq!(look(&mut follower, &data), FollowEnd::End);
+        assert_eq!(look(&mut follower, &data[..61]), FollowEnd::Shrunk);
         follower.enter();
-        assert_eq!(look(&mut follower, &batch(11, 4, None)), Stop::End);
+        assert_eq!(look(&mut follower, &batch(11, 4, None)), FollowEnd::End);
         assert_eq!(follower.end_offset(), Some(15));
     }
 
@@ -271,7 +274,7 @@ mod tests {
     fn the_earliest_open_transaction_is_known() {
         let data = [batch(0, 5, None), batch(5, 5, Some(1)), batch(10, 2, Some(2)), batch(12, 1, Some(1))].concat();
         let mut follower = Follower::new(true);
-        assert_eq!(look(&mut follower, &data), Stop::End);
+        assert_eq!(look(&mut follower, &data), FollowEnd::End);
         assert_eq!((follower.first_open(), follower.end_offset()), (Some(5), Some(13)));
         assert!(follower.aborted(0, i64::MAX).is_empty());
     }

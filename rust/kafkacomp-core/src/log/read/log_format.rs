@@ -10,10 +10,10 @@
 //! with evidence wins. Empty messages count only if there is nothing else up to the end: an 0.8 log whose first
 //! offset is 5 * 2^32 begins like one.
 
-use super::chunk::ChunkError;
 use super::source::read_part;
 use crate::checksum::{crc32, crc32c};
 use crate::log::ReadAt;
+use crate::log::error::ReadError;
 use crate::message_set::entries::{Message, SIZE_LENGTH};
 use crate::record::BatchHead;
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
@@ -49,7 +49,7 @@ impl LogFormat {
     ///
     /// # Errors
     /// The bytes cannot be read.
-    pub fn of_content(source: &dyn ReadAt, length: u64) -> Result<Option<Self>, ChunkError> {
+    pub fn of_content(source: &dyn ReadAt, length: u64) -> Result<Option<Self>, ReadError> {
         let mut sides = [
             Side { log_format: Self::MessageSet, at: 0, outcome: Outcome::Open },
             Side { log_format: Self::Records, at: 0, outcome: Outcome::Open },
@@ -96,7 +96,7 @@ struct Side {
 }
 
 impl Side {
-    fn step(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<(), ChunkError> {
+    fn step(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<(), ReadError> {
         self.outcome = match self.log_format {
             LogFormat::MessageSet => self.message(source, length, buffer)?,
             LogFormat::Records => self.batch(source, length, buffer)?,
@@ -104,7 +104,7 @@ impl Side {
         Ok(())
     }
 
-    fn message(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<Outcome, ChunkError> {
+    fn message(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<Outcome, ReadError> {
         if self.at == length && length > 0 {
             return Ok(Outcome::AllEmpty);
         }
@@ -124,7 +124,7 @@ impl Side {
         Ok(if message.payload().is_empty() { Outcome::Open } else { Outcome::Evidence })
     }
 
-    fn batch(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<Outcome, ChunkError> {
+    fn batch(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<Outcome, ReadError> {
         let head = fill(source, self.at, HEADER_SIZE_UP_TO_MAGIC as u64, length, buffer)?;
         let Ok(Some(head)) = BatchHead::read(head, self.at) else { return Ok(Outcome::Undecided) };
         if head.check_minimum(self.at).is_err() {
@@ -153,7 +153,7 @@ fn fill<'b>(
     size: u64,
     length: u64,
     buffer: &'b mut Vec<u8>,
-) -> Result<&'b [u8], ChunkError> {
+) -> Result<&'b [u8], ReadError> {
     let size = size.min(length.saturating_sub(at)) as usize;
     Ok(read_part(source, at, size, buffer)?)
 }

@@ -17,11 +17,12 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use super::candidate::{Candidate, Framing};
-use super::chunk::{ChunkError, WholeBatches};
+use super::chunk::WholeBatches;
 use super::source::{ReadAt, read_part};
 use super::window::{Window, leading_zeros};
 use crate::checksum::running::{Polynomial, Running};
-use crate::error::{Error, RecordFault};
+use crate::log::error::ReadError;
+use crate::record::{self, Error, RecordFault};
 
 /// How much is gone through between two looks at whether the source was interrupted.
 const PIECE: u64 = 256 << 10;
@@ -127,8 +128,8 @@ impl<F: Framing> Resync<F> {
     /// up to the end count as the end.
     ///
     /// # Errors
-    /// [`ChunkError`] if the bytes cannot be read.
-    pub fn next_intact(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ChunkError> {
+    /// [`ReadError`] if the bytes cannot be read.
+    pub fn next_intact(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ReadError> {
         self.advance_budget(position);
         self.window.release(position);
         self.window.load(source, position, position.saturating_add(F::HEADER as u64).min(self.end), self.end)?;
@@ -142,13 +143,13 @@ impl<F: Framing> Resync<F> {
     /// Verifies the batch of `size` bytes at `position` without all of it being in memory at once.
     ///
     /// # Errors
-    /// [`ChunkError`] if the bytes cannot be read; what is wrong with the batch is the inner error.
+    /// [`ReadError`] if the bytes cannot be read; what is wrong with the batch is the inner error.
     pub(super) fn verify(
         &mut self,
         source: &dyn ReadAt,
         position: u64,
         size: u64,
-    ) -> Result<crate::Result<()>, ChunkError> {
+    ) -> Result<record::Result<()>, ReadError> {
         self.advance_budget(position);
         let is_intact = match self.check(source, position, self.end)? {
             Check::Intact(_) => true,
@@ -173,7 +174,7 @@ impl<F: Framing> Resync<F> {
         self.paid_to = self.paid_to.max(position);
     }
 
-    fn header(&mut self, source: &dyn ReadAt, position: u64) -> Result<Vec<u8>, ChunkError> {
+    fn header(&mut self, source: &dyn ReadAt, position: u64) -> Result<Vec<u8>, ReadError> {
         let to = position.saturating_add(F::HEADER as u64).min(self.end);
         if self.window.has(position, to) || self.window.fits(position, to) {
             self.window.load(source, position, to, self.end)?;
@@ -184,7 +185,7 @@ impl<F: Framing> Resync<F> {
     }
 
     /// Where the corrupt batch at `position` states that it ends, if an intact batch or the source's end is there.
-    fn stated_end(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<u64>, ChunkError> {
+    fn stated_end(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<u64>, ReadError> {
         let header = self.header(source, position)?;
         let Some(length) = F::stated_length(&header) else { return Ok(None) };
         let mut at = position.saturating_add(length);
@@ -199,7 +200,7 @@ impl<F: Framing> Resync<F> {
     }
 
     /// The first of intact batches that fill the range from somewhere after `position` up to `stated` to the byte.
-    fn first_of_run(&mut self, source: &dyn ReadAt, position: u64, stated: u64) -> Result<Option<u64>, ChunkError> {
+    fn first_of_run(&mut self, source: &dyn ReadAt, position: u64, stated: u64) -> Result<Option<u64>, ReadError> {
         if F::may_enclose_up_to_its_end(&self.header(source, position)?) {
             return Ok(None);
         }
@@ -217,7 +218,7 @@ impl<F: Framing> Resync<F> {
     }
 
     /// Looks at the batch at `position`, which must end at `limit` or before.
-    fn check(&mut self, source: &dyn ReadAt, position: u64, limit: u64) -> Result<Check, ChunkError> {
+    fn check(&mut self, source: &dyn ReadAt, position: u64, limit: u64) -> Result<Check, ReadError> {
         let header = self.header(source, position)?;
         let Some(candidate) = F::candidate(&header, limit.saturating_sub(position)) else { return Ok(Check::NoBatch) };
         if !self.pay(candidate.length) {
@@ -236,7 +237,7 @@ impl<F: Framing> Resync<F> {
     }
 
     /// Adds `[from, to)` to a checksum, from the window as far as that goes.
-    fn sum_up(&mut self, source: &dyn ReadAt, running: &mut Running, from: u64, to: u64) -> Result<(), ChunkError> {
+    fn sum_up(&mut self, source: &dyn ReadAt, running: &mut Running, from: u64, to: u64) -> Result<(), ReadError> {
         let mut scratch = Vec::new();
         let mut at = from;
         while at < to {
@@ -249,7 +250,7 @@ impl<F: Framing> Resync<F> {
                 let size = next.saturating_sub(at) as usize;
                 let piece = read_part(source, at, size, &mut scratch)?;
                 if piece.len() < size {
-                    return Err(ChunkError::Shrunk { length: source.length()?, expected: self.end });
+                    return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
                 }
                 running.update(piece);
             }
@@ -260,7 +261,7 @@ impl<F: Framing> Resync<F> {
     }
 
     /// The intact batch that begins first in `[from, limit)` and ends there.
-    fn first_intact(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ChunkError> {
+    fn first_intact(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ReadError> {
         let mut tracks = [Track::new(Polynomial::Crc32), Track::new(Polynomial::Crc32c)];
         let mut best = None;
         let mut at = from;
@@ -281,7 +282,7 @@ impl<F: Framing> Resync<F> {
     }
 
     /// Takes a candidate that begins before what was found, if its end shows that it is intact.
-    fn look_ahead(&mut self, source: &dyn ReadAt, track: &mut Track, found: &mut Extent) -> Result<(), ChunkError> {
+    fn look_ahead(&mut self, source: &dyn ReadAt, track: &mut Track, found: &mut Extent) -> Result<(), ReadError> {
         while let Some(((end, start), awaited)) = track.pending.pop_first() {
             if start >= found.0 {
                 continue;

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::record::bytes::be_i16;
+use crate::bytes::be_i16;
 use crate::record::{RecordBatch, RecordReader};
 
 /// Type of an abort marker.

@@ -1,8 +1,10 @@
 //! All of a segment, piece by piece: runs of sound batches, and the damage between them.
 
-use super::chunk::{ChunkEnd, ChunkError, ChunkReader, chunk_bytes};
+use std::ops::ControlFlow;
+
+use super::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use super::source::ReadAt;
-use crate::error::Error;
+use crate::log::error::{ContentError, ReadError};
 
 /// How much of the segment is read at once.
 const CHUNK: usize = 4 << 20;
@@ -34,23 +36,23 @@ pub struct Damage {
     /// Its length in bytes.
     pub length: u64,
     /// What is wrong where it begins.
-    pub error: Error,
+    pub error: ContentError,
     /// Whether it is nothing but a batch that the segment's end has cut.
     pub is_cut: bool,
     /// Whether it reaches to the segment's end.
     pub is_tail: bool,
 }
 
-/// Hands all pieces of a segment to `visit`, in order, whose error ends the walk. With each comes the position behind
-/// it.
+/// Hands all parts of a segment to `visit`, in order, with the position after each. [`ControlFlow::Break`] ends the walk and is
+/// the result then.
 ///
 /// # Errors
-/// The file system's, or that of `visit`.
-pub fn walk_segment<E: From<ChunkError>>(
+/// The segment cannot be read.
+pub fn walk_segment<B>(
     source: &dyn ReadAt,
-    visit: &mut dyn FnMut(Piece<'_>, u64) -> Result<(), E>,
-) -> Result<(), E> {
-    let end = source.length().map_err(ChunkError::from)?;
+    visit: &mut dyn FnMut(Piece<'_>, u64) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, ReadError> {
+    let end = source.length()?;
     let mut chunks = ChunkReader::new(0, end, true);
     let mut buffer = Vec::new();
     loop {
@@ -59,24 +61,31 @@ pub fn walk_segment<E: From<ChunkError>>(
         #[allow(clippy::redundant_closure_for_method_calls)]
         let (used, chunk_end) = chunks.read(source, &mut buffer, CHUNK, |batch| batch.ensure_valid())?;
         let data = chunk_bytes(source, &buffer, position, used);
-        visit(Piece::Batches { data, position }, chunks.position())?;
-        let is_cut = matches!(chunk_end, ChunkEnd::Cut(_));
-        match chunk_end {
-            ChunkEnd::More => {}
-            ChunkEnd::End => {
-                let length = end.saturating_sub(chunks.position());
-                return if length > 0 { visit(Piece::ZeroTail { length }, end) } else { Ok(()) };
-            }
-            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => {
-                let position = chunks.position();
-                let next = chunks.resync(source)?;
-                let length = next.saturating_sub(position);
-                let is_tail = next >= end;
-                visit(Piece::Damage(Damage { position, length, error, is_cut: is_cut && is_tail, is_tail }), next)?;
-                if is_tail {
-                    return Ok(());
+        let mut flow = visit(Piece::Batches { data, position }, chunks.position());
+        let mut is_last = false;
+        if flow.is_continue() {
+            let is_cut = matches!(chunk_end, ChunkEnd::Cut(_));
+            match chunk_end {
+                ChunkEnd::More => {}
+                ChunkEnd::End => {
+                    is_last = true;
+                    let length = end.saturating_sub(chunks.position());
+                    if length > 0 {
+                        flow = visit(Piece::ZeroTail { length }, end);
+                    }
+                }
+                ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => {
+                    let position = chunks.position();
+                    let next = chunks.resync(source)?;
+                    let length = next.saturating_sub(position);
+                    is_last = next >= end;
+                    let damage = Damage { position, length, error, is_cut: is_cut && is_last, is_tail: is_last };
+                    flow = visit(Piece::Damage(damage), next);
                 }
             }
+        }
+        if is_last || flow.is_break() {
+            return Ok(flow);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::chunk::ChunkError;
 use super::source::{ReadAt, part, read_full};
+use crate::log::error::ReadError;
 use crate::memory;
 
 /// The most that is kept: enough for the usual batch (`message.max.bytes` is 1 MB) with what surrounds it.
@@ -79,7 +79,7 @@ impl Window {
 
     /// Reads what is not here of `[from, to)` of a source that ends at `end`, and somewhat more. Of what precedes, as much
     /// stays as there is room for.
-    pub(super) fn load(&mut self, source: &dyn ReadAt, from: u64, to: u64, end: u64) -> Result<(), ChunkError> {
+    pub(super) fn load(&mut self, source: &dyn ReadAt, from: u64, to: u64, end: u64) -> Result<(), ReadError> {
         source.check_interrupt()?;
         if source.as_slice().is_some() || self.has(from, to) {
             return Ok(());
@@ -99,7 +99,7 @@ impl Window {
         let wanted = usize::try_from(target.saturating_sub(self.begin)).unwrap_or(usize::MAX);
         extend(source, self.begin, self.buffer.len(), wanted, &mut self.buffer)?;
         if self.buffer.len() < wanted {
-            return Err(ChunkError::Shrunk { length: source.length()?, expected: end });
+            return Err(ReadError::Shrunk { length: source.length()?, expected: end });
         }
         Ok(())
     }

@@ -21,78 +21,8 @@ mod resume;
 pub mod staging;
 mod writer;
 
-use std::io;
-use std::path::{Path, PathBuf};
-
 pub use indexes::{DEFAULT_INDEX_INTERVAL_BYTES, SegmentIndexes};
 pub use producers::ProducerState;
 pub use resume::LogEnd;
 pub use staging::Staging;
 pub use writer::{LogWriter, WriteOptions, WriteReport};
-
-/// Why a folder could not be written. Nothing is left of it then.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// The operating system refused.
-    #[error("{path}: {source}", path = .path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What it said.
-        source: io::Error,
-    },
-    /// The folder is there already.
-    #[error("{path} exists already", path = .path.display())]
-    Exists {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A batch whose offsets are not behind those of the one before, or that no offset could follow.
-    #[error("{}", offset_order(*.previous, *.first, *.last))]
-    OffsetOrder {
-        /// The last offset so far.
-        previous: i64,
-        /// The batch's first offset.
-        first: i64,
-        /// Its last offset.
-        last: i64,
-    },
-    /// A batch that one segment cannot hold.
-    #[error("a batch of {size} bytes and offsets {first} to {last} does not fit into a segment")]
-    BatchTooLarge {
-        /// The batch's size in bytes.
-        size: u64,
-        /// Its first offset.
-        first: i64,
-        /// Its last offset.
-        last: i64,
-    },
-    /// The bytes given are no batches.
-    #[error(transparent)]
-    Record(#[from] crate::Error),
-    /// A file that is read for what is written is damaged.
-    #[error("{path}: {error}", path = .path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: Box<crate::Error>,
-    },
-}
-
-fn offset_order(previous: i64, first: i64, last: i64) -> String {
-    if last == i64::MAX {
-        return format!("a batch of offsets {first} to {last} would be the log's last: no offset follows");
-    }
-    format!("a batch of offsets {first} to {last} cannot follow offset {previous}")
-}
-
-impl WriteError {
-    fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
-    }
-
-    fn damaged(path: &Path, error: crate::Error) -> Self {
-        Self::Damaged { path: path.to_owned(), error: Box::new(error) }
-    }
-}

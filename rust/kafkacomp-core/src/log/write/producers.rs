@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::Result;
 use crate::log::index::producer_snapshot::{ProducerEntry, encode_producer_snapshot};
 use crate::log::index::transaction::{AbortedTxn, CURRENT_VERSION};
 use crate::record::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
-use crate::record::{ControlRecord, RecordBatch, RecordReader};
+use crate::record::{ControlRecord, RecordBatch, RecordReader, Result};
 
 /// The producers of one partition, by id.
 #[derive(Debug, Clone, Default)]

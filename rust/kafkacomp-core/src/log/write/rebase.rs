@@ -4,73 +4,52 @@
 //! Base offset and leader epoch of magic 2 lie outside its CRC (`DefaultRecordBatch`), so a batch is copied as it is,
 //! but for these 12 bytes. Its checksum is looked at on the way.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::{LogWriter, WriteError};
-use crate::error::{Error, Result};
-use crate::log::read::chunk::ChunkError;
+use super::LogWriter;
+
+use crate::log::error::Error;
 use crate::log::read::source::open_file;
 use crate::log::read::walk::{Piece, walk_segment};
 use crate::record::v0_v1::RECORD_OVERHEAD_V0;
-use crate::record::{Batches, MutableRecordBatch};
-
-/// Why a walk ended early.
-pub(super) enum Stop {
-    Read(ChunkError),
-    Damage(Error),
-    Write(WriteError),
-}
-
-impl From<ChunkError> for Stop {
-    fn from(error: ChunkError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Damage(error)
-    }
-}
-
-impl Stop {
-    /// The same with the file's name.
-    pub(super) fn at(self, path: &Path) -> WriteError {
-        match self {
-            Self::Read(ChunkError::Io(error)) => WriteError::io(path, error),
-            Self::Read(error) => WriteError::io(path, std::io::Error::other(error.to_string())),
-            Self::Damage(error) => WriteError::damaged(path, error),
-            Self::Write(error) => error,
-        }
-    }
-}
+use crate::record::{self, Batches, MutableRecordBatch};
 
 /// Appends all batches of a file of magic 2 behind what `writer` has, in order and without gaps between them. Memory is
 /// one chunk of the file, or its largest batch.
 ///
 /// # Errors
 /// Damage in the file, or what [`LogWriter::append`] says.
-pub fn append_file(writer: &mut LogWriter, path: &Path, leader_epoch: i32) -> std::result::Result<(), WriteError> {
-    let file = open_file(path).map_err(|error| WriteError::io(path, error))?;
+pub fn append_file(writer: &mut LogWriter, path: &Path, leader_epoch: i32) -> Result<(), Error> {
+    let file = open_file(path).map_err(|error| Error::io(path, error))?;
     let mut buffer = Vec::new();
-    let walked = walk_segment::<Stop>(&file, &mut |piece, _| match piece {
-        Piece::Batches { data, position } => {
-            buffer.clear();
-            buffer.extend_from_slice(data);
-            rebase(&mut buffer, position, writer.log_end_offset(), leader_epoch)?;
-            writer.append(&buffer).map_err(Stop::Write)
-        }
-        Piece::Damage(damage) => Err(damage.error.into()),
-        Piece::ZeroTail { length } => {
-            Err(Error::SizeTooSmall { position: length, size: 0, minimum: RECORD_OVERHEAD_V0 as i32 }.into())
-        }
+    let walked = walk_segment(&file, &mut |piece, _| {
+        let appended = match piece {
+            Piece::Batches { data, position } => {
+                buffer.clear();
+                buffer.extend_from_slice(data);
+                rebase(&mut buffer, position, writer.log_end_offset(), leader_epoch)
+                    .map_err(|error| Error::corrupt(path, error))
+                    .and_then(|()| writer.append(&buffer))
+            }
+            Piece::Damage(damage) => Err(Error::corrupt(path, damage.error)),
+            Piece::ZeroTail { length } => {
+                let minimum = RECORD_OVERHEAD_V0 as i32;
+                Err(Error::corrupt(path, record::Error::SizeTooSmall { position: length, size: 0, minimum }))
+            }
+        };
+        appended.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     });
-    walked.map_err(|stop| stop.at(path))
+    match walked.map_err(|error| Error::from(error).in_file(path))? {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
 }
 
 /// Gives the batches in `data` the offsets from `next_offset` on.
-fn rebase(data: &mut [u8], position: u64, mut next_offset: i64, leader_epoch: i32) -> Result<()> {
-    let sizes = Batches::new(data, position).map(|batch| Ok(batch?.size_in_bytes())).collect::<Result<Vec<_>>>()?;
+fn rebase(data: &mut [u8], position: u64, mut next_offset: i64, leader_epoch: i32) -> record::Result<()> {
+    let sizes =
+        Batches::new(data, position).map(|batch| Ok(batch?.size_in_bytes())).collect::<record::Result<Vec<_>>>()?;
     let mut rest = data;
     for size in sizes {
         let Some((batch, behind)) = rest.split_at_mut_checked(size) else { break };

@@ -6,12 +6,13 @@
 //! Source: `UnifiedLog`, `LogLoader`, `ProducerStateManager.loadFromSnapshot`.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::rebase::Stop;
 use super::writer::segment_name;
-use super::{LogWriter, ProducerState, WriteError, WriteOptions};
+use super::{LogWriter, ProducerState, WriteOptions};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
 use crate::log::index::producer_snapshot::ProducerSnapshot;
 use crate::log::read::source::open_file;
@@ -36,14 +37,11 @@ impl LogEnd {
     ///
     /// # Errors
     /// Damage in a segment that must be read, a leader epoch checkpoint that is none, or the operating system's.
-    pub fn of_folder(folder: &Path) -> Result<Self, WriteError> {
+    pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let names = names(folder)?;
         if let Some(swap) = names.iter().find(|name| name.ends_with(".log.swap")) {
             let reason = "a broker has not completed the compaction that this file is of; it does when it starts";
-            return Err(WriteError::io(
-                &folder.join(swap),
-                std::io::Error::new(std::io::ErrorKind::InvalidInput, reason),
-            ));
+            return Err(Error::io(&folder.join(swap), std::io::Error::new(std::io::ErrorKind::InvalidInput, reason)));
         }
         let segments = offsets(&names, "log");
         let Some(&last) = segments.last() else { return Ok(Self::default()) };
@@ -69,36 +67,51 @@ impl LogEnd {
         Ok(end)
     }
 
-    fn walk(&mut self, path: &Path, known_to: i64) -> Result<(), WriteError> {
-        let file = open_file(path).map_err(|error| WriteError::io(path, error))?;
+    fn walk(&mut self, path: &Path, known_to: i64) -> Result<(), Error> {
+        let file = open_file(path).map_err(|error| Error::io(path, error))?;
         let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
-        let walked = walk_segment::<Stop>(&file, &mut |piece, _| match piece {
-            Piece::Batches { data, position } => {
-                for batch in Batches::new(data, position) {
-                    let batch = batch?;
-                    self.end_offset = batch.last_offset().saturating_add(1);
-                    let epoch = if batch.magic() >= 2 { batch.partition_leader_epoch() } else { -1 };
-                    if epoch > self.epochs.last().map_or(-1, |entry| entry.epoch) {
-                        self.epochs.push(LeaderEpochEntry { epoch, start_offset: batch.offset_field() });
-                        self.leader_epoch = epoch;
-                    }
-                    if batch.last_offset() >= known_to {
-                        self.producers.append(&batch, &mut reader)?;
-                    }
-                }
-                Ok(())
-            }
-            Piece::Damage(damage) => Err(damage.error.into()),
-            Piece::ZeroTail { .. } => Ok(()),
+        let walked = walk_segment(&file, &mut |piece, _| {
+            let taken = match piece {
+                Piece::Batches { data, position } => self.take(data, position, known_to, &mut reader),
+                Piece::Damage(damage) => Err(damage.error),
+                Piece::ZeroTail { .. } => Ok(()),
+            };
+            taken.map_or_else(ControlFlow::Break, ControlFlow::Continue)
         });
-        walked.map_err(|stop| stop.at(path))
+        match walked.map_err(|error| Error::from(error).in_file(path))? {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(error) => Err(Error::corrupt(path, error)),
+        }
+    }
+
+    /// Takes note of the batches in `data`, which begin at `position` of their segment.
+    fn take(
+        &mut self,
+        data: &[u8],
+        position: u64,
+        known_to: i64,
+        reader: &mut RecordReader,
+    ) -> Result<(), ContentError> {
+        for batch in Batches::new(data, position) {
+            let batch = batch?;
+            self.end_offset = batch.last_offset().saturating_add(1);
+            let epoch = if batch.magic() >= 2 { batch.partition_leader_epoch() } else { -1 };
+            if epoch > self.epochs.last().map_or(-1, |entry| entry.epoch) {
+                self.epochs.push(LeaderEpochEntry { epoch, start_offset: batch.offset_field() });
+                self.leader_epoch = epoch;
+            }
+            if batch.last_offset() >= known_to {
+                self.producers.append(&batch, reader)?;
+            }
+        }
+        Ok(())
     }
 
     /// A writer of segments that follow, into a folder of their own that is to become `target`.
     ///
     /// # Errors
     /// As [`LogWriter::create`].
-    pub fn continue_in(self, target: &Path, options: WriteOptions) -> Result<LogWriter, WriteError> {
+    pub fn continue_in(self, target: &Path, options: WriteOptions) -> Result<LogWriter, Error> {
         let mut writer = LogWriter::create(target, self.end_offset, options)?;
         if self.end_offset > 0 && !self.has_snapshot {
             // Every segment but a log's first has one, if only to say that there are no producers.
@@ -110,8 +123,8 @@ impl LogEnd {
     }
 }
 
-fn names(folder: &Path) -> Result<Vec<String>, WriteError> {
-    let failed = |error| WriteError::io(folder, error);
+fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let failed = |error| Error::io(folder, error);
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         names.extend(entry.map_err(failed)?.file_name().into_string());
@@ -133,10 +146,10 @@ fn offsets(names: &[String], extension: &str) -> Vec<i64> {
 }
 
 /// The latest snapshot that can be read, and its offset; a broker passes a damaged one over, too.
-fn latest_snapshot(folder: &Path, offsets: &[i64]) -> Result<Option<(i64, ProducerState)>, WriteError> {
+fn latest_snapshot(folder: &Path, offsets: &[i64]) -> Result<Option<(i64, ProducerState)>, Error> {
     for &offset in offsets.iter().rev() {
         let path = folder.join(segment_name(offset, "snapshot"));
-        let data = fs::read(&path).map_err(|error| WriteError::io(&path, error))?;
+        let data = fs::read(&path).map_err(|error| Error::io(&path, error))?;
         if let Ok(snapshot) = ProducerSnapshot::parse(&data) {
             return Ok(Some((offset, ProducerState::from_entries(&snapshot.producers))));
         }
@@ -144,11 +157,11 @@ fn latest_snapshot(folder: &Path, offsets: &[i64]) -> Result<Option<(i64, Produc
     Ok(None)
 }
 
-fn leader_epochs(folder: &Path) -> Result<Vec<LeaderEpochEntry>, WriteError> {
+fn leader_epochs(folder: &Path) -> Result<Vec<LeaderEpochEntry>, Error> {
     let path = folder.join("leader-epoch-checkpoint");
     match fs::read(&path) {
-        Ok(data) => read_leader_epoch_checkpoint(&data).map_err(|error| WriteError::damaged(&path, error)),
+        Ok(data) => read_leader_epoch_checkpoint(&data).map_err(|error| Error::corrupt(&path, error)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(WriteError::io(&path, error)),
+        Err(error) => Err(Error::io(&path, error)),
     }
 }

@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use super::WriteError;
+use crate::log::error::Error;
 
 /// Bytes that are gathered before the operating system is called.
 const BUFFER_SIZE: usize = 256 << 10;
@@ -43,10 +43,10 @@ impl Staging {
     ///
     /// # Errors
     /// `target` exists, or the operating system refuses.
-    pub fn new(target: &Path) -> Result<Self, WriteError> {
+    pub fn new(target: &Path) -> Result<Self, Error> {
         refuse_existing(target)?;
         let parent = parent_of(target);
-        fs::create_dir_all(parent).map_err(|error| WriteError::io(parent, error))?;
+        fs::create_dir_all(parent).map_err(|error| Error::io(parent, error))?;
         if !is_staged(parent) {
             remove_abandoned(parent);
         }
@@ -63,9 +63,9 @@ impl Staging {
     ///
     /// # Errors
     /// The operating system refuses; the path is the one that the file was to have.
-    pub fn create(&self, name: &str) -> Result<StagedFile, WriteError> {
+    pub fn create(&self, name: &str) -> Result<StagedFile, Error> {
         let path = self.target.join(name);
-        let file = File::create_new(self.folder.join(name)).map_err(|error| WriteError::io(&path, error))?;
+        let file = File::create_new(self.folder.join(name)).map_err(|error| Error::io(&path, error))?;
         Ok(StagedFile { file: io::BufWriter::with_capacity(BUFFER_SIZE, file), path })
     }
 
@@ -73,7 +73,7 @@ impl Staging {
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), WriteError> {
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Error> {
         let mut file = self.create(name)?;
         file.append(content)?;
         file.finish()
@@ -83,14 +83,14 @@ impl Staging {
     ///
     /// # Errors
     /// The target exists by now, or the operating system refuses; the folder is gone then.
-    pub fn publish(mut self) -> Result<(), WriteError> {
-        sync(&self.folder).map_err(|error| WriteError::io(&self.target, error))?;
+    pub fn publish(mut self) -> Result<(), Error> {
+        sync(&self.folder).map_err(|error| Error::io(&self.target, error))?;
         // A folder that is there and empty would be replaced.
         refuse_existing(&self.target)?;
-        fs::rename(&self.folder, &self.target).map_err(|error| WriteError::io(&self.target, error))?;
+        fs::rename(&self.folder, &self.target).map_err(|error| Error::io(&self.target, error))?;
         self.kept = true;
         let parent = parent_of(&self.target);
-        sync(parent).map_err(|error| WriteError::io(parent, error))
+        sync(parent).map_err(|error| Error::io(parent, error))
     }
 }
 
@@ -116,26 +116,26 @@ impl StagedFile {
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn append(&mut self, data: &[u8]) -> Result<(), WriteError> {
-        self.file.write_all(data).map_err(|error| WriteError::io(&self.path, error))
+    pub fn append(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.file.write_all(data).map_err(|error| Error::io(&self.path, error))
     }
 
     /// Brings the file to the disk.
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn finish(self) -> Result<(), WriteError> {
+    pub fn finish(self) -> Result<(), Error> {
         let Self { file, path } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
-        file.and_then(|file| file.sync_all()).map_err(|error| WriteError::io(&path, error))
+        file.and_then(|file| file.sync_all()).map_err(|error| Error::io(&path, error))
     }
 }
 
-fn refuse_existing(target: &Path) -> Result<(), WriteError> {
+fn refuse_existing(target: &Path) -> Result<(), Error> {
     match target.symlink_metadata() {
-        Ok(_) => Err(WriteError::Exists { path: target.to_owned() }),
+        Ok(_) => Err(Error::Exists { path: target.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(WriteError::io(target, error)),
+        Err(error) => Err(Error::io(target, error)),
     }
 }
 
@@ -150,14 +150,14 @@ fn sync(folder: &Path) -> io::Result<()> {
 }
 
 /// A new folder in `parent`, and the lock on it where there are locks.
-fn create(parent: &Path) -> Result<(PathBuf, Option<File>), WriteError> {
+fn create(parent: &Path) -> Result<(PathBuf, Option<File>), Error> {
     for _ in 0..ATTEMPTS {
-        let id = random_id().map_err(|error| WriteError::io(parent, error))?;
+        let id = random_id().map_err(|error| Error::io(parent, error))?;
         let folder = parent.join(format!("{PREFIX}{id:032x}{SUFFIX}"));
         match fs::create_dir(&folder) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(error) => return Err(WriteError::io(&folder, error)),
+            Err(error) => return Err(Error::io(&folder, error)),
         }
         match lock(&folder) {
             Lock::Held(lock) => return Ok((folder, Some(lock))),
@@ -167,7 +167,7 @@ fn create(parent: &Path) -> Result<(PathBuf, Option<File>), WriteError> {
         }
     }
     let reason = "no name for a new folder: others exist or were removed at once";
-    Err(WriteError::io(parent, io::Error::new(io::ErrorKind::AlreadyExists, reason)))
+    Err(Error::io(parent, io::Error::new(io::ErrorKind::AlreadyExists, reason)))
 }
 
 /// Removes what processes that do not exist any more have left in a folder. Whatever cannot be removed stays.

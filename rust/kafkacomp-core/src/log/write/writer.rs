@@ -4,11 +4,12 @@ use std::mem;
 use std::path::Path;
 
 use super::staging::StagedFile;
-use super::{DEFAULT_INDEX_INTERVAL_BYTES, ProducerState, SegmentIndexes, Staging, WriteError};
+use super::{DEFAULT_INDEX_INTERVAL_BYTES, ProducerState, SegmentIndexes, Staging};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::log::error::Error;
 use crate::log::index::checkpoint::{LeaderEpochEntry, encode_leader_epoch_checkpoint};
 use crate::log::index::partition_metadata::PartitionMetadata;
-use crate::record::{Batches, RecordBatch, RecordReader};
+use crate::record::{self, Batches, RecordBatch, RecordReader};
 use crate::uuid::Uuid;
 
 /// Kafka's default of `segment.bytes`.
@@ -71,7 +72,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// `target` exists, or the operating system refuses.
-    pub fn create(target: &Path, base_offset: i64, options: WriteOptions) -> Result<Self, WriteError> {
+    pub fn create(target: &Path, base_offset: i64, options: WriteOptions) -> Result<Self, Error> {
         let staging = Staging::new(target)?;
         let log = staging.create(&segment_name(base_offset, "log"))?;
         let report = WriteReport {
@@ -99,7 +100,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn set_history(&mut self, producers: ProducerState, epochs: Vec<LeaderEpochEntry>) -> Result<(), WriteError> {
+    pub fn set_history(&mut self, producers: ProducerState, epochs: Vec<LeaderEpochEntry>) -> Result<(), Error> {
         if !producers.is_empty() {
             let name = segment_name(self.report.log_start_offset, "snapshot");
             self.staging.write(&name, &producers.snapshot())?;
@@ -133,7 +134,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// Offsets that are not behind those that are there, bytes that are no batches, or the operating system.
-    pub fn append(&mut self, batches: &[u8]) -> Result<(), WriteError> {
+    pub fn append(&mut self, batches: &[u8]) -> Result<(), Error> {
         let mut framed = Batches::new(batches, 0);
         for batch in framed.by_ref() {
             self.append_batch(&batch?)?;
@@ -141,7 +142,7 @@ impl LogWriter {
         let position = framed.position();
         if position < batches.len() as u64 {
             let (available, needed) = ((batches.len() as u64).saturating_sub(position), 0);
-            return Err(crate::Error::IncompleteBatch { position, available, needed }.into());
+            return Err(record::Error::IncompleteBatch { position, available, needed }.into());
         }
         Ok(())
     }
@@ -150,18 +151,14 @@ impl LogWriter {
     ///
     /// # Errors
     /// As [`append`](Self::append).
-    pub fn append_batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), WriteError> {
+    pub fn append_batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), Error> {
         let first = match batch.base_offset() {
             Some(offset) => offset,
             None => self.reader.base_offset(batch)?,
         };
         let (last, size) = (batch.last_offset(), batch.size_in_bytes());
         if first < self.report.log_end_offset || last < first || last == i64::MAX {
-            return Err(WriteError::OffsetOrder {
-                previous: self.report.log_end_offset.saturating_sub(1),
-                first,
-                last,
-            });
+            return Err(Error::OffsetOrder { previous: self.report.log_end_offset.saturating_sub(1), first, last });
         }
         if let Some(base_offset) = self.next_segment.take() {
             self.roll(base_offset.min(first).max(self.report.log_end_offset))?;
@@ -170,7 +167,7 @@ impl LogWriter {
             self.roll(first)?;
         }
         if !self.indexes.can_hold(last, size) {
-            return Err(WriteError::BatchTooLarge { size: size as u64, first, last });
+            return Err(Error::BatchTooLarge { size: size as u64, first, last });
         }
         let aborted = self.producers.append(batch, &mut self.reader)?;
         self.note_epoch(batch, first);
@@ -190,14 +187,14 @@ impl LogWriter {
     ///
     /// # Errors
     /// The operating system.
-    pub fn begin_segment(&mut self, base_offset: i64) -> Result<(), WriteError> {
+    pub fn begin_segment(&mut self, base_offset: i64) -> Result<(), Error> {
         self.end_segment()?;
         self.next_segment = Some(base_offset);
         Ok(())
     }
 
     /// Makes the segment that no batch came for.
-    fn end_segment(&mut self) -> Result<(), WriteError> {
+    fn end_segment(&mut self) -> Result<(), Error> {
         match self.next_segment.take().filter(|&base_offset| base_offset >= self.report.log_end_offset) {
             Some(base_offset) => self.roll(base_offset),
             None => Ok(()),
@@ -214,13 +211,13 @@ impl LogWriter {
     ///
     /// # Errors
     /// The offset lies below what is there, or the operating system.
-    pub fn roll(&mut self, base_offset: i64) -> Result<(), WriteError> {
+    pub fn roll(&mut self, base_offset: i64) -> Result<(), Error> {
         if base_offset == self.indexes.base_offset() {
             return Ok(());
         }
         if base_offset < self.report.log_end_offset {
             let previous = self.report.log_end_offset.saturating_sub(1);
-            return Err(WriteError::OffsetOrder { previous, first: base_offset, last: base_offset });
+            return Err(Error::OffsetOrder { previous, first: base_offset, last: base_offset });
         }
         let log = self.staging.create(&segment_name(base_offset, "log"))?;
         let indexes = SegmentIndexes::new(base_offset, self.options.index_interval_bytes);
@@ -242,7 +239,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// The target exists by now, or the operating system refuses.
-    pub fn finish(mut self) -> Result<WriteReport, WriteError> {
+    pub fn finish(mut self) -> Result<WriteReport, Error> {
         self.end_segment()?;
         let Self { staging, options, log, indexes, producers, mut epochs, report, .. } = self;
         let last_base_offset = indexes.base_offset();
@@ -261,7 +258,7 @@ impl LogWriter {
     }
 }
 
-fn close(staging: &Staging, log: StagedFile, indexes: SegmentIndexes) -> Result<(), WriteError> {
+fn close(staging: &Staging, log: StagedFile, indexes: SegmentIndexes) -> Result<(), Error> {
     log.finish()?;
     let base_offset = indexes.base_offset();
     let [offsets, times, transactions] = indexes.finish();

@@ -1,7 +1,8 @@
 //! Why a batch cannot be built. Where Kafka's builder throws an `IllegalArgumentException` or an
 //! `IllegalStateException` there is a variant here, with numbers instead of its text.
 
-use crate::compress::{CodecError, CodecFault};
+use crate::compress::CodecError;
+use crate::error_kind::ErrorKind;
 use crate::memory::OutOfMemory;
 
 /// A rule of the builder that was broken. What was there before is as it was.
@@ -124,9 +125,31 @@ pub enum BuildFault {
 }
 
 impl BuildFault {
-    /// Whether memory ran out.
-    pub fn is_out_of_memory(&self) -> bool {
-        matches!(self, Self::OutOfMemory(_) | Self::Codec(CodecError { fault: CodecFault::OutOfMemory, .. }))
+    /// The kind, where records are rebuilt. For the caller of a builder, what is of kind [`ErrorKind::Rebuild`] is a wrong
+    /// argument.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unsupported { feature: Feature::Zstd, .. } => ErrorKind::UnsupportedCompressionType,
+            Self::RecordTooLarge { .. } | Self::BatchTooLarge { .. } => ErrorKind::RecordTooLarge,
+            Self::OutOfMemory(_) => ErrorKind::OutOfMemory,
+            Self::Codec(error) => error.kind(),
+            Self::UnknownMagic { .. }
+            | Self::TimestampTypeMissing { .. }
+            | Self::Unsupported { .. }
+            | Self::ControlMismatch { .. }
+            | Self::UnknownControlType { .. }
+            | Self::NoLeaderEpoch
+            | Self::OffsetOrder { .. }
+            | Self::OffsetBeforeBase { .. }
+            | Self::OffsetDelta { .. }
+            | Self::NegativeTimestamp { .. }
+            | Self::TransactionWithoutProducerId
+            | Self::NoProducerEpoch { .. }
+            | Self::NegativeSequence { .. }
+            | Self::MarkerOutsideTransaction
+            | Self::Closed
+            | Self::Aborted => ErrorKind::Rebuild,
+        }
     }
 }
 

@@ -6,10 +6,11 @@
 use std::fmt::Debug;
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::log::read::chunk::ChunkError;
+use crate::log::error::ReadError;
 use crate::log::read::source::{ReadAt, open_file};
 use crate::log::read::walk::{Piece, walk_segment};
 use crate::memory;
@@ -72,7 +73,7 @@ impl<'a> Copies<'a> {
         Self { own: None, others, other: None, searches: 0 }
     }
 
-    fn own(&mut self, source: &dyn ReadAt) -> Result<&[u64], ChunkError> {
+    fn own(&mut self, source: &dyn ReadAt) -> Result<&[u64], ReadError> {
         let own = match self.own.take() {
             Some(own) => own,
             None => fingerprints(source)?,
@@ -81,7 +82,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Whether the partition has these bytes at another place, too.
-    pub(super) fn has(&mut self, source: &dyn ReadAt, batch: &RecordBatch<'_>) -> Result<bool, ChunkError> {
+    pub(super) fn has(&mut self, source: &dyn ReadAt, batch: &RecordBatch<'_>) -> Result<bool, ReadError> {
         let wanted = fingerprint(batch);
         let own = self.own(source)?;
         let at = own.partition_point(|&each| each < wanted);
@@ -92,7 +93,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Whether another segment has the batch. After too many searches, every batch may be a copy.
-    fn is_elsewhere(&mut self, offset_field: i64, wanted: u64) -> Result<bool, ChunkError> {
+    fn is_elsewhere(&mut self, offset_field: i64, wanted: u64) -> Result<bool, ReadError> {
         let Some((number, source)) = self.others.map(|others| others.open(offset_field)).transpose()?.flatten() else {
             return Ok(false);
         };
@@ -112,7 +113,7 @@ impl<'a> Copies<'a> {
         source: &dyn ReadAt,
         batch: &RecordBatch<'_>,
         field: i64,
-    ) -> Result<bool, ChunkError> {
+    ) -> Result<bool, ReadError> {
         let low = |field: i64| field as u64 & u64::from(u32::MAX);
         let own = self.own(source)?;
         let at = own.partition_point(|&each| each >> 32 < low(field));
@@ -128,16 +129,21 @@ fn fingerprint(batch: &RecordBatch<'_>) -> u64 {
 }
 
 /// The fingerprints of all batches of a segment, sorted.
-fn fingerprints(source: &dyn ReadAt) -> Result<Vec<u64>, ChunkError> {
+fn fingerprints(source: &dyn ReadAt) -> Result<Vec<u64>, ReadError> {
     let mut found = Vec::new();
-    walk_segment::<ChunkError>(source, &mut |piece, _| {
+    let walked = walk_segment(source, &mut |piece, _| {
         if let Piece::Batches { data, position } = piece {
             for batch in Batches::new(data, position).map_while(Result::ok) {
-                memory::push(&mut found, fingerprint(&batch)).map_err(io::Error::from)?;
+                if let Err(error) = memory::push(&mut found, fingerprint(&batch)) {
+                    return ControlFlow::Break(error);
+                }
             }
         }
-        Ok(())
+        ControlFlow::Continue(())
     })?;
+    if let ControlFlow::Break(error) = walked {
+        return Err(io::Error::from(error).into());
+    }
     found.sort_unstable();
     Ok(found)
 }

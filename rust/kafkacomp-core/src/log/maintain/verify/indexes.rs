@@ -11,8 +11,8 @@
 //! wrong entries of one index are one finding, which names the first of them.
 
 use super::{FindingFile, SegmentReport, SideFiles};
-use crate::Error;
 use crate::log::AbortedTxn;
+use crate::log::error::ContentError;
 use crate::log::index::{offset, time, transaction};
 use crate::log::{OffsetIndex, OffsetPosition, TimeIndex, TimestampOffset, TransactionIndex};
 use crate::record::RecordBatch;
@@ -81,7 +81,7 @@ impl Wrong {
 
 impl<'a> IndexChecks<'a> {
     pub(super) fn new(side_files: SideFiles<'a>, base_offset: i64, report: &mut SegmentReport) -> Self {
-        let mut complain = |file, error: &Error| report.add(file, error.position(), true, error.to_string());
+        let mut complain = |file, error: &ContentError| report.add(file, error.position(), true, error.to_string());
         let offsets = side_files.offset_index.map(|data| OffsetIndex::parse(data, base_offset));
         let offsets = match offsets {
             Some(Ok(index)) => index.iter().collect(),

@@ -1,5 +1,7 @@
 use super::*;
-use crate::log::{InMemory, OverlapFault};
+use crate::log::InMemory;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 
 /// A batch of magic 2 with one record, null key and the value `v`.
 fn batch(offset: i64, timestamp: i64) -> Vec<u8> {
@@ -33,7 +35,10 @@ fn options(base_offset: Option<i64>, next_base_offset: Option<i64>) -> VerifyOpt
 }
 
 fn run(log: &[u8], side_files: SideFiles<'_>) -> SegmentReport {
-    verify_segment::<OverlapFault>(&InMemory(log), side_files, options(Some(0), None), &mut |_| Ok(())).unwrap()
+    verify_segment::<Infallible>(&InMemory(log), side_files, options(Some(0), None), &mut |_| ControlFlow::Continue(()))
+        .unwrap()
+        .continue_value()
+        .unwrap()
 }
 
 fn messages(report: &SegmentReport) -> Vec<(FindingFile, u64, &str)> {
@@ -133,8 +138,10 @@ fn offsets_that_fall_back() {
     let missing: Vec<_> = report.missing.ranges().iter().map(|range| (range.first_offset, range.last_offset)).collect();
     assert_eq!(missing, [(0, 3), (5, 5)]);
     let side_files = SideFiles::default();
-    let captured = verify_segment::<OverlapFault>(&InMemory(&log), side_files, options(None, None), &mut |_| Ok(()));
-    assert_eq!(captured.unwrap().errors, 0);
+    let captured = verify_segment::<Infallible>(&InMemory(&log), side_files, options(None, None), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!(captured.unwrap().continue_value().unwrap().errors, 0);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
@@ -142,15 +144,15 @@ fn assert_linear(name: &str, data: Vec<u8>) -> Vec<Extent> {
     let in_memory = walk(&InMemory(&source.data)).0;
     assert_eq!(found, in_memory, "{name}");
     let mut pieces = Vec::new();
-    walk_segment::<ChunkError>(&source, &mut |piece, next| {
+    let walked = walk_segment::<Infallible>(&source, &mut |piece, next| {
         if let Piece::Batches { data, position } = piece
             && !data.is_empty()
         {
             pieces.push((position, next));
         }
-        Ok(())
-    })
-    .unwrap();
+        ControlFlow::Continue(())
+    });
+    assert!(walked.unwrap().is_continue());
     assert!(source.bytes_read() <= 6 * length, "{name}: {} bytes read of {length}", source.bytes_read());
     assert_eq!(found.iter().map(|range| range.1 - range.0).sum::<u64>(), pieces.iter().map(|p| p.1 - p.0).sum());
     found
@@ -343,7 +345,7 @@ fn a_pass_is_interrupted() {
         let mut data = vec![byte; 40 << 20];
         *data.last_mut().unwrap() = 9;
         let source = Interrupted(data, AtomicU64::new(is_file));
-        let stopped = walk_segment::<ChunkError>(&source, &mut |_, _| Ok(())).unwrap_err();
+        let stopped = walk_segment::<Infallible>(&source, &mut |_, _| ControlFlow::Continue(())).unwrap_err();
         assert_eq!(stopped.to_string(), "interrupted");
     }
 }

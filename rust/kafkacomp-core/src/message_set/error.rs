@@ -1,36 +1,54 @@
-//! What can be wrong with a message set of Kafka 0.7, by the exceptions of its own classes.
+//! Why a message set of Kafka 0.7 cannot be read or written, by the exceptions of its own classes.
 
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
+use crate::error_kind::{Category, ErrorKind, MessageSetKind};
 use crate::memory::OutOfMemory;
 
-/// The kinds that Kafka 0.7 tells apart, one per exception class of its `kafka.message` package.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MessageSetKind {
-    /// `InvalidMessageSizeException`.
-    InvalidMessageSize,
-    /// `IndexOutOfBoundsException`: no room for the header.
-    EntryTooSmall,
-    /// `UnknownMagicByteException`.
-    UnknownMagic,
-    /// `InvalidMessageException`.
-    Crc,
-    /// `UnknownCodecException`.
-    UnknownCodec,
-    /// `IOException` and its like: the payload does not decompress.
-    Decompression,
+/// The result of reading a message set.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A message set of Kafka 0.7 that breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{fault}, {} at byte {position}", inside(*.depth))]
+pub struct Error {
+    /// Where the failing entry begins; for a fault inside a wrapper, where the outermost wrapper begins.
+    pub position: u64,
+    /// How many wrappers are around the failing entry.
+    pub depth: usize,
+    /// The rule.
+    pub fault: MessageSetFault,
 }
 
-impl MessageSetKind {
-    /// The kind's name in the Python package.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InvalidMessageSize => "invalid_message_size",
-            Self::EntryTooSmall => "entry_too_small",
-            Self::UnknownMagic => "unknown_magic",
-            Self::Crc => "crc",
-            Self::UnknownCodec => "unknown_codec",
-            Self::Decompression => "decompression",
-        }
+impl Error {
+    /// A fault of the top-level entry at `position`.
+    pub fn of_entry(position: u64, fault: MessageSetFault) -> Self {
+        Self { position, depth: 0, fault }
+    }
+
+    /// The same error of a set that begins at byte `begin` of a file.
+    #[must_use]
+    pub fn in_file(mut self, begin: u64) -> Self {
+        self.position = self.position.saturating_add(begin);
+        self
+    }
+
+    /// The kind, which decides the category, the error code and Python's exception.
+    pub fn kind(&self) -> ErrorKind {
+        self.fault.kind()
+    }
+
+    /// What the error means for whoever reads a log.
+    pub fn category(&self) -> Category {
+        self.kind().category()
+    }
+}
+
+/// Where a fault of a message set is, in words.
+fn inside(depth: usize) -> String {
+    match depth {
+        0 => "in the entry".to_owned(),
+        1 => "inside the compressed message".to_owned(),
+        levels => format!("{levels} levels inside the compressed message"),
     }
 }
 
@@ -86,6 +104,12 @@ pub enum MessageSetFault {
         /// The bytes asked for.
         bytes: u64,
     },
+    /// A message that is to be written and whose size field cannot hold its size.
+    #[error("a message of {size} bytes is larger than 2147483647")]
+    TooLarge {
+        /// The message's size.
+        size: usize,
+    },
     /// More levels of compressed sets than are opened.
     #[error("compressed message sets are nested more than {limit} levels deep")]
     Nesting {
@@ -101,32 +125,24 @@ impl From<OutOfMemory> for MessageSetFault {
 }
 
 impl MessageSetFault {
-    /// The kind, `None` where nothing is wrong with the bytes: the caller's cap was reached, or memory ran out.
-    pub fn kind(&self) -> Option<MessageSetKind> {
-        Some(match self {
+    /// The kind, which decides the category, the error code and Python's exception.
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::MessageSet(match self {
             Self::InvalidMessageSize { .. } => MessageSetKind::InvalidMessageSize,
             Self::EntryTooSmall { .. } => MessageSetKind::EntryTooSmall,
             Self::UnknownMagic { .. } => MessageSetKind::UnknownMagic,
             Self::Crc { .. } => MessageSetKind::Crc,
             Self::UnknownCodec { .. } => MessageSetKind::UnknownCodec,
             Self::Nesting { .. } => MessageSetKind::Decompression,
-            Self::OutOfMemory { .. } => return None,
+            Self::OutOfMemory { .. } => return ErrorKind::OutOfMemory,
+            Self::TooLarge { .. } => return ErrorKind::RecordTooLarge,
             Self::Codec { source } => match source.fault.kind() {
-                CodecFaultKind::OutputLimit | CodecFaultKind::OutOfMemory => return None,
-                CodecFaultKind::Truncated | CodecFaultKind::Malformed | CodecFaultKind::Encoding => {
-                    MessageSetKind::Decompression
-                }
+                CodecFaultKind::OutputLimit => return ErrorKind::OutputLimit,
+                CodecFaultKind::OutOfMemory => return ErrorKind::OutOfMemory,
+                CodecFaultKind::Encoding => return ErrorKind::Compression,
+                CodecFaultKind::Truncated | CodecFaultKind::Malformed => MessageSetKind::Decompression,
             },
         })
-    }
-
-    /// Whether memory ran out.
-    pub fn is_out_of_memory(&self) -> bool {
-        match self {
-            Self::OutOfMemory { .. } => true,
-            Self::Codec { source } => source.fault == CodecFault::OutOfMemory,
-            _ => false,
-        }
     }
 
     /// The cap that was reached, if that is what failed.

@@ -1,0 +1,142 @@
+//! What every layer says of its errors: one closed kind, which decides the category, Kafka's error code and the exception
+//! class of the Python package. Nothing is imported here.
+
+/// What kind of failure it is. Each of [`category`](Self::category), [`error_code`](Self::error_code) and the mapping to
+/// Python's exceptions is one match without a wildcard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// Data that do not compress.
+    Compression,
+    /// Compressed data that do not decode.
+    Decompression,
+    /// Compressed data that end too early.
+    Truncated,
+    /// The limit of decompressed bytes was reached.
+    OutputLimit,
+    /// Kafka's `CorruptRecordException`, code 2.
+    CorruptRecord,
+    /// A message set that Kafka 0.7 refuses. Among today's codes it is a corrupt record, 2.
+    MessageSet(MessageSetKind),
+    /// Kafka's `RecordTooLargeException`, code 10.
+    RecordTooLarge,
+    /// Kafka's `InvalidRecordException`, code 87.
+    InvalidRecord,
+    /// Kafka's `InvalidTimestampException`, code 32.
+    InvalidTimestamp,
+    /// Kafka's `UnsupportedForMessageFormatException`, code 43.
+    UnsupportedForMessageFormat,
+    /// Kafka's `UnsupportedCompressionTypeException`, code 76: zstd before magic 2.
+    UnsupportedCompressionType,
+    /// A compression type id that Kafka does not know, to which it answers -1. The batch's checksum is right: a later
+    /// version of Kafka may know the id.
+    UnknownCompressionType,
+    /// Kafka's `OffsetsOutOfOrderException`, which has no code of its own.
+    OffsetsOutOfOrder,
+    /// Corrupt data to which Kafka answers -1.
+    UnknownServer,
+    /// Records that do not fit in the batch that they are rebuilt into; Kafka answers -1.
+    Rebuild,
+    /// The storage.
+    Io,
+    /// A file or folder that exists already.
+    Exists,
+    /// Memory ran out; nothing is known of the data.
+    OutOfMemory,
+}
+
+/// The kinds of broken message sets, one per exception class of Kafka 0.7's `kafka.message` package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageSetKind {
+    /// `InvalidMessageSizeException`.
+    InvalidMessageSize,
+    /// `IndexOutOfBoundsException`: no room for the header.
+    EntryTooSmall,
+    /// `UnknownMagicByteException`.
+    UnknownMagic,
+    /// `InvalidMessageException`.
+    Crc,
+    /// `UnknownCodecException`.
+    UnknownCodec,
+    /// `IOException` and others: the payload does not decompress.
+    Decompression,
+}
+
+impl MessageSetKind {
+    /// The kind's name in the Python package.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InvalidMessageSize => "invalid_message_size",
+            Self::EntryTooSmall => "entry_too_small",
+            Self::UnknownMagic => "unknown_magic",
+            Self::Crc => "crc",
+            Self::UnknownCodec => "unknown_codec",
+            Self::Decompression => "decompression",
+        }
+    }
+}
+
+/// What an error means for whoever reads a log: which of them may go on after it, and what it may be called.
+///
+/// Strict reading ends at every error. Repair goes on after [`Category::Corrupt`] alone: nothing else says that data are
+/// lost. Skipping goes on after what is corrupt, over a limit, or unreadable, and reports each as what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// The bytes are not what Kafka wrote.
+    Corrupt,
+    /// The bytes may be right, and this library or the target format cannot take them.
+    Unsupported,
+    /// A limit that the caller set, or that a column has.
+    Limit,
+    /// Memory or threads ran out.
+    Resource,
+    /// What a broker or builder refuses.
+    Rejected,
+    /// The storage.
+    Io,
+    /// The caller's own argument.
+    Argument,
+}
+
+impl ErrorKind {
+    /// The category.
+    pub fn category(self) -> Category {
+        match self {
+            Self::OutputLimit | Self::RecordTooLarge => Category::Limit,
+            Self::OutOfMemory => Category::Resource,
+            Self::Compression | Self::Rebuild => Category::Rejected,
+            Self::UnsupportedCompressionType | Self::UnsupportedForMessageFormat | Self::UnknownCompressionType => {
+                Category::Unsupported
+            }
+            Self::Io => Category::Io,
+            Self::Exists => Category::Argument,
+            Self::Decompression
+            | Self::Truncated
+            | Self::CorruptRecord
+            | Self::MessageSet(_)
+            | Self::InvalidRecord
+            | Self::InvalidTimestamp
+            | Self::OffsetsOutOfOrder
+            | Self::UnknownServer => Category::Corrupt,
+        }
+    }
+
+    /// Kafka's error code, or `None` where the failure is not one of a record set.
+    pub fn error_code(self) -> Option<i16> {
+        match self {
+            Self::Compression
+            | Self::Decompression
+            | Self::Truncated
+            | Self::OutputLimit
+            | Self::Io
+            | Self::Exists
+            | Self::OutOfMemory => None,
+            Self::CorruptRecord | Self::MessageSet(_) => Some(2),
+            Self::RecordTooLarge => Some(10),
+            Self::InvalidRecord => Some(87),
+            Self::InvalidTimestamp => Some(32),
+            Self::UnsupportedForMessageFormat => Some(43),
+            Self::UnsupportedCompressionType => Some(76),
+            Self::OffsetsOutOfOrder | Self::UnknownServer | Self::UnknownCompressionType | Self::Rebuild => Some(-1),
+        }
+    }
+}
