@@ -335,7 +335,7 @@ fn run(shared: &Shared) {
         let Some(channel) = &sender else { return };
         segment = Arc::clone(&chunk.context.place.segment);
         let outcome = guarded(&segment, || process(&mut worker, &chunk, chunk.bytes(&buffer), channel, alone));
-        if let Err(error) = outcome.and_then(|()| chunk.error.map_or(Ok(()), |error| Err(error))) {
+        if let Err(error) = outcome.and_then(|()| chunk.error.map_or(Ok(()), Err)) {
             // The rows before the failure first. After a panic the columns are in an unknown state.
             let flushed = match &error {
                 ScanError::Panicked { .. } => Ok(()),

@@ -393,7 +393,7 @@ fn flush_builder(
         return Ok(());
     }
     let bytes = builder.bytes();
-    let finished = builder.finish().map_err(|error| ScanError::from(error))?;
+    let finished = builder.finish().map_err(ScanError::from)?;
     let seen = std::mem::take(seen);
     {
         let mut report = lock(report);

@@ -308,7 +308,7 @@ fn logs(values: &[&[u8]]) {
                 Rewrite::Recompress(ParallelRecompressor::new(compression, CAP, threads))
             };
             folder_of(&folder, |writer| {
-                let mut sink = |out: &[u8]| Ok(writer.append(out)?);
+                let mut sink = |out: &[u8]| writer.append(out);
                 let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
                 let progress = &mut |_| ControlFlow::<Infallible>::Continue(());
                 let _ = rewrite_segment(&source, bounds, 0, CAP, &mut rewrite, &mut sink, progress)?;
@@ -321,7 +321,7 @@ fn logs(values: &[&[u8]]) {
         let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
         let log = folder_of(&folder, |writer| {
             let progress = &mut |_| ControlFlow::<Infallible>::Continue(());
-            repairer.segment(&source, 0, bounds, 0, writer, progress)?;
+            let _ = repairer.segment(&source, 0, bounds, 0, writer, progress)?;
             Ok(())
         })?;
         assert_eq!(repairer.finish()?.corrupt_ranges, 0, "a batch was left out");
