@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkEnd, ChunkError, ChunkReader, ReadAt, chunk_bytes};
+use kafkacomp_core::log::{ChunkEnd, ChunkReader, ReadAt, ReadError, chunk_bytes};
 use kafkacomp_core::record::Batches;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::batch::Batch;
-use crate::error::{chunk_to_py, to_py};
+use crate::error::{read_to_py, to_py};
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
 use crate::segment::{SegmentTuple, segment};
@@ -47,7 +47,7 @@ impl BatchStream {
         let read = py.detach(|| {
             chunks.read(source.as_ref(), buffer, CHUNK, |batch| if verify { batch.ensure_valid() } else { Ok(()) })
         });
-        let read = read.map_err(|error| chunk_to_py(py, &self.name, error));
+        let read = read.map_err(|error| read_to_py(py, &self.name, error));
         let (length, end) = self.raised.or(py, read)?;
         let bytes = PyBytes::new(py, chunk_bytes(source.as_ref(), &self.buffer, begin, length));
         self.data = Arc::new(PyBackedBytes::from(bytes));
@@ -89,7 +89,7 @@ impl BatchStream {
             let length = source.length()?;
             Ok((source, length))
         });
-        let opened = opened.map_err(|error| chunk_to_py(py, &name, ChunkError::Io(error)));
+        let opened = opened.map_err(|error| read_to_py(py, &name, ReadError::Io(error)));
         let (source, length) = raised.or(py, opened)?;
         Ok(Self {
             name,
