@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
+from kafkacomp._kafkacomp import ScanReader
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._types import CompressionType
+from kafkacomp.arrow._route import by_columns, by_key, published
 from kafkacomp.record import arrow_rows, batch_settings
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kafkacomp._types import ArrowRows
+    from kafkacomp.arrow._route import Counts
+    from kafkacomp.record import _Settings
 
 __all__ = ["WriteReport", "write"]
 
@@ -25,25 +31,28 @@ _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 class WriteReport:
     """What was written."""
 
-    #: The partition's folder.
+    #: The partition's folder; the directory if several partitions may be written.
     path: str
     segments: int
     batches: int
     records: int
     #: Bytes of the segments.
     bytes_out: int
-    #: The first segment's name: the first record's offset.
-    log_start_offset: int
-    #: One more than the last record's offset.
-    log_end_offset: int
+    #: The first segment's name: the first record's offset. ``None`` in the sum of several partitions.
+    log_start_offset: int | None
+    #: One more than the last record's offset. ``None`` in the sum of several partitions.
+    log_end_offset: int | None
+    #: Each partition, if the rows were sorted into partitions.
+    partitions: tuple[WriteReport, ...] = ()
 
 
 def write(
     stream: ArrowRows,
     directory: str | os.PathLike[str],
     *,
-    topic: str,
-    partition: int = 0,
+    topic: str | None = None,
+    partition: int | None = None,
+    num_partitions: int | None = None,
     topic_id: str | None = None,
     base_offset: int = 0,
     compression_type: CompressionType | str = CompressionType.ZSTD,
@@ -53,19 +62,26 @@ def write(
 ) -> WriteReport:
     """Write records to ``directory/topic-partition`` as a broker would have, in message format 2.
 
-    Beside the segments stand their indexes, a producer snapshot at the end and before the last segment, the leader
+    One call writes a whole log directory: each row goes to the topic and the partition of its columns, unless
+    ``topic`` or ``partition`` is given, which is for all rows. A row without a partition goes where a producer would
+    send its key (murmur2), and rows without a key to the partitions in turn, as in Spark's sink. Rows that have offsets
+    must name their partition.
+
+    Next to the segments are their indexes, a producer snapshot at the end and before the last segment, the leader
     epochs and, if ``topic_id`` is given, ``partition.metadata``: a broker that has the topic can be stopped, given the
-    folder, and started. The folder appears whole or not at all, also if the process is killed: until it is done it has
-    another name, which no broker and no scan takes for a log.
+    folder, and started. A partition's folder appears complete or not at all, also if the process is killed: until all
+    of them are complete they have another name, which no broker and no scan takes for a log.
 
     Args:
         stream: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
             column ``value`` (binary or string, or a dictionary of them), and if there are any ``key`` (the same),
             ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
-            or a map) and ``offset`` (int64, rising; null: the offset that follows). Other columns are not looked at.
+            or a map), ``offset`` (int64, rising; null: the offset that follows), ``topic`` (string) and ``partition``
+            (an integer). Other columns are not looked at.
         directory: A local folder, made if it is not there.
-        topic: The topic's name.
-        partition: The partition's number, from 0.
+        topic: The topic of all rows. Default: the column ``topic``.
+        partition: The partition of all rows, from 0. Default: the column ``partition``, else by the key.
+        num_partitions: How many partitions the topics have; default: 1. A row with a greater partition is an error.
         topic_id: The topic's id as Kafka prints it, 22 characters.
         base_offset: The first record's offset, if it does not bring one.
         compression_type: A :class:`CompressionType` or its name.
@@ -85,18 +101,74 @@ def write(
         TypeError: a column of another type; not Arrow at all.
         RecordTooLargeError: a record over 2^31 - 1 bytes.
     """
-    check_topic(topic)
-    partition = integer("partition", partition, PARTITIONS)
+    if topic is not None:
+        check_topic(topic)
+    if partition is not None:
+        partition = integer("partition", partition, PARTITIONS)
+    if num_partitions is not None:
+        num_partitions = integer("num_partitions", num_partitions, (1, PARTITIONS[1]))
+        if partition is not None and partition >= num_partitions:
+            raise ValueError(f"partition {partition} is not below num_partitions, {num_partitions}")
     integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
     integer("base_offset", base_offset, OFFSETS)
     folder = local_folder(directory)
-    target = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
-    if os.path.lexists(target):
-        raise FileExistsError(17, "File exists", target)
     settings = batch_settings(
         magic=2, compression_type=compression_type, level=level, base_offset=base_offset, batch_bytes=batch_bytes
     )
-    segments, batches, size, start, end, records = _kafkacomp.write_log(
-        arrow_rows(stream), target, settings, segment_bytes, topic_id
+    rows = arrow_rows(stream)
+    if topic is None or partition is None:
+        reader = _reader(rows)
+        names = reader.schema.names
+        if topic is None and "topic" not in names:
+            raise ValueError("the rows have no column 'topic': give topic")
+        if topic is None or "partition" in names or num_partitions is not None:
+            return _write_several(
+                reader, folder, settings, topic, partition, num_partitions, base_offset, segment_bytes, topic_id
+            )
+        rows, partition = (rows if isinstance(rows, ScanReader) else reader), 0
+    target = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
+    if os.path.lexists(target):
+        raise FileExistsError(17, "File exists", target)
+    return _report(target, _kafkacomp.write_log(rows, target, settings, segment_bytes, topic_id))
+
+
+def _reader(rows: ArrowRows) -> pa.RecordBatchReader:
+    """The rows as pyarrow has them."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    if isinstance(rows, ScanReader):  # whose errors come as they are only to those who iterate over it
+        return pa.RecordBatchReader.from_batches(pa.schema(rows), iter(rows))
+    if hasattr(rows, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(rows)
+    batch = pa.record_batch(rows)
+    return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+
+
+def _write_several(  # noqa: PLR0917 - what a log is made of
+    reader: pa.RecordBatchReader, directory: str, settings: _Settings, topic: str | None, partition: int | None,
+    num_partitions: int | None, base_offset: int, segment_bytes: int, topic_id: str | None,
+) -> WriteReport:  # fmt: skip
+    if topic_id is not None and topic is None:
+        raise ValueError("topic_id is the id of one topic: give topic")
+    with published(directory) as folder:
+        if "offset" in reader.schema.names:
+            if num_partitions is not None:
+                raise ValueError("num_partitions is for rows without offsets, which go to partitions by key")
+            written = by_columns(reader, folder, settings, topic, partition, segment_bytes, topic_id)
+        else:
+            if base_offset:
+                raise ValueError("base_offset is for one partition: give topic and partition")
+            written = by_key(reader, folder, settings, topic, partition, num_partitions, segment_bytes, topic_id)
+    reports = tuple(
+        _report(os.path.join(directory, name), counts)  # noqa: PTH118 - as given
+        for name, counts in written.items()
     )
-    return WriteReport(target, segments, batches, records, size, start, end)
+    segments, batches, records, size = (
+        sum(getattr(each, name) for each in reports) for name in ("segments", "batches", "records", "bytes_out")
+    )
+    return WriteReport(directory, segments, batches, records, size, None, None, reports)
+
+
+def _report(path: str, counts: Counts) -> WriteReport:
+    segments, batches, size, start, end, records = counts
+    return WriteReport(path, segments, batches, records, size, start, end)
