@@ -57,7 +57,7 @@ def test_hundred_megabytes_of_many_partitions(folder: Path) -> None:
     took = time.perf_counter() - start
     report, end = (json.loads(line) for line in done.stdout.splitlines())
     assert end["status"] == 0
-    read = sum(topic["sample"]["bytes"] for topic in report["topics"])
+    read = sum(topic["sample"]["bytesRead"] for topic in report["topics"])
     assert sum(topic["partitions"] for topic in report["topics"]) == PARTITIONS
     sys.stdout.write(f"{read:,} bytes of sample in {took:.1f} s, {end['peak'] >> 20} MiB at the peak\n")
     assert read > 0.9 * SAMPLE

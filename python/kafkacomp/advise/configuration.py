@@ -58,6 +58,8 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
         implies += f"; producers before 3.8 have no compression.{codec.type}.level"
     if cell.batch_size != TODAY:
         implies += "; a batch waits up to linger.ms for more records, which the topic's rate needs to fill it"
+    elif codec.type is not CompressionType.NONE:
+        implies += "; where batch.size ends today's batches, compressed ones take more records, and it saves more"
     if cell.batch_bytes > _MAX_MESSAGE_BYTES:
         implies += f"; batches above {_MAX_MESSAGE_BYTES} bytes need max.message.bytes and max.request.size raised"
     found = [Lines("producer", producer, implies)]

@@ -83,6 +83,7 @@ class TopicReport:
             "sample": {
                 "windows": topic.windows,
                 "share": topic.share,
+                "bytesRead": topic.read,
                 "bytes": total.size + topic.kept,
                 "batches": total.batches,
                 "records": total.records,

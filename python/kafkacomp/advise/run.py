@@ -83,6 +83,7 @@ def plan(paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings) ->
             len(topic.sources),
             len([window for window in windows if window.basis]),
             sum(window.end - window.start for window in windows if window.basis) / topic.size,
+            sum(window.end - window.start for window in windows),
         )
         figures.files = _file_times(topic)
         for codec in settings.codecs:

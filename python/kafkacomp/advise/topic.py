@@ -104,6 +104,8 @@ class TopicFigures:
     #: Windows whose content stands for the topic's, and the share of the topic's bytes in them.
     windows: int = 0
     share: float = 0.0
+    #: Bytes of all windows, those included that only compare batches with each other.
+    read: int = 0
     #: Whether there is a log, not a file of sample records.
     stored: bool = True
     today: dict[int, list[Run]] = field(default_factory=dict)
