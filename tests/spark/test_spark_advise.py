@@ -69,7 +69,9 @@ def test_what_is_wrong_comes_back(spark: SparkSession, logs: Path, tmp_path: Pat
     data[100] ^= 1
     (bad / f"{0:020}.log").write_bytes(data)
     prices = parse("[prices]\nstorage_gb_month = 1", "p", print)
-    frame, report = advise(spark, [str(tmp_path), str(tmp_path / "nothing")], SETTINGS, prices=prices, max_latency_ms=5)
+    frame, report = advise(
+        spark, [str(tmp_path), str(tmp_path / "nothing")], SETTINGS, prices=prices, max_latency_ms=5, assume_rate=1000
+    )
     assert any("bad-0" in problem for problem in report.problems)
     assert any("nothing" in problem for problem in report.problems)
     assert frame.filter("moneyPerMonth is not null").count() > 0
