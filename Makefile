@@ -18,7 +18,7 @@ INSTALLED_SPARK40 := $(VENV_SPARK40)/.stamp-wheel
 INSTALLED_SPARK35 := $(VENV_SPARK35)/.stamp-wheel
 INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-python \
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-tiered rust/kafkacomp-python \
 	-name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := pyproject.toml README.md LICENSE $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 

@@ -119,9 +119,9 @@ def test_a_wrong_aad(tmp_path: Path) -> None:
 
 def test_a_missing_key() -> None:
     """Before the first row, with the id and the argument."""
-    with pytest.raises(EncryptionKeyError, match=r"key pair 'key1', .*none is given.*encryption_keys="):
+    with pytest.raises(EncryptionKeyError, match=r"key pair 'key1', .*is not given.*encryption_keys="):
         kc.scan(BOTH.folder)
-    with pytest.raises(EncryptionKeyError, match="given are 'other'"):
+    with pytest.raises(EncryptionKeyError, match="its private key is not given"):
         kc.scan(BOTH.folder, encryption_keys={"other": next(iter((BOTH.keys or {}).values()))})
 
 

@@ -63,9 +63,8 @@ class EncryptionKeys:
         """
         pem = self._pems.get(encryption.key_id) or _of_environment(encryption.key_id)
         if pem is None:
-            known = f"given are {', '.join(map(repr, sorted(self._pems)))}" if self._pems else "none is given"
             raise EncryptionKeyError(
-                f"{name}: encrypted for the key pair {encryption.key_id!r}, and its private key is not given ({known}):"
+                f"{name}: encrypted for the key pair {encryption.key_id!r}, and its private key is not given:"
                 f" pass encryption_keys={{{encryption.key_id!r}: <path of a PEM file>}}"
             )
         return pem, encryption.wrapped_key, encryption.aad
