@@ -191,6 +191,9 @@ class Partition:
         )  # fmt: skip
 
 
+#: Finds the file system of a path, and the path within it: :func:`kafkacomp._storage.filesystem.open_filesystem`.
+Opener: TypeAlias = "Callable[[str], tuple[FileSystem, str]]"
+
 #: Told the path of a folder that cannot be listed, and why.
 _Failed: TypeAlias = "Callable[[str, OSError], object] | None"
 
@@ -202,6 +205,7 @@ def resolve(
     *,
     failed: _Failed = None,
     tiered: TieredOptions | None = None,
+    opened: Opener = open_filesystem,
 ) -> list[Partition]:
     """Find what ``source`` names; see :func:`kafkacomp.scan` for what it may be.
 
@@ -213,7 +217,7 @@ def resolve(
         ValueError: a file that is known to be no segment.
         TypeError: neither bytes nor a path nor a collection of these.
     """
-    found = list(_resolve(source, failed))
+    found = list(_resolve(source, failed, opened))
     for each in found:
         if each.topic is None and each.partition is None:
             each.topic, each.partition = topic, partition
@@ -254,14 +258,14 @@ def _merge(found: list[Partition]) -> list[Partition]:
     return result
 
 
-def _resolve(source: object, failed: _Failed) -> Iterator[Partition]:
+def _resolve(source: object, failed: _Failed, opened: Opener) -> Iterator[Partition]:
     if isinstance(source, Partition):
         yield source  # found before: a piece of work that Spark handed to a worker
     elif isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         if not isinstance(path, str):
             path = os.fsdecode(path)
-        filesystem, path = open_filesystem(path)
+        filesystem, path = opened(path)
         yield from find_in(filesystem, path, failed)
     elif _is_bytes_like(source):
         view = memoryview(source)  # type: ignore[arg-type]  # just tested
@@ -275,7 +279,7 @@ def _resolve(source: object, failed: _Failed) -> Iterator[Partition]:
         empty = True
         for each in source:
             empty = False
-            yield from _resolve(each, failed)
+            yield from _resolve(each, failed, opened)
         if empty:
             message = "no source: the collection is empty"
             raise ValueError(message)

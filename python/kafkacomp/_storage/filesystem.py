@@ -8,9 +8,12 @@ import re
 import stat
 import threading
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kafkacomp._storage.names import parent_of, side_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "Entry",
@@ -89,13 +92,29 @@ def path_of_file_url(url: str) -> str:
     return unquote(slash + path) or "/"
 
 
-def open_filesystem(path: str) -> tuple[FileSystem, str]:
+def open_filesystem(
+    path: str, filesystem: object = None, storage_options: Mapping[str, object] | None = None
+) -> tuple[FileSystem, str]:
     """Find the file system of a path or URL, and the path within it.
 
+    Args:
+        path: The path or URL.
+        filesystem: One of pyarrow.fs or fsspec that the path is on; a store of obstore as its ``FsspecStore``.
+        storage_options: What fsspec opens the file system of a URL with: credentials, an endpoint.
+
     Raises:
+        TypeError: ``filesystem`` is neither of pyarrow nor of fsspec.
         ValueError: a URL whose scheme neither pyarrow nor fsspec knows, with what each said; a file of another host.
     """
+    if filesystem is not None:
+        if storage_options is not None:
+            raise ValueError("filesystem and storage_options cannot both be given: the file system has its own")
+        return _given(filesystem, path)
     scheme = _SCHEME.match(path)
+    if storage_options is not None:
+        if scheme is None or scheme[1].lower() == "file":
+            raise ValueError(f"storage_options are for URLs of object stores, and {path} is a local path")
+        return _open_fsspec(path, storage_options)
     if scheme is None:
         return _Local(), os.path.abspath(path)  # noqa: PTH100 - no symlink is to be resolved
     if scheme[1].lower() == "file":
@@ -122,11 +141,22 @@ def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
     return _Arrow(filesystem), path
 
 
-def _open_fsspec(url: str) -> tuple[FileSystem, str]:
+def _open_fsspec(url: str, options: Mapping[str, object] | None = None) -> tuple[FileSystem, str]:
     from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra
 
-    filesystem, path = url_to_fs(url)
+    filesystem, path = url_to_fs(url, **(options or {}))
     return _Fsspec(filesystem), path
+
+
+def _given(filesystem: Any, path: str) -> tuple[FileSystem, str]:  # noqa: ANN401 - checked here
+    """The file system of the caller's, and the path without a scheme."""
+    inner = _SCHEME.sub("", path)
+    if hasattr(filesystem, "cat_file") and hasattr(filesystem, "ls"):
+        return _Fsspec(filesystem), inner
+    if hasattr(filesystem, "get_file_info") and hasattr(filesystem, "open_input_file"):
+        return _Arrow(filesystem), inner
+    name = type(filesystem).__name__
+    raise TypeError(f"filesystem must be one of pyarrow.fs or fsspec, not {name}")
 
 
 def open_local(path: str | os.PathLike[str]) -> BinaryIO:

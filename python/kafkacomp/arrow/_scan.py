@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kafkacomp._arguments import INT64, checked_max_output_size, checked_threads, integer, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._storage.discovery import Partition, resolve
+from kafkacomp._storage.filesystem import open_filesystem
 
 if TYPE_CHECKING:
     import os
@@ -57,6 +59,8 @@ def scan(
     remote_log_metadata: object = None,
     local_log_dir: str | os.PathLike[str] | None = None,
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> ScanReader:
     """Read Kafka's log segments as a stream of Arrow record batches, without a broker.
@@ -101,6 +105,10 @@ def scan(
             where it says, and from its first offset on its own segments are read.
         encryption_keys: For segments that Aiven's plugin has encrypted: private keys by the ids of
             ``encryption.key.pairs``, each the path of a PEM file or its content.
+        filesystem: The file system that the paths of ``source`` are on: one of ``pyarrow.fs``, of fsspec, or a store of
+            obstore as ``obstore.fsspec.FsspecStore``.
+        storage_options: What fsspec opens the file system of the URLs in ``source`` with, such as credentials and an
+            endpoint; not with ``filesystem``.
         progress: Called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
 
     Returns:
@@ -128,7 +136,8 @@ def scan(
         from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
 
         tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys)
-    partitions = resolve(source, topic, partition, tiered=tiered)
+    opened = partial(open_filesystem, filesystem=filesystem, storage_options=storage_options)
+    partitions = resolve(source, topic, partition, tiered=tiered, opened=opened)
     settings = {
         "columns": _columns(columns),
         "start_timestamp": _milliseconds("start_timestamp", start_timestamp),
