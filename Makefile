@@ -28,7 +28,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-spark35 test-kafka \
-	lint lint-rust lint-core lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
+	lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -140,7 +140,7 @@ test-kafka: $(INSTALLED) ## Only the tests against a live broker
 	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
 
 # ---------------------------------------------------------------------------------------------- lints
-lint: lint-rust lint-core lint-outside lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
+lint: lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
 
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
@@ -175,6 +175,10 @@ lint-python: $(INSTALLED)
 
 lint-house: $(DEV)
 	$(BIN)/python tools/check_house.py
+
+# No circle of imports between modules, and no layer of the core that imports one above it.
+lint-layers: $(DEV)
+	$(BIN)/python tools/check_layers.py
 
 lint-workflows: $(DEV)
 	$(BIN)/zizmor --offline --quiet .github/workflows

@@ -166,7 +166,7 @@ def recompress(
         FileExistsError: ``target`` exists.
         CorruptRecordError: corruption in the source, for which there is :func:`repair`, or two of its files have
             different records at an offset.
-        UnknownServerError: zstd for formats 0 or 1.
+        UnsupportedCompressionTypeError: zstd for formats 0 or 1; code 76.
         OffsetsOutOfOrderError: offsets that go back.
         ValueError: a level that the type does not have, a number out of range, a target that is a URL or inside of the
             source, or a log of Kafka 0.7, whose offsets are byte positions: :func:`convert` is for those.

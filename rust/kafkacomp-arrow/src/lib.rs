@@ -22,6 +22,7 @@ pub mod options;
 mod overlap;
 mod plan;
 mod pool;
+mod relocate;
 pub mod report;
 mod runs;
 pub mod scan;

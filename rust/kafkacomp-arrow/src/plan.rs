@@ -19,8 +19,8 @@ use crate::missing::PartitionId;
 use crate::open::{Ends, Finish, Open, Reader, SharedSource, Step};
 use crate::options::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
 use crate::overlap;
+use crate::relocate;
 use crate::report::{ScanError, ScanReport, SkippedRange};
-use crate::split_boundaries;
 use crate::unreadable::SkipUnreadable;
 
 /// What a chunk is to make where several workers share the scan: columns that stay in the cache, in time that
@@ -394,7 +394,7 @@ impl Planner {
             }
             LogFormat::Records => {
                 let warn = |text: String| self.with_report(|report| report.warnings.push(text));
-                let found = split_boundaries::find(segment, source.as_ref(), length)?;
+                let found = relocate::find(segment, source.as_ref(), length)?;
                 if found.is_replaced {
                     // Brokers replace a segment when they compact it, which explains what is not there any more.
                     self.with_report(|report| report.missing.set_compacted(&context.id));

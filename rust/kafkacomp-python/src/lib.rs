@@ -15,6 +15,7 @@ mod follow;
 mod gil;
 mod input;
 mod interrupt;
+mod job;
 mod message_set;
 mod message_set_write;
 mod migrate;

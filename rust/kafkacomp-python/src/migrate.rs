@@ -12,7 +12,8 @@ use pyo3::types::PyBytes;
 use crate::bytes::bytes;
 use crate::error::log_to_py;
 use crate::input::bytes_like;
-use crate::rewrite::{Counts, Job, JobError, JobTuple, completed, counts};
+use crate::job::{Job, JobError, JobTuple, completed};
+use crate::rewrite::{Counts, counts};
 
 /// Of which Kafka a partition is: `0.7` or `0.8+`, by the first segment that tells, else by its name; `None` undecided.
 #[pyfunction]

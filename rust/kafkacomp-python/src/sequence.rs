@@ -13,15 +13,7 @@ use kafkacomp_core::log::{
 };
 use pyo3::prelude::*;
 
-use crate::error::CorruptRecordError;
-use crate::rewrite::{FoundTuple, Job, JobError};
-
-/// The exception for two files that have different records at an offset.
-pub fn disagreement(earlier: &str, later: &str, offset: i64) -> PyErr {
-    CorruptRecordError::new_err(format!(
-        "{earlier} and {later} have different records at offset {offset}: remove the file that is not valid"
-    ))
-}
+use crate::job::{Job, JobError};
 
 /// What is known about a segment that is to be worked on.
 pub struct SegmentJob<'a> {
@@ -240,6 +232,9 @@ fn last_offset(source: &dyn ReadAt) -> Result<Option<i64>, ReadError> {
     }
     Ok(last)
 }
+
+/// What is missing in the source by segment, first and last offset and reason; how many further ranges; warnings.
+pub(crate) type FoundTuple = (Vec<(usize, i64, i64, &'static str)>, u64, Vec<String>);
 
 /// A segment file as Python gives it: base offset, first and last offset, missing ranges, whether it is compacted.
 type FileTuple = (i64, Option<i64>, Option<i64>, Vec<(i64, i64, String)>, bool);

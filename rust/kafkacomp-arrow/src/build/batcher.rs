@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::record::batch::NO_PRODUCER_ID;
-use kafkacomp_core::record::v2::increment_sequence;
+use kafkacomp_core::record::batch::increment_sequence;
 use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
 
 use super::{BuildError, RecordColumns};

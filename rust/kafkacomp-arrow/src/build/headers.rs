@@ -7,8 +7,8 @@ use arrow_schema::DataType;
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::record::{BuildFault, HeadersBuffer};
 
-use super::BuildError;
 use super::bytes::Bytes;
+use super::error::BuildError;
 
 /// The fields of a header, as in Spark's Kafka source.
 const KEY: &str = "key";

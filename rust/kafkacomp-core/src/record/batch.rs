@@ -9,11 +9,11 @@
 
 use super::attributes::{Attributes, TimestampType};
 use super::error::{Error, Result};
-use super::v0_v1;
-use super::v2::{
+use super::layout::v0_v1;
+use super::layout::v2::{
     ATTRIBUTES_OFFSET, BASE_SEQUENCE_OFFSET, BASE_TIMESTAMP_OFFSET, CRC_OFFSET, LAST_OFFSET_DELTA_OFFSET,
     MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET, PRODUCER_EPOCH_OFFSET, PRODUCER_ID_OFFSET,
-    RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET, increment_sequence,
+    RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET,
 };
 use crate::bytes::{be_i8, be_i16, be_i32, be_i64, be_u32};
 use crate::checksum::{crc32, crc32c};
@@ -46,6 +46,16 @@ pub const NO_PRODUCER_EPOCH: i16 = -1;
 pub const NO_SEQUENCE: i32 = -1;
 /// No partition leader epoch.
 pub const NO_PARTITION_LEADER_EPOCH: i32 = -1;
+
+/// The sequence `increment` after `sequence`; after 2^31 - 1 comes 0.
+#[inline]
+pub fn increment_sequence(sequence: i32, increment: i32) -> i32 {
+    if sequence > i32::MAX.wrapping_sub(increment) {
+        increment.wrapping_sub(i32::MAX.wrapping_sub(sequence)).wrapping_sub(1)
+    } else {
+        sequence.wrapping_add(increment)
+    }
+}
 
 /// One batch (magic 2) or message (magic 0, 1, maybe a wrapper), by reference to its bytes.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@
 
 use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, RecordBatch, SIZE_OFFSET};
 use super::error::{Error, Result};
-use super::v2::RECORD_BATCH_OVERHEAD;
+use super::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::bytes::{be_i8, be_i32};
 
 /// As a number of bytes that are left.

@@ -3,8 +3,8 @@
 //! (KIP-57). Other readers stumble over them, so a check of a log tells of them.
 
 use super::batch::RecordBatch;
+use super::layout::v2::RECORDS_OFFSET;
 use super::v0_v1::wrapper_payload;
-use super::v2::RECORDS_OFFSET;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::lz4::{DecodeOptions, HeaderChecksum, HeaderChecksumRule, decompress, frame_info};

@@ -23,42 +23,13 @@
 //! Kafka leaves it, so that values of later versions are read as far as they are known.
 //! (`org.apache.kafka.common.record.ControlRecordType`, `ControlRecordUtils`, `EndTransactionMarker`)
 
+use super::control_fault::ControlFault;
 use super::error::{Error, Result};
 use crate::fields::Fields;
 use crate::uuid::Uuid;
 
 /// Kafka's limit on a string's bytes (`0x7fff`).
 const MAX_STRING_LENGTH: usize = i16::MAX as usize;
-
-/// What is wrong with a control record.
-#[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ControlFault {
-    /// No key.
-    #[error("null key")]
-    NullKey,
-    /// No value where the type needs one.
-    #[error("null value")]
-    NullValue,
-    /// A version below 0.
-    #[error("invalid version {version}")]
-    Version {
-        /// The version found.
-        version: i16,
-    },
-    /// A field reaches past the end, or a varint is too long.
-    #[error("incomplete field")]
-    Incomplete,
-    /// An array or string that is null where the schema has none.
-    #[error("null array or string")]
-    NullField,
-    /// An array with more elements than bytes are left, or a string above Kafka's limit.
-    #[error("invalid length {length}")]
-    Length {
-        /// The length found.
-        length: u32,
-    },
-}
 
 /// What a control record is, by its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -18,7 +18,8 @@
 //! Source: `RecordsUtil`.
 
 use super::batch::NO_TIMESTAMP;
-use super::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
+use super::build_fault::BuildFault;
+use super::builder::{BatchSettings, RecordBatchBuilder};
 use super::error::{Error, Result};
 use super::{Batches, Headers, Record, RecordBatch, RecordReader, TimestampType};
 use crate::CompressionType;

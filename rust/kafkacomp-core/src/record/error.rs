@@ -1,8 +1,8 @@
 //! Why batches and records cannot be read or rebuilt. Variants carry numbers and byte positions; text is made only when
 //! asked for.
 
-use super::builder::BuildFault;
-use super::control::ControlFault;
+use super::build_fault::BuildFault;
+use super::control_fault::ControlFault;
 use super::fault::RecordFault;
 use crate::compress::{CodecError, CodecFault, CodecFaultKind};
 use crate::error_kind::{Category, ErrorKind};

@@ -10,11 +10,11 @@
 //! A merged batch has the records' offsets and timestamps; its base timestamp is that of its first record. Without a
 //! producer id a sequence means nothing and becomes -1.
 
+use super::batch::increment_sequence;
 use super::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use super::builder::BatchSettings;
 use super::convert::converted_settings;
 use super::error::{Error, Result};
-use super::v2::increment_sequence;
 use super::{Recompressor, RecordBatch, TimestampType};
 use crate::CompressionType;
 use crate::compress::Compression;

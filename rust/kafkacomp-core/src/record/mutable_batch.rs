@@ -8,8 +8,8 @@
 use super::attributes::{Attributes, TimestampType};
 use super::batch::{LOG_OVERHEAD, OFFSET_OFFSET, RecordBatch};
 use super::error::Result;
-use super::v0_v1;
-use super::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET};
+use super::layout::v0_v1;
+use super::layout::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET};
 
 /// One batch whose header may be changed.
 #[derive(Debug)]

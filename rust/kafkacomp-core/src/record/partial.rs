@@ -9,7 +9,8 @@ use super::attributes::TimestampType;
 use super::batch::RecordBatch;
 use super::error::{Error, Result};
 use super::fault::RecordFault;
-use super::v2::{ATTRIBUTES_BITS, short_varint, word_at, zig_zag};
+use super::layout::v2::ATTRIBUTES_BITS;
+use super::v2::{short_varint, word_at, zig_zag};
 use super::varint::{VarintError, size_of_varint, take_varint, take_varlong};
 use crate::compress::CodecError;
 

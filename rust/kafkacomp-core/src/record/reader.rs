@@ -2,10 +2,12 @@
 
 use super::batch::{LOG_OVERHEAD, RecordBatch};
 use super::error::{Error, Result};
+use super::layout::v0_v1::RECORD_OVERHEAD_V0;
+use super::layout::v2::RECORDS_OFFSET;
 use super::partial::PartialRecords;
 use super::record::Record;
-use super::v0_v1::{LegacyRecords, RECORD_OVERHEAD_V0, split_wrapper, wrapper_payload};
-use super::v2::{DefaultRecords, RECORDS_OFFSET};
+use super::v0_v1::{LegacyRecords, split_wrapper, wrapper_payload};
+use super::v2::DefaultRecords;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::{CodecError, CodecFault, Decompressor};

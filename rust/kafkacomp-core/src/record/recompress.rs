@@ -13,13 +13,16 @@
 //!
 //! The checksum of what is rewritten must be right, since no later reader could see that it was wrong.
 
+use super::batch::increment_sequence;
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, SIZE_LENGTH, SIZE_OFFSET};
-use super::builder::{BatchSettings, BuildFault, Feature, RecordBatchBuilder};
+use super::build_fault::{BuildFault, Feature};
+use super::builder::{BatchSettings, RecordBatchBuilder};
 use super::convert::converted_settings;
 use super::error::{Error, Result};
+use super::layout::v0_v1;
+use super::layout::v2::ATTRIBUTES_OFFSET;
 use super::merge::merged_settings;
-use super::v2::{ATTRIBUTES_OFFSET, increment_sequence};
-use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader, v0_v1};
+use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader};
 use crate::CompressionType;
 use crate::compress::{Compression, Compressor};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;

@@ -1,6 +1,7 @@
 //! One record, as it comes out of a batch of any magic: references into the decompressed bytes.
 
 use super::attributes::TimestampType;
+use super::message::Message;
 use super::varint::take_varint;
 
 /// A record by reference. Times are ms since the epoch, -1 where there is none.
@@ -21,7 +22,7 @@ pub struct Record<'a> {
     /// The headers (magic 2).
     pub headers: Headers<'a>,
     /// Magic 0 and 1 only: the whole message behind its size field, for its own checksum.
-    pub legacy: Option<super::v0_v1::Message<'a>>,
+    pub legacy: Option<Message<'a>>,
 }
 
 impl Record<'_> {

@@ -12,147 +12,16 @@
 //! A negative length means null.
 //! Source: `LegacyRecord`, `AbstractLegacyRecordBatch`.
 
-use super::attributes::{Attributes, TimestampType};
-use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, NO_TIMESTAMP, RecordBatch, SIZE_OFFSET};
+use super::attributes::TimestampType;
+use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, RecordBatch, SIZE_OFFSET};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
+use super::layout::v0_v1::{RECORD_OVERHEAD_V0, record_overhead};
+use super::message::Message;
 use super::record::{Headers, Record};
 use crate::CompressionType;
-use crate::bytes::{be_i8, be_i32, be_i64, be_u32};
-use crate::checksum::crc32;
+use crate::bytes::{be_i32, be_i64};
 use crate::compress::CodecError;
-
-/// Where the CRC stands in a message.
-pub const CRC_OFFSET: usize = 0;
-/// Length of the CRC.
-pub const CRC_LENGTH: usize = 4;
-/// Where the magic stands in a message, and what the CRC covers begins.
-pub const MAGIC_OFFSET: usize = CRC_OFFSET + CRC_LENGTH;
-/// Length of the magic.
-pub const MAGIC_LENGTH: usize = 1;
-/// Where the attributes stand in a message.
-pub const ATTRIBUTES_OFFSET: usize = MAGIC_OFFSET + MAGIC_LENGTH;
-/// Length of the attributes.
-pub const ATTRIBUTES_LENGTH: usize = 1;
-/// Where the timestamp stands (format 1).
-pub const TIMESTAMP_OFFSET: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
-/// Length of the timestamp.
-pub const TIMESTAMP_LENGTH: usize = 8;
-/// Where the key's length stands in format 0.
-pub const KEY_SIZE_OFFSET_V0: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
-/// Where the key's length stands in format 1.
-pub const KEY_SIZE_OFFSET_V1: usize = TIMESTAMP_OFFSET + TIMESTAMP_LENGTH;
-/// Length of a key's or value's length.
-pub const SIZE_OF_LENGTH: usize = 4;
-/// The size of a message of format 0 without key and value.
-pub const RECORD_OVERHEAD_V0: usize = KEY_SIZE_OFFSET_V0 + SIZE_OF_LENGTH + SIZE_OF_LENGTH;
-/// The size of a message of format 1 without key and value.
-pub const RECORD_OVERHEAD_V1: usize = KEY_SIZE_OFFSET_V1 + SIZE_OF_LENGTH + SIZE_OF_LENGTH;
-
-/// The size of a message of this format without key and value.
-pub fn record_overhead(magic: i8) -> usize {
-    if magic == 0 { RECORD_OVERHEAD_V0 } else { RECORD_OVERHEAD_V1 }
-}
-
-/// A message without its offset and size.
-#[derive(Debug, Clone, Copy)]
-pub struct Message<'a> {
-    data: &'a [u8],
-}
-
-impl<'a> Message<'a> {
-    /// Over the bytes behind the size field.
-    pub(super) fn new(data: &'a [u8]) -> Self {
-        Self { data }
-    }
-
-    /// The magic as it stands there; inside a wrapper nobody checks it.
-    pub fn magic(&self) -> i8 {
-        be_i8(self.data, MAGIC_OFFSET)
-    }
-
-    /// The attributes.
-    pub fn attributes(&self) -> Attributes {
-        Attributes(be_i8(self.data, ATTRIBUTES_OFFSET) as u8)
-    }
-
-    /// The size without offset and size field, in bytes.
-    pub fn size_in_bytes(&self) -> usize {
-        self.data.len()
-    }
-
-    /// The stored CRC.
-    pub fn crc(&self) -> u32 {
-        be_u32(self.data, CRC_OFFSET)
-    }
-
-    /// Whether the stored CRC is right.
-    pub fn is_valid(&self) -> bool {
-        self.crc() == self.compute_crc()
-    }
-
-    /// Checks the CRC; `position` is where the batch begins that the message is in.
-    ///
-    /// # Errors
-    /// [`Error::CrcMismatch`].
-    pub fn ensure_valid(&self, position: u64) -> Result<()> {
-        let (stored, computed) = (self.crc(), crc32(self.data.get(MAGIC_OFFSET..).unwrap_or_default()));
-        if stored == computed { Ok(()) } else { Err(Error::CrcMismatch { position, stored, computed }) }
-    }
-
-    fn key_size_offset(&self) -> usize {
-        if self.magic() == 0 { KEY_SIZE_OFFSET_V0 } else { KEY_SIZE_OFFSET_V1 }
-    }
-
-    /// Whether there is a key, without a look at it.
-    ///
-    /// # Errors
-    /// [`RecordFault::MessageField`] when the message ends before it would say so.
-    pub fn has_key(&self) -> std::result::Result<bool, RecordFault> {
-        let fields = self.data.get(self.key_size_offset()..).unwrap_or_default();
-        let length = fields.first_chunk::<SIZE_OF_LENGTH>();
-        length.map_or(Err(RecordFault::MessageField { size: SIZE_OF_LENGTH as i32 }), |length| {
-            Ok(i32::from_be_bytes(*length) >= 0)
-        })
-    }
-
-    /// The checksum of the bytes.
-    pub fn compute_crc(&self) -> u32 {
-        crc32(self.data.get(MAGIC_OFFSET..).unwrap_or_default())
-    }
-
-    /// The timestamp of the message itself; -1 in format 0.
-    fn own_timestamp(&self) -> i64 {
-        if self.magic() == 0 { NO_TIMESTAMP } else { be_i64(self.data, TIMESTAMP_OFFSET) }
-    }
-
-    fn own_timestamp_type(&self) -> TimestampType {
-        if self.magic() == 0 { TimestampType::NoTimestampType } else { self.attributes().timestamp_type() }
-    }
-
-    /// Key and value.
-    ///
-    /// # Errors
-    /// [`RecordFault::MessageField`] when one reaches past the message.
-    #[expect(clippy::type_complexity, reason = "two nullable slices and nothing else")]
-    pub fn key_and_value(&self) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>), RecordFault> {
-        let fields = self.data.get(self.key_size_offset()..).unwrap_or_default();
-        let (key, rest) = take_nullable(fields)?;
-        let (value, _) = take_nullable(rest)?;
-        Ok((key, value))
-    }
-}
-
-/// A length and as many bytes from the front; what follows them.
-fn take_nullable(fields: &[u8]) -> std::result::Result<(Option<&[u8]>, &[u8]), RecordFault> {
-    let Some((length, rest)) = fields.split_first_chunk::<SIZE_OF_LENGTH>() else {
-        return Err(RecordFault::MessageField { size: SIZE_OF_LENGTH as i32 });
-    };
-    let size = i32::from_be_bytes(*length);
-    let Ok(length) = usize::try_from(size) else { return Ok((None, rest)) };
-    let (bytes, rest) = rest.split_at_checked(length).ok_or(RecordFault::MessageField { size })?;
-    Ok((Some(bytes), rest))
-}
 
 /// The compressed set inside a wrapper.
 ///

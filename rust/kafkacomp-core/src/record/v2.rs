@@ -15,85 +15,14 @@
 //! Source: `DefaultRecordBatch`, `DefaultRecord`.
 
 use super::attributes::TimestampType;
-use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, RecordBatch};
+use super::batch::{NO_SEQUENCE, RecordBatch, increment_sequence};
 use super::block::{RecordBlock, Span};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
+use super::layout::v2::{ATTRIBUTES_BITS, RECORDS_OFFSET};
 use super::record::{Headers, Record};
 use super::varint::{VarintError, take_varint, take_varlong};
 use crate::compress::CodecError;
-
-/// Bits of a record's attributes.
-pub(super) const ATTRIBUTES_BITS: u32 = 8;
-
-/// Where the base offset stands.
-pub const BASE_OFFSET_OFFSET: usize = 0;
-/// Length of the base offset.
-pub const BASE_OFFSET_LENGTH: usize = 8;
-/// Where the length stands.
-pub const LENGTH_OFFSET: usize = BASE_OFFSET_OFFSET + BASE_OFFSET_LENGTH;
-/// Length of the length.
-pub const LENGTH_LENGTH: usize = 4;
-/// Where the partition leader epoch stands.
-pub const PARTITION_LEADER_EPOCH_OFFSET: usize = LENGTH_OFFSET + LENGTH_LENGTH;
-/// Length of the partition leader epoch.
-pub const PARTITION_LEADER_EPOCH_LENGTH: usize = 4;
-/// Where the magic stands.
-pub const MAGIC_OFFSET: usize = PARTITION_LEADER_EPOCH_OFFSET + PARTITION_LEADER_EPOCH_LENGTH;
-/// Length of the magic.
-pub const MAGIC_LENGTH: usize = 1;
-/// Where the CRC stands.
-pub const CRC_OFFSET: usize = MAGIC_OFFSET + MAGIC_LENGTH;
-/// Length of the CRC.
-pub const CRC_LENGTH: usize = 4;
-/// Where the attributes stand, and what the CRC covers begins.
-pub const ATTRIBUTES_OFFSET: usize = CRC_OFFSET + CRC_LENGTH;
-/// Length of the attributes.
-pub const ATTRIBUTES_LENGTH: usize = 2;
-/// Where the last offset delta stands.
-pub const LAST_OFFSET_DELTA_OFFSET: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
-/// Length of the last offset delta.
-pub const LAST_OFFSET_DELTA_LENGTH: usize = 4;
-/// Where the base timestamp stands.
-pub const BASE_TIMESTAMP_OFFSET: usize = LAST_OFFSET_DELTA_OFFSET + LAST_OFFSET_DELTA_LENGTH;
-/// Length of the base timestamp.
-pub const BASE_TIMESTAMP_LENGTH: usize = 8;
-/// Where the max timestamp stands.
-pub const MAX_TIMESTAMP_OFFSET: usize = BASE_TIMESTAMP_OFFSET + BASE_TIMESTAMP_LENGTH;
-/// Length of the max timestamp.
-pub const MAX_TIMESTAMP_LENGTH: usize = 8;
-/// Where the producer id stands.
-pub const PRODUCER_ID_OFFSET: usize = MAX_TIMESTAMP_OFFSET + MAX_TIMESTAMP_LENGTH;
-/// Length of the producer id.
-pub const PRODUCER_ID_LENGTH: usize = 8;
-/// Where the producer epoch stands.
-pub const PRODUCER_EPOCH_OFFSET: usize = PRODUCER_ID_OFFSET + PRODUCER_ID_LENGTH;
-/// Length of the producer epoch.
-pub const PRODUCER_EPOCH_LENGTH: usize = 2;
-/// Where the base sequence stands.
-pub const BASE_SEQUENCE_OFFSET: usize = PRODUCER_EPOCH_OFFSET + PRODUCER_EPOCH_LENGTH;
-/// Length of the base sequence.
-pub const BASE_SEQUENCE_LENGTH: usize = 4;
-/// Where the number of records stands.
-pub const RECORDS_COUNT_OFFSET: usize = BASE_SEQUENCE_OFFSET + BASE_SEQUENCE_LENGTH;
-/// Length of the number of records.
-pub const RECORDS_COUNT_LENGTH: usize = 4;
-/// Where the records begin.
-pub const RECORDS_OFFSET: usize = RECORDS_COUNT_OFFSET + RECORDS_COUNT_LENGTH;
-/// The size of a batch without records.
-pub const RECORD_BATCH_OVERHEAD: usize = RECORDS_OFFSET;
-
-const _: () = assert!(RECORD_BATCH_OVERHEAD == 61 && LENGTH_OFFSET + LENGTH_LENGTH == LOG_OVERHEAD);
-
-/// The sequence `increment` after `sequence`; after 2^31 - 1 comes 0.
-#[inline]
-pub fn increment_sequence(sequence: i32, increment: i32) -> i32 {
-    if sequence > i32::MAX.wrapping_sub(increment) {
-        increment.wrapping_sub(i32::MAX.wrapping_sub(sequence)).wrapping_sub(1)
-    } else {
-        sequence.wrapping_add(increment)
-    }
-}
 
 /// Iterates over the records of a batch of magic 2.
 #[derive(Debug, Clone)]

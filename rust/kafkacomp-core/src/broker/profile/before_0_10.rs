@@ -14,7 +14,7 @@ use crate::broker::validator::ValidationFault;
 use crate::limits::MAX_MESSAGE_SET_NESTING;
 use crate::record::TimestampType;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
-use crate::record::v0_v1::{KEY_SIZE_OFFSET_V0, SIZE_OF_LENGTH};
+use crate::record::layout::v0_v1::{KEY_SIZE_OFFSET_V0, SIZE_OF_LENGTH};
 use crate::record::{Error, RecordFault};
 
 pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {

@@ -12,7 +12,7 @@ use crate::compress::{Compression, Compressor};
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
-use crate::record::v0_v1::{
+use crate::record::layout::v0_v1::{
     ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, KEY_SIZE_OFFSET_V0, KEY_SIZE_OFFSET_V1, MAGIC_OFFSET,
     RECORD_OVERHEAD_V0, TIMESTAMP_OFFSET,
 };

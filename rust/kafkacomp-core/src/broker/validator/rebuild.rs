@@ -14,9 +14,10 @@ use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
 use crate::broker;
 use crate::compress::{Compression, Compressor};
+use crate::record::BuildFault;
 use crate::record::Error;
 use crate::record::batch::NO_TIMESTAMP;
-use crate::record::builder::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
+use crate::record::builder::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
 use crate::record::java_string::decode_utf8;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 
 use copies::Copies;
 pub use copies::{FolderSegments, OtherSegments};
+pub use epochs::EpochFault;
 use epochs::{Epochs, NextEpochs};
 
 use super::missing::{MissingRange, MissingRanges, MissingReason};
@@ -79,15 +80,6 @@ pub enum Place {
         /// The offset that was expected.
         expected: i64,
     },
-}
-
-/// A leader epoch that cannot be right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EpochFault {
-    /// The epoch that the batch had.
-    pub stored: i32,
-    /// The one that its neighbours or the checkpoint determine.
-    pub restored: Option<i32>,
 }
 
 /// What is said about a batch.

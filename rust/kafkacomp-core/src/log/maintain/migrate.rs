@@ -15,8 +15,9 @@ use crate::log::write::LogWriter;
 use crate::memory;
 use crate::message_set;
 use crate::message_set::entries::{Entries, Entry, MessageSetReader};
+use crate::record::BuildFault;
 use crate::record::batch::NO_TIMESTAMP;
-use crate::record::builder::{BatchSettings, BuildFault, RecordBatchBuilder};
+use crate::record::builder::{BatchSettings, RecordBatchBuilder};
 use crate::record::{self, Headers};
 
 /// About how much is written at once.

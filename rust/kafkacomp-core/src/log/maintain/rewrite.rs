@@ -328,7 +328,7 @@ impl<B> Visitor for SegmentRewrite<'_, '_, B> {
     }
 
     fn zero_tail(&mut self, position: u64, _: u64, missing: Option<(i64, i64)>) -> Result<(), Error> {
-        let minimum = crate::record::v0_v1::RECORD_OVERHEAD_V0 as i32;
+        let minimum = crate::record::layout::v0_v1::RECORD_OVERHEAD_V0 as i32;
         match missing {
             Some(_) => Err(record::Error::SizeTooSmall { position, size: 0, minimum }.into()),
             None => Ok(()),

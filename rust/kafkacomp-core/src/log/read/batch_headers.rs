@@ -13,7 +13,7 @@ use crate::memory;
 use crate::message_set::entries::{HEADER_LENGTH_V0, SIZE_LENGTH};
 use crate::record::Result;
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
-use crate::record::v2::RECORD_BATCH_OVERHEAD;
+use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 
 /// What the header of a batch tells; see [`RecordBatch`] for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

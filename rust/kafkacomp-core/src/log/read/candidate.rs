@@ -4,8 +4,6 @@
 //! the first record, the first bytes of compressed records, the lengths of key and value) refuses only batches whose
 //! records nobody could read; it keeps the number of candidates low, and with it the work, not what is found.
 
-use super::chunk::WholeBatches;
-use super::entry_chunk::WholeEntries;
 use crate::CompressionType;
 use crate::bytes::{be_i32, be_u32};
 use crate::checksum::running::Polynomial;
@@ -14,8 +12,8 @@ use crate::message_set::entries::{
 };
 use crate::record::RecordBatch;
 use crate::record::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, SIZE_OFFSET};
-use crate::record::v0_v1::{self, RECORD_OVERHEAD_V0, RECORD_OVERHEAD_V1};
-use crate::record::v2::{ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD};
+use crate::record::layout::v0_v1::{self, RECORD_OVERHEAD_V0, RECORD_OVERHEAD_V1};
+use crate::record::layout::v2::{ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD};
 use crate::record::varint::take_varint;
 
 /// The fewest bytes of a record: size, attributes, timestamp, offset, key, value, headers.
@@ -31,6 +29,16 @@ pub struct Candidate {
     /// The checksum in the header.
     pub(super) stored: u32,
     pub(super) polynomial: Polynomial,
+}
+
+/// What a segment consists of since Kafka 0.8.
+#[derive(Debug, Clone)]
+pub struct WholeBatches;
+
+/// What a log of 0.7 consists of.
+#[derive(Debug, Clone)]
+pub struct WholeEntries {
+    pub(super) verify_crc: bool,
 }
 
 /// What a log consists of.

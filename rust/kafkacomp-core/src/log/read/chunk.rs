@@ -6,7 +6,7 @@
 
 use std::io;
 
-use super::candidate::Framing;
+use super::candidate::{Framing, WholeBatches};
 use super::resync::{Resync, Steps};
 use super::source::{ReadAt, part, read_part};
 use super::window::{CAPACITY, extend, leading_zeros};
@@ -55,10 +55,6 @@ pub struct Chunks<F> {
     verifies: bool,
     search: Resync<F>,
 }
-
-/// What a segment consists of since Kafka 0.8.
-#[derive(Debug, Clone)]
-pub struct WholeBatches;
 
 /// Reads a segment, chunk by chunk.
 pub type ChunkReader = Chunks<WholeBatches>;
@@ -215,7 +211,7 @@ impl<F: Framing> Chunks<F> {
                 return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
             }
             if leading_zeros(piece) < size {
-                let minimum = crate::record::v0_v1::RECORD_OVERHEAD_V0 as i32;
+                let minimum = crate::record::layout::v0_v1::RECORD_OVERHEAD_V0 as i32;
                 return Ok(ChunkEnd::Bad(
                     record::Error::SizeTooSmall { position: self.position, size: 0, minimum }.into(),
                 ));

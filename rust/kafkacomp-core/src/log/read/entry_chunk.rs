@@ -2,7 +2,7 @@
 //!
 //! What [`ChunkReader`](crate::log::ChunkReader) does for batches; see [`crate::message_set::entries`] for the layout.
 
-use super::candidate::Framing;
+use super::candidate::{Framing, WholeEntries};
 use super::chunk::{ChunkEnd, Chunks, Stopped, chunk_bytes};
 use crate::error_kind::{ErrorKind, MessageSetKind};
 use crate::log::ReadAt;
@@ -11,11 +11,6 @@ use crate::message_set::entries::{Entries, Entry, HEADER_LENGTH_V0, SIZE_LENGTH}
 
 /// How much is read at once where all of a file is gone through.
 const CHUNK: usize = 4 << 20;
-/// What a log of 0.7 consists of.
-#[derive(Debug, Clone)]
-pub struct WholeEntries {
-    verify_crc: bool,
-}
 
 /// Reads a log of 0.7, chunk by chunk.
 pub type EntryChunkReader = Chunks<WholeEntries>;

@@ -177,7 +177,7 @@ mod tests {
     use crate::log::InMemory;
     use crate::record::Error;
     use crate::record::batch::LOG_OVERHEAD;
-    use crate::record::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, RECORD_BATCH_OVERHEAD};
+    use crate::record::layout::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, RECORD_BATCH_OVERHEAD};
 
     /// A batch without records of these many offsets, with the right checksum.
     fn batch(base_offset: i64, count: i32, producer: Option<i64>) -> Vec<u8> {

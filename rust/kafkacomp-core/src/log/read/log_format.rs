@@ -17,7 +17,7 @@ use crate::log::error::ReadError;
 use crate::message_set::entries::{Message, SIZE_LENGTH};
 use crate::record::BatchHead;
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
-use crate::record::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET};
+use crate::record::layout::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET};
 
 /// Where the bytes begin that the CRC of magic 0 and 1 covers.
 const LEGACY_COVERED_OFFSET: usize = HEADER_SIZE_UP_TO_MAGIC - 1;

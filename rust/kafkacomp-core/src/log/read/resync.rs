@@ -16,8 +16,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use super::candidate::{Candidate, Framing};
-use super::chunk::WholeBatches;
+use super::candidate::{Candidate, Framing, WholeBatches};
 use super::source::{ReadAt, read_part};
 use super::window::{Window, leading_zeros};
 use crate::checksum::running::{Polynomial, Running};

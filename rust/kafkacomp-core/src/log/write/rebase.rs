@@ -12,7 +12,7 @@ use super::LogWriter;
 use crate::log::error::Error;
 use crate::log::read::source::open_file;
 use crate::log::read::walk::{Piece, walk_segment};
-use crate::record::v0_v1::RECORD_OVERHEAD_V0;
+use crate::record::layout::v0_v1::RECORD_OVERHEAD_V0;
 use crate::record::{self, Batches, MutableRecordBatch};
 
 /// Appends all batches of a file of magic 2 behind what `writer` has, in order and without gaps between them. Memory is

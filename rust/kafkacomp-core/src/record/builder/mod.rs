@@ -11,21 +11,20 @@
 //! compressor gave so far; so all that it says of a batch under way is said here too.
 //! Sources: `MemoryRecordsBuilder`, `DefaultRecordBatch`, `LegacyRecord`, `EndTransactionMarker`.
 
-mod fault;
 mod headers;
 mod settings;
 mod v0_v1;
 mod v2;
 
-pub use fault::{BuildFault, Feature};
 pub use headers::HeadersBuffer;
 pub use settings::BatchSettings;
 
 use super::TimestampType;
 use super::batch::NO_TIMESTAMP;
+use super::build_fault::{BuildFault, Feature};
 use super::control::{ControlRecordType, end_txn_marker_value};
+use super::layout::v2::RECORD_BATCH_OVERHEAD;
 use super::record::{Headers, Record};
-use super::v2::RECORD_BATCH_OVERHEAD;
 use crate::CompressionType;
 use crate::compress::Compressor;
 use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};

@@ -1,14 +1,14 @@
 //! The fields of a batch that are known before its records.
 
-use super::fault::{BuildFault, Feature};
 use crate::CompressionType;
 use crate::compress::Compression;
 use crate::record::TimestampType;
 use crate::record::batch::{
     LOG_OVERHEAD, NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP,
 };
-use crate::record::v0_v1::record_overhead;
-use crate::record::v2::RECORD_BATCH_OVERHEAD;
+use crate::record::build_fault::{BuildFault, Feature};
+use crate::record::layout::v0_v1::record_overhead;
+use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 
 /// What a batch is to be. Start from [`BatchSettings::default`]: magic 2, no compression, CreateTime, base
 /// offset 0, no producer, no limit.

@@ -6,7 +6,7 @@ use crate::memory::{self, OutOfMemory};
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::LOG_OVERHEAD;
-use crate::record::v0_v1::{CRC_LENGTH, CRC_OFFSET, MAGIC_OFFSET, record_overhead};
+use crate::record::layout::v0_v1::{CRC_LENGTH, CRC_OFFSET, MAGIC_OFFSET, record_overhead};
 
 /// The fields in front of a message's key.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use crate::checksum::crc32c;
 use crate::memory::{self, OutOfMemory};
 use crate::record::Headers;
 use crate::record::attributes::Attributes;
-use crate::record::v2::{ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, LENGTH_LENGTH, LENGTH_OFFSET};
+use crate::record::layout::v2::{ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, LENGTH_LENGTH, LENGTH_OFFSET};
 use crate::record::varint::{
     MAX_VARINT_LENGTH, MAX_VARLONG_LENGTH, put_varint, put_varlong, size_of_varint, size_of_varlong,
 };

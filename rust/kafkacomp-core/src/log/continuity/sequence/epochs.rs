@@ -1,9 +1,17 @@
 //! Whether a batch's leader epoch can be right: it does not decrease along a partition.
 
-use super::EpochFault;
 use crate::log::LeaderEpochEntry;
 use crate::log::read::placement::Span;
 use crate::record::RecordBatch;
+
+/// A leader epoch that cannot be right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EpochFault {
+    /// The epoch that the batch had.
+    pub stored: i32,
+    /// The one that its neighbours or the checkpoint determine.
+    pub restored: Option<i32>,
+}
 
 /// The leader epochs of the next two batches.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,7 +10,7 @@
 //! Entries that lead into a corrupt range of the log are not reported: the log's finding is about the same fault. The
 //! wrong entries of one index are one finding, which names the first of them.
 
-use super::{FindingFile, SegmentReport, SideFiles};
+use super::report::{FindingFile, SegmentReport, SideFiles};
 use crate::log::AbortedTxn;
 use crate::log::error::ContentError;
 use crate::log::index::{offset, time, transaction};

@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 use crate::checksum::{crc32, crc32c};
-use crate::log::read::entry_chunk::WholeEntries;
+use crate::log::read::candidate::WholeEntries;
 use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, Piece, walk_segment};
 use crate::message_set::entries::Entries;
 use crate::record::RecordBatch;

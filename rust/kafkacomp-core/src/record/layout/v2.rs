@@ -1,0 +1,63 @@
+//! Where the fields of a batch of message format 2 stand; [`v2`](crate::record::v2) has the layout in words.
+
+/// Bits of a record's attributes.
+pub(in crate::record) const ATTRIBUTES_BITS: u32 = 8;
+
+/// Where the base offset stands.
+pub const BASE_OFFSET_OFFSET: usize = 0;
+/// Length of the base offset.
+pub const BASE_OFFSET_LENGTH: usize = 8;
+/// Where the length stands.
+pub const LENGTH_OFFSET: usize = BASE_OFFSET_OFFSET + BASE_OFFSET_LENGTH;
+/// Length of the length.
+pub const LENGTH_LENGTH: usize = 4;
+/// Where the partition leader epoch stands.
+pub const PARTITION_LEADER_EPOCH_OFFSET: usize = LENGTH_OFFSET + LENGTH_LENGTH;
+/// Length of the partition leader epoch.
+pub const PARTITION_LEADER_EPOCH_LENGTH: usize = 4;
+/// Where the magic stands.
+pub const MAGIC_OFFSET: usize = PARTITION_LEADER_EPOCH_OFFSET + PARTITION_LEADER_EPOCH_LENGTH;
+/// Length of the magic.
+pub const MAGIC_LENGTH: usize = 1;
+/// Where the CRC stands.
+pub const CRC_OFFSET: usize = MAGIC_OFFSET + MAGIC_LENGTH;
+/// Length of the CRC.
+pub const CRC_LENGTH: usize = 4;
+/// Where the attributes stand, and what the CRC covers begins.
+pub const ATTRIBUTES_OFFSET: usize = CRC_OFFSET + CRC_LENGTH;
+/// Length of the attributes.
+pub const ATTRIBUTES_LENGTH: usize = 2;
+/// Where the last offset delta stands.
+pub const LAST_OFFSET_DELTA_OFFSET: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
+/// Length of the last offset delta.
+pub const LAST_OFFSET_DELTA_LENGTH: usize = 4;
+/// Where the base timestamp stands.
+pub const BASE_TIMESTAMP_OFFSET: usize = LAST_OFFSET_DELTA_OFFSET + LAST_OFFSET_DELTA_LENGTH;
+/// Length of the base timestamp.
+pub const BASE_TIMESTAMP_LENGTH: usize = 8;
+/// Where the max timestamp stands.
+pub const MAX_TIMESTAMP_OFFSET: usize = BASE_TIMESTAMP_OFFSET + BASE_TIMESTAMP_LENGTH;
+/// Length of the max timestamp.
+pub const MAX_TIMESTAMP_LENGTH: usize = 8;
+/// Where the producer id stands.
+pub const PRODUCER_ID_OFFSET: usize = MAX_TIMESTAMP_OFFSET + MAX_TIMESTAMP_LENGTH;
+/// Length of the producer id.
+pub const PRODUCER_ID_LENGTH: usize = 8;
+/// Where the producer epoch stands.
+pub const PRODUCER_EPOCH_OFFSET: usize = PRODUCER_ID_OFFSET + PRODUCER_ID_LENGTH;
+/// Length of the producer epoch.
+pub const PRODUCER_EPOCH_LENGTH: usize = 2;
+/// Where the base sequence stands.
+pub const BASE_SEQUENCE_OFFSET: usize = PRODUCER_EPOCH_OFFSET + PRODUCER_EPOCH_LENGTH;
+/// Length of the base sequence.
+pub const BASE_SEQUENCE_LENGTH: usize = 4;
+/// Where the number of records stands.
+pub const RECORDS_COUNT_OFFSET: usize = BASE_SEQUENCE_OFFSET + BASE_SEQUENCE_LENGTH;
+/// Length of the number of records.
+pub const RECORDS_COUNT_LENGTH: usize = 4;
+/// Where the records begin.
+pub const RECORDS_OFFSET: usize = RECORDS_COUNT_OFFSET + RECORDS_COUNT_LENGTH;
+/// The size of a batch without records.
+pub const RECORD_BATCH_OVERHEAD: usize = RECORDS_OFFSET;
+
+const _: () = assert!(RECORD_BATCH_OVERHEAD == 61 && LENGTH_OFFSET + LENGTH_LENGTH == 12);
