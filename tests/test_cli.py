@@ -419,7 +419,7 @@ def test_as_a_module_and_into_a_pipe() -> None:
     dump.stdout.close()
     assert b"Traceback" not in dump.stderr.read()
     dump.stderr.close()
-    dump.wait()
+    assert dump.wait() == 141
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -429,3 +429,38 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         monkeypatch.delitem(sys.modules, name)
     assert main(["dump"]) == 2
     assert "pip install 'kafkacomp[cli]'" in capsys.readouterr().err
+
+
+def test_export_of_some_topics(tmp_path: Path, run: Run) -> None:
+    """--topics is a filter, --topic a label for what has no name."""
+    for topic in ("orders", "orders-dlq", "users"):
+        kc.write(pa.table({"value": [topic]}), tmp_path / "logs", topic=topic)
+    assert run("export", tmp_path / "logs", "--topics", "orders*", "--to", tmp_path / "a.jsonl")[0] == 0
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert [row["topic"] for row in rows] == ["orders", "orders-dlq"]
+    assert run("export", tmp_path / "logs", "--topics", "users, orders", "--to", tmp_path / "b.jsonl")[0] == 0
+    assert len((tmp_path / "b.jsonl").read_text().splitlines()) == 2
+    status, _, err = run("export", tmp_path / "logs", "--topics", "order", "--to", tmp_path / "c.jsonl")
+    assert status == 2
+    assert "--topics order: there are orders, orders-dlq, users" in err
+
+
+def test_offsets_that_cannot_be(tmp_path: Path, run: Run) -> None:
+    for options, message in (
+        (("--start-offset=-5",), "--start-offset"),
+        (("--start-offset", "9", "--end-offset", "5"), "--start-offset 9 is above --end-offset 5"),
+    ):
+        status, _, err = run("export", SEGMENT, "--to", tmp_path / "x.csv", *options)
+        assert status == 2
+        assert message in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_status_3() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kafkacomp", "dump", "--json", str(SEGMENT)], stdout=full, stderr=subprocess.PIPE,
+            text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 3
+    assert "No space left on device" in done.stderr

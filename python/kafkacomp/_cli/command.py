@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.utils import PacifyFlushWrapper
 from rich.console import Console
 from rich.table import Table
 
@@ -21,9 +22,11 @@ from kafkacomp._cli import rewrite, validate
 from kafkacomp._cli.advise import advise
 from kafkacomp._cli.common import (
     CORRUPT,
+    FAILED,
     FINE,
     INTERRUPTED,
     MAX_OUTPUT_SIZE,
+    PIPE_CLOSED,
     WRONG_USE,
     complain,
     log_format,
@@ -38,6 +41,9 @@ from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._storage.files import BATCHES, find
 from kafkacomp._text import printable
+
+#: A path that does not exist, exists already, or is of the wrong kind: what was asked for is wrong.
+_WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 
 _PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
@@ -66,7 +72,11 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
     except BrokenPipeError:
         # Whoever read the output has enough. Python would complain once more while it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
+        return PIPE_CLOSED
+    except SystemExit:
+        if isinstance(sys.stdout, PacifyFlushWrapper):  # click's answer to a pipe that is closed
+            return PIPE_CLOSED
+        raise
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except kafkacomp.KafkaCompError as error:
@@ -77,7 +87,10 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
         return WRONG_USE
     except OSError as error:
         complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
-        return WRONG_USE
+        return WRONG_USE if isinstance(error, _WRONG_PATHS) else FAILED
+    except MemoryError as error:
+        complain(str(error) or "out of memory")
+        return FAILED
     except (ValueError, TypeError) as error:
         complain(str(error))
         return WRONG_USE
@@ -94,7 +107,8 @@ class _ToStandardError(logging.Handler):
 def cli() -> None:
     """Kafka's log segments and what lies beside them, without a broker.
 
-    Exit status: 0 fine, 1 corrupt data were found, 2 wrong use.
+    Exit status: 0 fine, 1 corrupt or missing data found, 2 wrong use, 3 any other failure such as a full disk,
+    130 interrupted, 141 the reader of a pipe went away.
     """
 
 
@@ -205,10 +219,13 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @click.option("--bytes", "encoding", type=click.Choice(exporting.BYTES), default="utf8", show_default=True,
               help="How CSV and JSON lines have keys and values.")  # fmt: skip
 @click.option("--columns", help=f"Names with commas between. There are {', '.join(arrow.COLUMNS)}.")
-@click.option("--topic", help="The topic of segments whose folder does not name one.")
+@click.option(
+    "--topic", help="What to call the topic of segments whose folder does not name it; --topics is the filter."
+)
 @click.option("--partition", type=int, help="The partition of segments whose folder does not name one.")
-@click.option("--start-offset", type=int, help="The first offset, inclusive.")
-@click.option("--end-offset", type=int, help="The end, exclusive.")
+@click.option("--topics", help="Read only these topics: names or globs such as orders-*, with commas between.")
+@click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive.")
+@click.option("--end-offset", type=click.IntRange(0), help="The end, exclusive.")
 @click.option("--start-timestamp", callback=_bound, help="Inclusive; milliseconds, or ISO 8601 with a time zone.")
 @click.option("--end-timestamp", callback=_bound, help="Exclusive.")
 @click.option("--isolation-level", type=click.Choice(("read_uncommitted", "read_committed")),
@@ -229,7 +246,7 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, kind: str | None, force: bool, compression: str, encoding: str,
-    columns: str | None, as_json: bool, form: str, **options: Any,  # noqa: ANN401 - handed on to scan
+    columns: str | None, topics: str | None, as_json: bool, form: str, **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write the records of segments, folders or URLs to a Parquet, Arrow, CSV or JSON lines file.
 
@@ -240,6 +257,9 @@ def export(  # noqa: PLR0917 - click hands everything over by name
         raise click.UsageError(f"{target}: the suffix is none of {', '.join(exporting.SUFFIXES)}; give --type")
     if kind == "arrow" and compression not in {"none", "lz4", "zstd"}:
         raise click.UsageError("Arrow files are compressed with lz4 or zstd, or not at all")
+    bounds = [options[f"{end}_offset"] for end in ("start", "end")]
+    if None not in bounds and bounds[0] > bounds[1]:
+        raise click.UsageError(f"--start-offset {bounds[0]} is above --end-offset {bounds[1]}")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     read = [str(file.path) for file in find([Path(s) for s in sources if Path(s).exists()])]
     exporting.check_target(target, read, force=force)
@@ -251,7 +271,8 @@ def export(  # noqa: PLR0917 - click hands everything over by name
             advance(now - done)
             done = now
 
-        reader = kafkacomp.scan(list(sources), columns=names, format=form, progress=step, **options)  # type: ignore[arg-type]
+        chosen = list(sources) if topics is None else exporting.of_topics(sources, topics.split(","))
+        reader = kafkacomp.scan(chosen, columns=names, format=form, progress=step, **options)  # type: ignore[arg-type]
         report = exporting.export(reader, target, kind, compression=compression, encoding=encoding, force=force)
     exporting.show_losses(report)
     if as_json:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CORRUPT",
+    "FAILED",
     "FINE",
     "INTERRUPTED",
     "MAX_OUTPUT_SIZE",
+    "PIPE_CLOSED",
     "WRONG_USE",
     "complain",
     "log_format",
@@ -29,7 +31,7 @@ __all__ = [
     "say_json",
 ]
 
-FINE, CORRUPT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
 MAX_OUTPUT_SIZE = click.option(
     "--max-output-size",

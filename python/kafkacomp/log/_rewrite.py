@@ -364,7 +364,8 @@ class _Work:
         first = self._partitions[0].segments[0].name
         self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}
         if _is_inside(self._target, _folder(first) if self._is_one else path):
-            message = f"{target}: the source is only read: choose a target outside of it"
+            inside = _folder(first) if self._is_one else path
+            message = f"{target}: the target would lie in the source's folder {inside}: choose one outside of it"
             raise ValueError(message)
         self._options = (segment_bytes, max_output_size)
         self._progress = progress
