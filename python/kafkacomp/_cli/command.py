@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.utils import PacifyFlushWrapper
 from rich.console import Console
 from rich.table import Table
 
@@ -74,7 +73,8 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except SystemExit:
-        if isinstance(sys.stdout, PacifyFlushWrapper):  # click's answer to a pipe that is closed
+        # click replaces standard output where the pipe behind it is closed, and ends with 1.
+        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             return PIPE_CLOSED
         raise
     except (KeyboardInterrupt, click.Abort):
@@ -85,16 +85,21 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
     except ImportError as error:
         complain(f"{error}: pip install 'kafkacomp[cli,arrow]'")
         return WRONG_USE
-    except OSError as error:
-        complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
-        return WRONG_USE if isinstance(error, _WRONG_PATHS) else FAILED
-    except MemoryError as error:
-        complain(str(error) or "out of memory")
-        return FAILED
+    except (OSError, MemoryError) as error:
+        return _failed(error)
     except (ValueError, TypeError) as error:
         complain(str(error))
         return WRONG_USE
     return status if isinstance(status, int) else FINE
+
+
+def _failed(error: OSError | MemoryError) -> int:
+    """Say what the operating system refused; the exit status."""
+    if isinstance(error, MemoryError):
+        complain(str(error) or "out of memory")
+        return FAILED
+    complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
+    return WRONG_USE if isinstance(error, _WRONG_PATHS) else FAILED
 
 
 class _ToStandardError(logging.Handler):
