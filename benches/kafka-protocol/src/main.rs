@@ -20,7 +20,7 @@ use kafka_protocol::records::{
 use kafkacomp_arrow::files::MemorySegment;
 use kafkacomp_arrow::{Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::{BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -68,9 +68,8 @@ fn compare(path: &str, log: &Bytes, rounds: usize) -> Result<String> {
         ..BatchSettings::default()
     };
     let mut builder = RecordBatchBuilder::new(settings)?;
-    let mut compressor = Compressor::new();
     let mut out = Vec::new();
-    build(&mut builder, &mut compressor, settings, &sets, &mut out)?;
+    build(&mut builder, settings, &sets, &mut out)?;
     let our_size = out.len();
     same(&read(&mut reader, &out)?, &theirs)?;
     let mut encoded = BytesMut::new();
@@ -91,7 +90,7 @@ fn compare(path: &str, log: &Bytes, rounds: usize) -> Result<String> {
             })?,
             turn(|| {
                 out.clear();
-                build(&mut builder, &mut compressor, settings, &sets, &mut out).map(|()| out.len())
+                build(&mut builder, settings, &sets, &mut out).map(|()| out.len())
             })?,
         ];
         // The first round pays for memory.
@@ -166,7 +165,6 @@ fn encode(sets: &[RecordSet], codec: TheirCompression, out: &mut BytesMut) -> Re
 
 fn build(
     builder: &mut RecordBatchBuilder,
-    compressor: &mut Compressor,
     settings: BatchSettings,
     sets: &[RecordSet],
     out: &mut Vec<u8>,
@@ -182,7 +180,7 @@ fn build(
             let (key, value) = (record.key.as_deref(), record.value.as_deref());
             builder.append(record.offset, record.timestamp, key, value, headers.as_headers())?;
         }
-        builder.build(compressor, out)?;
+        builder.build(out)?;
     }
     Ok(())
 }

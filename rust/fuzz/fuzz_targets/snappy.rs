@@ -4,15 +4,16 @@
 
 #![no_main]
 
+use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::snappy;
+use kafkacomp_core::compress::{DecodeOptions, decompress, snappy};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 20;
 
 fn ours(data: &[u8]) -> Option<Vec<u8>> {
     let mut out = OutputBuffer::new(LIMIT);
-    snappy::decompress(data, &mut out).ok().map(|()| out.into_vec())
+    decompress(CompressionType::Snappy, DecodeOptions::default(), data, &mut out).ok().map(|()| out.into_vec())
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -7,7 +7,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::{BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType};
 use std::hint::black_box;
 use std::time::Duration;
@@ -68,10 +68,9 @@ fn batches(criterion: &mut Criterion) {
             ..BatchSettings::default()
         };
         let mut builder = RecordBatchBuilder::new(settings).unwrap();
-        let mut compressor = Compressor::new();
         let mut built = Vec::new();
         append_all(&mut builder, settings, &axis.messages);
-        builder.build(&mut compressor, &mut built).unwrap();
+        builder.build(&mut built).unwrap();
 
         let name =
             format!("{}/magic {}/{}/{}/{}", axis.codec.name(), axis.magic, axis.batch, axis.message, axis.content);
@@ -82,7 +81,7 @@ fn batches(criterion: &mut Criterion) {
             b.iter(|| {
                 out.clear();
                 append_all(&mut builder, settings, black_box(&axis.messages));
-                builder.build(&mut compressor, &mut out).unwrap();
+                builder.build(&mut out).unwrap();
                 assert_eq!(out.len(), built.len());
             });
         });

@@ -10,7 +10,7 @@ use std::io::{BufRead, Write, stdin, stdout};
 use std::time::Instant;
 
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::{BatchSettings, Headers, RecordBatch, RecordBatchBuilder};
 
 const FIRST_TIMESTAMP: i64 = 1_700_000_000_000;
@@ -27,7 +27,6 @@ struct Totals {
 struct Builders {
     settings: BatchSettings,
     builder: RecordBatchBuilder,
-    compressor: Compressor,
     out: Vec<u8>,
 }
 
@@ -49,7 +48,7 @@ impl Builders {
 
     fn finish(&mut self, totals: &mut Totals) -> Result<(), Box<dyn Error>> {
         self.out.clear();
-        totals.bytes += self.builder.finish(&mut self.compressor, &mut self.out)? as u64;
+        totals.bytes += self.builder.finish(&mut self.out)? as u64;
         totals.batches += 1;
         totals.digest += u64::from(RecordBatch::new(&self.out, 0)?.crc());
         Ok(())
@@ -67,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compression = Compression::of(compression_type);
     let settings = BatchSettings { compression, write_limit: batch_bytes.parse()?, ..BatchSettings::default() };
     let builder = RecordBatchBuilder::new(settings)?;
-    let mut builders = Builders { settings, builder, compressor: Compressor::new(), out: Vec::new() };
+    let mut builders = Builders { settings, builder, out: Vec::new() };
     builders.pass(&values)?;
     println!("ready");
     for line in stdin().lock().lines() {

@@ -13,9 +13,9 @@ pub const MAX_MESSAGE_SET_NESTING: usize = 64;
 /// largest batch that ever passed.
 pub const MAX_POOLED_BUFFER: usize = 16 << 20;
 
-/// The most bytes that a kept zstd context may have: those of the highest level that is used without knowing
-/// the content's size, and one window more.
-pub const MAX_POOLED_CONTEXT: usize = 64 << 20;
+/// The most bytes that the codecs' contexts of one thread may keep between two uses: those of the highest zstd level
+/// that is used without knowing the content's size, one window more, and all of the other codecs.
+pub const MAX_KEPT_CONTEXTS: usize = 72 << 20;
 
 /// The largest zstd window that is decoded, 2^27 bytes plus one: zstd's own default for streams
 /// (`ZSTD_MAXWINDOWSIZE_DEFAULT`), and so what Kafka's reader takes.

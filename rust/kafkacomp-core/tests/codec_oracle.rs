@@ -6,11 +6,14 @@ mod common;
 
 use common::{as_record_set, one_shot, sha256, vectors};
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Strictness;
-use kafkacomp_core::compress::lz4::{self, DecodeOptions, HeaderChecksum, HeaderChecksumRule};
+use kafkacomp_core::compress::lz4::{self, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound};
+use kafkacomp_core::compress::{DecodeOptions, decompress};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
+
+const FRAME_DESCRIPTOR: HeaderChecksumCheck = HeaderChecksumCheck::Require(HeaderChecksum::FrameDescriptor);
+const WITH_MAGIC: HeaderChecksumCheck = HeaderChecksumCheck::Require(HeaderChecksum::WithMagic);
 
 /// What makes a frame one that we mean to read otherwise than Java.
 const INTENDED: [&str; 3] = ["linked", "second frame", "skippable before"];
@@ -72,19 +75,19 @@ fn frames_of_old_writers() {
         assert_eq!(line["lz4"]["flg"], hex(info.flg.byte()), "{name}");
         assert_eq!(line["lz4"]["bd"], hex(info.bd.byte()), "{name}");
         assert_eq!(line["lz4"]["hc"], hex(info.header_checksum), "{name}");
-        assert_eq!(line["lz4"]["hc_right"], hex(info.standard_header_checksum), "{name}");
-        assert_eq!(line["lz4"]["hc_broken"], hex(info.broken_header_checksum), "{name}");
+        assert_eq!(line["lz4"]["hc_right"], hex(info.checksum_of_descriptor), "{name}");
+        assert_eq!(line["lz4"]["hc_broken"], hex(info.checksum_with_magic), "{name}");
         let (own, other) = match line["lz4"]["hc_rule"].as_str() {
-            Some("right") => (HeaderChecksum::Standard, HeaderChecksum::Broken),
-            Some("broken") => (HeaderChecksum::Broken, HeaderChecksum::Standard),
+            Some("right") => (FRAME_DESCRIPTOR, WITH_MAGIC),
+            Some("broken") => (WITH_MAGIC, FRAME_DESCRIPTOR),
             rule => panic!("{name}: {rule:?}"),
         };
-        assert_ne!(info.header_checksum_rule(), HeaderChecksumRule::Neither, "{name}");
+        assert_ne!(info.header_checksum_found(), HeaderChecksumFound::Neither, "{name}");
         let decode = |header_checksum| {
-            let options = DecodeOptions { header_checksum, strictness: Strictness::Specification };
-            one_shot(|data, out| lz4::decompress(data, options, out), &data, common::ROOMY)
+            let options = DecodeOptions { lz4_header_checksum: header_checksum, ..DecodeOptions::default() };
+            one_shot(|data, out| decompress(CompressionType::Lz4, options, data, out), &data, common::ROOMY)
         };
-        for checksum in [own, HeaderChecksum::Either, HeaderChecksum::Ignore] {
+        for checksum in [own, HeaderChecksumCheck::Either, HeaderChecksumCheck::Ignore] {
             let content = decode(checksum).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(line["holds"], content.len(), "{name}");
             if line["holds"] == line["plain_size"] {
@@ -93,7 +96,7 @@ fn frames_of_old_writers() {
         }
         assert!(decode(other).is_err(), "{name}");
         assert!(as_record_set(CompressionType::Lz4, 0, &data).0.is_ok(), "{name}");
-        assert_eq!(as_record_set(CompressionType::Lz4, 2, &data).0.is_ok(), own == HeaderChecksum::Standard, "{name}");
+        assert_eq!(as_record_set(CompressionType::Lz4, 2, &data).0.is_ok(), own == FRAME_DESCRIPTOR, "{name}");
         read += 1;
     }
     assert!(read > 0);

@@ -6,10 +6,10 @@
 mod common;
 
 use common::encode::{self, LZ4_PLAIN, Lz4};
-use common::{ROOMY, as_record_set, one_shot};
+use common::{ROOMY, as_record_set, by_specification, decompress_record_set, one_shot};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::{CodecError, CodecFault, CodecFaultKind, Decompressor, gzip, lz4, snappy, zstd};
+use kafkacomp_core::compress::{CodecError, CodecFault, CodecFaultKind};
 use lzzzz::lz4f::BlockSize;
 use proptest::prelude::*;
 
@@ -17,15 +17,7 @@ const BIG_ENDIAN: [u8; 4] = [0, 0, 0, 1];
 const LITTLE_ENDIAN: [u8; 4] = [1, 0, 0, 0];
 
 fn strict(codec: CompressionType, data: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
-    match codec {
-        CompressionType::Gzip => one_shot(gzip::decompress, data, limit),
-        CompressionType::Snappy => one_shot(snappy::decompress, data, limit),
-        CompressionType::Lz4 => {
-            one_shot(|data, out| lz4::decompress(data, lz4::DecodeOptions::default(), out), data, limit)
-        }
-        CompressionType::Zstd => one_shot(zstd::decompress, data, limit),
-        CompressionType::None => Ok(data.to_vec()),
-    }
+    one_shot(by_specification(codec), data, limit)
 }
 
 fn both_read(codec: CompressionType, data: &[u8], plain: &[u8]) {
@@ -106,10 +98,9 @@ proptest! {
         both_read(CompressionType::Zstd, &data, &plain);
     }
 
-    /// A kept decompressor is not confused by what it read before, broken data included.
+    /// Kept contexts are not confused by what they read before, broken data included.
     #[test]
     fn kept_contexts(plain in plain(), flip in any::<prop::sample::Index>()) {
-        let mut decompressor = Decompressor::new();
         let mut out = OutputBuffer::new(ROOMY);
         let data = [
             (CompressionType::Gzip, encode::gzip(&plain, 6, 0)),
@@ -125,9 +116,9 @@ proptest! {
                 broken[at] ^= 0x55;
             }
             out.reset(ROOMY);
-            let _ = decompressor.decompress(*codec, 2, &broken, &mut out);
+            let _ = decompress_record_set(*codec, 2, &broken, &mut out);
             out.reset(ROOMY);
-            prop_assert_eq!(decompressor.decompress(*codec, 2, data, &mut out), Ok(()));
+            prop_assert_eq!(decompress_record_set(*codec, 2, data, &mut out), Ok(()));
             prop_assert!(out.as_slice() == plain);
         }
     }
@@ -190,7 +181,7 @@ fn every_bit() {
             let mut out = OutputBuffer::new(CAP);
             for magic in [0, 2] {
                 out.reset(CAP);
-                let _ = Decompressor::new().decompress(codec, magic, &flipped, &mut out);
+                let _ = decompress_record_set(codec, magic, &flipped, &mut out);
                 assert!(out.len() <= CAP);
             }
         }
@@ -203,7 +194,7 @@ fn every_cap() {
         for limit in 0..plain.len() + 2 {
             let verdict = strict(codec, &data, limit);
             let mut out = OutputBuffer::new(limit);
-            let read = Decompressor::new().decompress(codec, 2, &data, &mut out);
+            let read = decompress_record_set(codec, 2, &data, &mut out);
             assert!(out.len() <= limit);
             if limit < plain.len() {
                 let limit = limit as u64;
@@ -232,7 +223,7 @@ fn bombs() {
     drop(gigabyte);
     for (codec, data) in bombs {
         let mut out = OutputBuffer::new(CAP);
-        let error = Decompressor::new().decompress(codec, 2, &data, &mut out).unwrap_err();
+        let error = decompress_record_set(codec, 2, &data, &mut out).unwrap_err();
         assert!(out.len() <= CAP);
         let claims_too_much = matches!(error.fault, CodecFault::ImplausibleSize { .. });
         assert!(claims_too_much || error.fault.kind() == CodecFaultKind::OutputLimit, "{error}");

@@ -5,9 +5,9 @@
 mod common;
 
 use common::encode::{self, LZ4_PLAIN, Lz4};
-use common::{ROOMY, as_record_set, one_shot};
+use common::{ROOMY, as_record_set, by_specification, one_shot};
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::{CodecFault, gzip, lz4, snappy, zstd};
+use kafkacomp_core::compress::{CodecFault, lz4};
 
 /// `bytes` with `new` written at `at`.
 fn patched(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
@@ -23,21 +23,14 @@ fn cat(parts: &[&[u8]]) -> Vec<u8> {
 /// The frame with the header checksum that its descriptor asks for.
 fn with_header_checksum(frame: &[u8]) -> Vec<u8> {
     let info = lz4::frame_info(frame).unwrap();
-    patched(frame, info.position + info.header_length - 1, &[info.standard_header_checksum])
+    patched(frame, info.position + info.header_length - 1, &[info.checksum_of_descriptor])
 }
 
 /// What a reader says of damaged data: `None` if it reads them.
 type Verdict = Option<(CodecFault, u64)>;
 
 fn check(codec: CompressionType, data: &[u8], strict: &Verdict, record_set: &Verdict, plain: &[u8]) {
-    let verdict = match codec {
-        CompressionType::Gzip => one_shot(gzip::decompress, data, ROOMY),
-        CompressionType::Snappy => one_shot(snappy::decompress, data, ROOMY),
-        CompressionType::Lz4 => {
-            one_shot(|data, out| lz4::decompress(data, lz4::DecodeOptions::default(), out), data, ROOMY)
-        }
-        _ => one_shot(zstd::decompress, data, ROOMY),
-    };
+    let verdict = one_shot(by_specification(codec), data, ROOMY);
     let said = verdict.as_ref().err().map(|error| (error.fault.clone(), error.position));
     assert_eq!(&said, strict, "{codec:?} by its specification: {data:02x?}");
     if let Ok(content) = verdict {

@@ -3,24 +3,25 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
+mod common;
+
+use common::{compress_record_set, decompress_record_set};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::lz4::{
-    self, BlockMaxSize, DecodeOptions, EncodeOptions, HeaderChecksum, HeaderChecksumWritten,
-};
-use kafkacomp_core::compress::{Compression, Compressor, Decompressor, Strictness};
+use kafkacomp_core::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksum, HeaderChecksumCheck};
+use kafkacomp_core::compress::{Compression, DecodeOptions, decompress};
 use proptest::prelude::*;
 
-fn compressed(compressor: &mut Compressor, compression: Compression, magic: i8, plain: &[u8]) -> Vec<u8> {
+fn compressed(compression: Compression, magic: i8, plain: &[u8]) -> Vec<u8> {
     let mut out = b"before".to_vec();
-    compressor.compress(compression, magic, plain, &mut out).unwrap();
+    compress_record_set(compression, magic, plain, &mut out);
     assert!(out.starts_with(b"before"));
     out.split_off(6)
 }
 
 fn decompressed(kind: CompressionType, magic: i8, data: &[u8]) -> Vec<u8> {
     let mut out = OutputBuffer::new(1 << 30);
-    Decompressor::new().decompress(kind, magic, data, &mut out).unwrap();
+    decompress_record_set(kind, magic, data, &mut out).unwrap();
     out.into_vec()
 }
 
@@ -43,14 +44,13 @@ fn text(length: usize) -> Vec<u8> {
 
 #[test]
 fn round_trips() {
-    let mut compressor = Compressor::new();
     for kind in CompressionType::ALL {
         for level in levels(kind) {
             let compression = Compression::new(kind, level).unwrap();
             for length in [0, 1, 13, 300, 32 << 10, (32 << 10) + 1, 64 << 10, 200_000] {
                 for magic in 0..=2 {
                     let plain = text(length);
-                    let data = compressed(&mut compressor, compression, magic, &plain);
+                    let data = compressed(compression, magic, &plain);
                     assert!(decompressed(kind, magic, &data) == plain, "{compression:?} {length} {magic}");
                 }
             }
@@ -79,7 +79,6 @@ fn levels_are_checked() {
 
 #[test]
 fn lz4_is_framed_as_kafka_frames_it() {
-    let mut compressor = Compressor::new();
     let compression = Compression::of(CompressionType::Lz4);
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let noise: Vec<u8> = std::iter::repeat_with(|| {
@@ -91,9 +90,9 @@ fn lz4_is_framed_as_kafka_frames_it() {
     .take(100_000)
     .collect();
     for (magic, hc) in [(0, 0x1A), (1, 0x82), (2, 0x82)] {
-        let empty = compressed(&mut compressor, compression, magic, b"");
+        let empty = compressed(compression, magic, b"");
         assert_eq!(empty, [0x04, 0x22, 0x4D, 0x18, 0x60, 0x40, hc, 0, 0, 0, 0]);
-        let frame = compressed(&mut compressor, compression, magic, &noise);
+        let frame = compressed(compression, magic, &noise);
         assert_eq!(frame[..7], empty[..7]);
         // Two stored blocks: 64 KiB and the rest.
         assert_eq!(frame[7..11], (0x8000_0000_u32 | 65_536).to_le_bytes());
@@ -105,14 +104,13 @@ fn lz4_is_framed_as_kafka_frames_it() {
 
 #[test]
 fn headers_of_the_others() {
-    let mut compressor = Compressor::new();
-    let gzip = compressed(&mut compressor, Compression::of(CompressionType::Gzip), 2, b"abc");
+    let gzip = compressed(Compression::of(CompressionType::Gzip), 2, b"abc");
     assert_eq!(gzip[..10], [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]);
-    let snappy = compressed(&mut compressor, Compression::of(CompressionType::Snappy), 2, &text(40_000));
+    let snappy = compressed(Compression::of(CompressionType::Snappy), 2, &text(40_000));
     assert_eq!(snappy[..16], *b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01");
     let first = u32::from_be_bytes(snappy[16..20].try_into().unwrap()) as usize;
     assert_eq!(snap::raw::decompress_len(&snappy[20..20 + first]).unwrap(), 32 << 10);
-    let zstd = compressed(&mut compressor, Compression::of(CompressionType::Zstd), 2, &text(40_000));
+    let zstd = compressed(Compression::of(CompressionType::Zstd), 2, &text(40_000));
     // Neither content size nor checksum nor dictionary, and so a window.
     assert_eq!(zstd[..5], [0x28, 0xB5, 0x2F, 0xFD, 0]);
 }
@@ -130,15 +128,11 @@ proptest! {
         content_size: bool,
     ) {
         let plain = [text(length), noise].concat();
-        let (written, read) = if broken {
-            (HeaderChecksumWritten::Broken, HeaderChecksum::Broken)
-        } else {
-            (HeaderChecksumWritten::Standard, HeaderChecksum::Standard)
-        };
+        let header_checksum = if broken { HeaderChecksum::WithMagic } else { HeaderChecksum::FrameDescriptor };
         let sizes = [BlockMaxSize::Max64Kb, BlockMaxSize::Max256Kb, BlockMaxSize::Max1Mb, BlockMaxSize::Max4Mb];
         let options = EncodeOptions {
             level,
-            header_checksum: written,
+            header_checksum,
             block_max_size: sizes[size],
             block_checksum,
             content_checksum,
@@ -153,8 +147,11 @@ proptest! {
         prop_assert_eq!(info.content_size, content_size.then_some(plain.len() as u64));
         prop_assert!(info.flg.block_independence());
         let mut out = OutputBuffer::new(1 << 30);
-        let options = DecodeOptions { header_checksum: read, strictness: Strictness::Specification };
-        lz4::decompress(&frame, options, &mut out).unwrap();
+        let options = DecodeOptions {
+            lz4_header_checksum: HeaderChecksumCheck::Require(header_checksum),
+            ..DecodeOptions::default()
+        };
+        decompress(CompressionType::Lz4, options, &frame, &mut out).unwrap();
         prop_assert!(out.as_slice() == plain);
     }
 }

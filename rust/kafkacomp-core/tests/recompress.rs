@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::{
     BatchSettings, Batches, Error, HeadersBuffer, Merger, Recompressor, RecordBatch, RecordBatchBuilder, RecordReader,
     TimestampType,
@@ -79,7 +79,7 @@ fn planned(magic: i8) -> impl Strategy<Value = Planned> {
 
 /// A log of these batches, offsets and sequences running on.
 fn log(batches: &[Planned]) -> Vec<u8> {
-    let (mut compressor, mut headers, mut out) = (Compressor::new(), HeadersBuffer::new(), Vec::new());
+    let (mut headers, mut out) = (HeadersBuffer::new(), Vec::new());
     let mut next = 40_i64;
     let mut sequences = [0_i32; 4];
     for Planned { settings, records } in batches {
@@ -95,7 +95,7 @@ fn log(batches: &[Planned]) -> Vec<u8> {
             let offset = builder.next_offset() + if settings.magic == 2 { *gap } else { 0 };
             builder.append(offset, *timestamp, key.as_deref(), value.as_deref(), headers.as_headers()).unwrap();
         }
-        builder.build(&mut compressor, &mut out).unwrap();
+        builder.build(&mut out).unwrap();
         if let Some(sequence) = sequence {
             *sequence += i32::try_from(builder.next_offset() - next).unwrap();
         }
@@ -192,7 +192,7 @@ fn simple(codec: CompressionType, base_offset: i64, change: impl FnOnce(&mut Bat
     let mut builder = RecordBatchBuilder::new(settings).unwrap();
     builder.append(base_offset, 5, None, Some(b"value"), HeadersBuffer::new().as_headers()).unwrap();
     let mut out = Vec::new();
-    builder.build(&mut Compressor::new(), &mut out).unwrap();
+    builder.build(&mut out).unwrap();
     out
 }
 
@@ -246,7 +246,7 @@ fn markers_are_copied_and_end_a_run() {
     let mut builder = RecordBatchBuilder::new(settings).unwrap();
     builder.append_end_txn_marker(1, 6, true, 0).unwrap();
     let mut marker = Vec::new();
-    builder.build(&mut Compressor::new(), &mut marker).unwrap();
+    builder.build(&mut marker).unwrap();
 
     let mut out = Vec::new();
     let batch = RecordBatch::new(&marker, 0).unwrap();

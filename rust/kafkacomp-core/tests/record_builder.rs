@@ -59,7 +59,7 @@ fn settings() -> impl Strategy<Value = BatchSettings> {
     })
 }
 
-fn check(builder: &mut RecordBatchBuilder, compressor: &mut Compressor, settings: BatchSettings, rows: &[Row]) {
+fn check(builder: &mut RecordBatchBuilder, settings: BatchSettings, rows: &[Row]) {
     builder.reset(settings).unwrap();
     let mut headers = HeadersBuffer::new();
     let mut offsets = Vec::new();
@@ -73,7 +73,7 @@ fn check(builder: &mut RecordBatchBuilder, compressor: &mut Compressor, settings
         offsets.push(offset);
     }
     let mut out = b"before".to_vec();
-    let size = builder.build(compressor, &mut out).unwrap();
+    let size = builder.build(&mut out).unwrap();
     assert_eq!(size, out.len() - 6);
     assert_eq!(builder.estimated_size_in_bytes(), size);
     assert_eq!(size == 0, rows.is_empty());
@@ -192,7 +192,7 @@ proptest! {
             builder.append(offset, row.timestamp, key, value, Headers::EMPTY).unwrap();
         }
         let mut out = Vec::new();
-        builder.finish(&mut Compressor::new(), &mut out).unwrap();
+        builder.finish(&mut out).unwrap();
         check_conversions(&out, &settings);
     }
 
@@ -210,7 +210,7 @@ proptest! {
             builder.append(builder.next_offset(), row.timestamp, key, value, Headers::EMPTY).unwrap();
         }
         let mut data = Vec::new();
-        builder.build(&mut Compressor::new(), &mut data).unwrap();
+        builder.build(&mut data).unwrap();
         for (index, byte) in flips.iter().filter(|_| !rows.is_empty()) {
             let at = index.index(data.len());
             data[at] ^= byte;
@@ -224,9 +224,8 @@ proptest! {
     #[test]
     fn build_and_read(batches in vec((settings(), rows()), 1..4)) {
         let mut builder = RecordBatchBuilder::new(BatchSettings::default()).unwrap();
-        let mut compressor = Compressor::new();
         for (settings, rows) in batches {
-            check(&mut builder, &mut compressor, settings, &rows);
+            check(&mut builder, settings, &rows);
         }
     }
 }

@@ -4,8 +4,10 @@
 
 mod common;
 
-use common::{ROOMY, encode, one_shot};
-use kafkacomp_core::compress::{CodecFault, CodecFaultKind, snappy};
+use common::{ROOMY, by_specification, encode, one_shot};
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::compress::snappy::MAGIC;
+use kafkacomp_core::compress::{CodecFault, CodecFaultKind};
 use proptest::prelude::*;
 
 /// An element of a block, as it is to be written.
@@ -74,7 +76,7 @@ impl Block {
 /// Both readers, and what they must agree on; whether they took the block.
 fn compare(block: &[u8]) -> bool {
     let content = snap::raw::Decoder::new().decompress_vec(block).ok();
-    let ours = one_shot(snappy::decompress, block, ROOMY);
+    let ours = one_shot(by_specification(CompressionType::Snappy), block, ROOMY);
     if let Err(error) = &ours {
         assert!(matches!(error.fault.kind(), CodecFaultKind::Malformed | CodecFaultKind::Truncated), "{error:?}");
         assert_eq!(error.position, 0);
@@ -128,7 +130,7 @@ proptest! {
         for (at, byte) in changes {
             *at.get_mut(&mut block) = byte;
         }
-        if block.starts_with(&snappy::MAGIC) || too_much(&block) {
+        if block.starts_with(&MAGIC) || too_much(&block) {
             return Ok(());
         }
         compare(&block);
@@ -192,19 +194,19 @@ fn long_blocks() {
 #[test]
 fn nothing_of_before() {
     let mut out = kafkacomp_core::buffer::OutputBuffer::new(ROOMY);
-    snappy::decompress(&encode::raw_snappy(&[b'x'; 5000]), &mut out).unwrap();
+    by_specification(CompressionType::Snappy)(&encode::raw_snappy(&[b'x'; 5000]), &mut out).unwrap();
     let mut block = Block::default();
     block.literal(3, 0);
     block.copy(4, 4, 2);
-    let error = snappy::decompress(&block.bytes(0), &mut out).unwrap_err();
+    let error = by_specification(CompressionType::Snappy)(&block.bytes(0), &mut out).unwrap_err();
     assert_eq!((error.fault, error.position), (CodecFault::CorruptBlock, 0));
     assert_eq!(out.as_slice(), [b'x'; 5000]);
     out.set_limit(5003);
     let mut block = Block::default();
     block.literal(3, 0);
-    snappy::decompress(&block.bytes(0), &mut out).unwrap();
+    by_specification(CompressionType::Snappy)(&block.bytes(0), &mut out).unwrap();
     assert_eq!(out.len(), 5003);
     block.literal(1, 0);
-    let error = snappy::decompress(&block.bytes(0), &mut out).unwrap_err();
+    let error = by_specification(CompressionType::Snappy)(&block.bytes(0), &mut out).unwrap_err();
     assert_eq!(error.fault.kind(), CodecFaultKind::OutputLimit);
 }

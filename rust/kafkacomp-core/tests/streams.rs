@@ -4,16 +4,23 @@
 
 mod common;
 
+use common::{compress_record_set, decompress_record_set};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::lz4::{self, BlockMaxSize, DecodeOptions, EncodeOptions, HeaderChecksum};
-use kafkacomp_core::compress::stream::{Decoder, DecoderOptions, Encoder, Frames, Operation, decoder, encoder};
-use kafkacomp_core::compress::{
-    CodecError, CodecFaultKind, Compression, Compressor, Decompressor, Strictness, gzip, snappy, zstd,
+use kafkacomp_core::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksum};
+use kafkacomp_core::compress::stream::{
+    Decoder, DecoderOptions, Encoder, MultiFrameDecoder, Operation, decoder, encoder,
 };
+use kafkacomp_core::compress::{CodecError, CodecFaultKind, Compression, DecodeOptions, Strictness, decompress};
 use kafkacomp_core::io::{Reader, Writer};
+use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checksum};
 use proptest::prelude::*;
 use std::io::{self, BufReader, Read, Write};
+
+/// As Kafka reads a record set of this magic.
+fn record_set(magic: i8) -> DecoderOptions {
+    DecoderOptions { decode: decode_options(magic, Strictness::Tolerant), ..DecoderOptions::default() }
+}
 
 /// Sizes of pieces, used in turn.
 #[derive(Debug, Clone)]
@@ -111,14 +118,7 @@ fn compressions() -> impl Strategy<Value = Compression> {
 
 fn one_shot(kind: CompressionType, data: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
     let mut out = OutputBuffer::new(limit);
-    match kind {
-        CompressionType::None => Decompressor::new().decompress(kind, 2, data, &mut out),
-        CompressionType::Gzip => gzip::decompress(data, &mut out),
-        CompressionType::Snappy => snappy::decompress(data, &mut out),
-        CompressionType::Lz4 => lz4::decompress(data, DecodeOptions::default(), &mut out),
-        CompressionType::Zstd => zstd::decompress(data, &mut out),
-    }
-    .map(|()| out.into_vec())
+    decompress(kind, DecodeOptions::default(), data, &mut out).map(|()| out.into_vec())
 }
 
 proptest! {
@@ -130,16 +130,16 @@ proptest! {
         ins in pieces(), outs in pieces(), flush_every in 1_usize..20,
     ) {
         let kind = compression.compression_type();
-        let mut stream = encoder(compression, magic).unwrap();
+        let mut stream = encoder(compression, written_header_checksum(magic)).unwrap();
         // Two frames by one encoder.
         let first = encoded(&mut stream, &plain, &ins, &outs, flush_every);
         let second = encoded(&mut stream, b"second", &ins, &outs, 1);
         let mut whole = OutputBuffer::new(1 << 30);
-        Decompressor::new().decompress(kind, magic, &first, &mut whole).unwrap();
+        decompress_record_set(kind, magic, &first, &mut whole).unwrap();
         prop_assert!(whole.as_slice() == plain);
         let both = [first.as_slice(), &second].concat();
 
-        let options = DecoderOptions::record_set(magic);
+        let options = record_set(magic);
         let (content, taken, end) = decoded(&mut decoder(kind, options), &both, &ins, &outs);
         let ends = matches!(kind, CompressionType::Gzip | CompressionType::Lz4 | CompressionType::Zstd);
         prop_assert_eq!(end, Ok(ends));
@@ -148,7 +148,7 @@ proptest! {
         let expected = if ends { &plain } else { &all };
         prop_assert!(content == *expected);
 
-        let (content, taken, end) = decoded(&mut Frames::new(kind, options), &both, &ins, &outs);
+        let (content, taken, end) = decoded(&mut MultiFrameDecoder::new(kind, options), &both, &ins, &outs);
         prop_assert_eq!(end, Ok(false));
         prop_assert_eq!(taken, both.len());
         prop_assert!(content == all);
@@ -158,16 +158,16 @@ proptest! {
     #[test]
     fn blocks_are_those_of_the_one_shot(plain in plain(), snappy: bool, ins in pieces(), outs in pieces()) {
         let compression = Compression::of(if snappy { CompressionType::Snappy } else { CompressionType::Lz4 });
-        let stream = encoded(&mut encoder(compression, 2).unwrap(), &plain, &ins, &outs, usize::MAX);
+        let stream = encoded(&mut encoder(compression, HeaderChecksum::FrameDescriptor).unwrap(), &plain, &ins, &outs, usize::MAX);
         let mut whole = Vec::new();
-        Compressor::new().compress(compression, 2, &plain, &mut whole).unwrap();
+        compress_record_set(compression, 2, &plain, &mut whole);
         prop_assert!(stream == whole);
     }
 
     #[test]
     fn every_flush_reaches_the_decoder(plain in plain(), compression in compressions(), outs in pieces()) {
         let kind = compression.compression_type();
-        let (mut stream, mut reader) = (encoder(compression, 2).unwrap(), decoder(kind, DecoderOptions::default()));
+        let (mut stream, mut reader) = (encoder(compression, HeaderChecksum::FrameDescriptor).unwrap(), decoder(kind, DecoderOptions::default()));
         let mut content = Vec::new();
         for piece in plain.chunks(30_000) {
             let mut rest = piece;
@@ -197,7 +197,7 @@ proptest! {
     ) {
         let kind = compression.compression_type();
         let mut data = Vec::new();
-        Compressor::new().compress(compression, 2, &plain[..plain.len().min(70_000)], &mut data).unwrap();
+        compress_record_set(compression, 2, &plain[..plain.len().min(70_000)], &mut data);
         for (at, byte) in damage {
             if !data.is_empty() {
                 let at = at.index(data.len());
@@ -211,7 +211,7 @@ proptest! {
             data.extend(tail);
         }
         let options = DecoderOptions { limit: limit as u64, ..DecoderOptions::default() };
-        let (content, _, end) = decoded(&mut Frames::new(kind, options), &data, &ins, &outs);
+        let (content, _, end) = decoded(&mut MultiFrameDecoder::new(kind, options), &data, &ins, &outs);
         prop_assert!(content.len() <= limit);
         match (one_shot(kind, &data, limit), end) {
             (Ok(whole), end) => {
@@ -264,14 +264,18 @@ fn variants_of_others() {
     for (kind, data) in cases {
         let padded = data.starts_with(&padded);
         for (ins, outs) in [(1, 1), (1, 1 << 20), (1 << 20, 1), (1 << 20, 1 << 20), (777, 3_333)] {
-            for options in [DecoderOptions::default(), DecoderOptions::record_set(2)] {
+            for options in [DecoderOptions::default(), record_set(2)] {
                 let (content, _, end) =
-                    decoded(&mut Frames::new(kind, options), &data, &Pieces(vec![ins]), &Pieces(vec![outs]));
+                    decoded(&mut MultiFrameDecoder::new(kind, options), &data, &Pieces(vec![ins]), &Pieces(vec![outs]));
                 // Kafka ignores what follows a member and its padding.
-                let ignored = options.strictness == Strictness::RecordSet && data.ends_with(&[0; 5]);
-                assert_eq!(end, Ok(ignored || (padded && options.strictness == Strictness::RecordSet)), "{kind:?}");
+                let ignored = options.decode.strictness == Strictness::Tolerant && data.ends_with(&[0; 5]);
+                assert_eq!(
+                    end,
+                    Ok(ignored || (padded && options.decode.strictness == Strictness::Tolerant)),
+                    "{kind:?}"
+                );
                 let expected =
-                    if padded && options.strictness == Strictness::RecordSet { &plain[..10] } else { &plain };
+                    if padded && options.decode.strictness == Strictness::Tolerant { &plain[..10] } else { &plain };
                 assert!(content == *expected, "{kind:?}");
             }
         }
@@ -279,7 +283,7 @@ fn variants_of_others() {
         for cut in (0..data.len()).step_by(data.len() / 10) {
             let pieces = Pieces(vec![4096]);
             let (content, _, end) =
-                decoded(&mut Frames::new(kind, DecoderOptions::default()), &data[..cut], &pieces, &pieces);
+                decoded(&mut MultiFrameDecoder::new(kind, DecoderOptions::default()), &data[..cut], &pieces, &pieces);
             assert!(plain.starts_with(&content));
             match one_shot(kind, &data[..cut], 1 << 30) {
                 Ok(whole) => assert!(end == Ok(false) && content == whole),
@@ -302,13 +306,13 @@ fn the_cap_holds_before_memory() {
     ];
     for kind in [CompressionType::Gzip, CompressionType::Snappy, CompressionType::Lz4, CompressionType::Zstd] {
         let mut data = Vec::new();
-        Compressor::new().compress(Compression::of(kind), 2, &zeros, &mut data).unwrap();
+        compress_record_set(Compression::of(kind), 2, &zeros, &mut data);
         bombs.push((kind, data));
     }
     for (kind, data) in bombs {
         let options = DecoderOptions { limit: 100_000, ..DecoderOptions::default() };
         let (ins, outs) = (Pieces(vec![1 << 20]), Pieces(vec![65_536]));
-        let (content, _, end) = decoded(&mut Frames::new(kind, options), &data, &ins, &outs);
+        let (content, _, end) = decoded(&mut MultiFrameDecoder::new(kind, options), &data, &ins, &outs);
         let error = end.unwrap_err();
         assert!(content.len() <= 100_000 && content.iter().all(|byte| *byte == 0));
         let implausible = error.fault.kind() == CodecFaultKind::Malformed && content.is_empty();
@@ -332,9 +336,7 @@ fn lz4_options() {
         lz4::compress(&plain, options, &mut whole).unwrap();
         assert!(stream == whole);
         let mut out = OutputBuffer::new(1 << 30);
-        let reading =
-            DecodeOptions { header_checksum: HeaderChecksum::Standard, strictness: Strictness::Specification };
-        lz4::decompress(&stream, reading, &mut out).unwrap();
+        decompress(CompressionType::Lz4, DecodeOptions::default(), &stream, &mut out).unwrap();
         assert!(out.as_slice() == plain);
     }
 }
@@ -363,7 +365,10 @@ impl<T: Write> Write for Dribble<T> {
 fn readers_and_writers() {
     let plain: Vec<u8> = (0_u32..60_000).flat_map(|n| (n / 7).to_le_bytes()).collect();
     for kind in CompressionType::ALL {
-        let mut writer = Writer::new(Dribble(Vec::new(), 999), encoder(Compression::of(kind), 2).unwrap());
+        let mut writer = Writer::new(
+            Dribble(Vec::new(), 999),
+            encoder(Compression::of(kind), HeaderChecksum::FrameDescriptor).unwrap(),
+        );
         for piece in plain.chunks(10_001) {
             writer.write_all(piece).unwrap();
         }
@@ -374,7 +379,7 @@ fn readers_and_writers() {
             let options = DecoderOptions { limit, ..DecoderOptions::default() };
             let mut content = Vec::new();
             let source = BufReader::with_capacity(100, Dribble(data, 77));
-            Reader::new(source, Frames::new(kind, options)).read_to_end(&mut content).map(|_| content)
+            Reader::new(source, MultiFrameDecoder::new(kind, options)).read_to_end(&mut content).map(|_| content)
         };
         assert!(read(&[data.as_slice(), &data].concat(), u64::MAX).unwrap() == plain.repeat(2));
         let error = read(&data, 1000).unwrap_err();

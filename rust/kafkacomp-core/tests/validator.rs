@@ -7,7 +7,7 @@ use kafkacomp_core::broker::profile::{Append, Broker, append};
 use kafkacomp_core::broker::validator::{
     AnalyzeOptions, AppendOrigin, LogValidator, ValidatorConfig, analyze_and_validate_records,
 };
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::{BatchSettings, Batches, Headers, RecordBatchBuilder, RecordReader, TimestampType};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn batch(magic: i8, id: u8, values: &[Vec<u8>], base_offset: i64) -> Vec<u8> {
         builder.append(base_offset + index as i64, NOW, key, Some(value), Headers::EMPTY).unwrap();
     }
     let mut out = Vec::new();
-    builder.build(&mut Compressor::new(), &mut out).unwrap();
+    builder.build(&mut out).unwrap();
     out
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatchReader;
 use kafkacomp_arrow::build::{Batcher, RecordColumns};
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
 use kafkacomp_core::memory;
 use kafkacomp_core::record::builder::estimate_size_upper_bound;
@@ -26,10 +26,6 @@ use crate::encode::{Level, compression};
 use crate::enums::compression_type;
 use crate::error::{arrow_build_to_py, build_to_py, to_py};
 use crate::input::bytes_like;
-
-thread_local! {
-    static COMPRESSOR: RefCell<Compressor> = RefCell::default();
-}
 
 thread_local! {
     static BATCHES: RefCell<Batches> = RefCell::default();
@@ -53,14 +49,6 @@ impl Batches {
         }
         batcher.finish(out).map_err(arrow_build_to_py)
     }
-}
-
-/// Builds with this thread's contexts.
-fn build(builder: &mut RecordBatchBuilder, out: &mut Vec<u8>) -> Result<(), BuildFault> {
-    let mut compressor = COMPRESSOR.take();
-    let built = builder.build(&mut compressor, out);
-    COMPRESSOR.set(compressor);
-    built.map(drop)
 }
 
 /// `kafkacomp.record._Settings`, which has checked its fields.
@@ -309,7 +297,7 @@ impl Builder {
             // An estimate above the size without compression is worth no memory: Kafka lets a caller set any ratio.
             let expected = builder.estimated_size_in_bytes().min(builder.uncompressed_bytes_written());
             memory::reserve_exact(&mut out, expected)?;
-            build(builder, &mut out)
+            builder.build(&mut out).map(drop)
         });
         built.map_err(|fault| build_to_py(py, fault))?;
         let built = bytes(py, &out)?.unbind();

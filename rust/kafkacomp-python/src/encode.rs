@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
-use kafkacomp_core::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksumWritten};
+use kafkacomp_core::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksum};
 use kafkacomp_core::compress::{CodecError, Compression, CompressionType, compress as compress_as_kafka};
+use kafkacomp_core::record::lz4_checksum::written_header_checksum;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
@@ -56,8 +57,8 @@ pub type Lz4Options = (String, usize, bool, bool);
 pub fn lz4_options(level: i32, options: Lz4Options, content_size: bool) -> PyResult<EncodeOptions> {
     let (header_checksum, block_size, block_checksum, content_checksum) = options;
     let header_checksum = match header_checksum.as_str() {
-        "standard" => HeaderChecksumWritten::Standard,
-        "broken" => HeaderChecksumWritten::Broken,
+        "standard" => HeaderChecksum::FrameDescriptor,
+        "broken" => HeaderChecksum::WithMagic,
         name => {
             return Err(PyValueError::new_err(format!("header_checksum must be 'standard' or 'broken', not {name:?}")));
         }
@@ -98,7 +99,7 @@ pub fn compress<'py>(
     magic: i8,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let compression = compression(kind(compression_type)?, level)?;
-    compressed(data, |data, out| compress_as_kafka(compression, magic, data, out))
+    compressed(data, |data, out| compress_as_kafka(compression, written_header_checksum(magic), data, out))
 }
 
 /// One LZ4 frame with these options.

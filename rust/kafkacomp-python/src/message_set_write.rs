@@ -1,8 +1,5 @@
 //! `kafkacomp.message_set.write_messages`.
 
-use std::cell::RefCell;
-
-use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::memory;
 use kafkacomp_core::message_set::MessageSetFault;
 use kafkacomp_core::message_set::writer::{Content, codec_of, write_message_set};
@@ -17,11 +14,6 @@ use crate::encode::{Level, compression};
 use crate::error::{codec_to_py, of_kind, out_of_memory};
 use crate::input::bytes_like;
 use crate::message_set::PyMessage;
-
-thread_local! {
-    /// Contexts are kept from set to set.
-    static COMPRESSOR: RefCell<Compressor> = RefCell::new(Compressor::new());
-}
 
 /// Whether it is a message, and its bytes.
 fn content(message: &Bound<'_, PyAny>) -> PyResult<(bool, PyBackedBytes)> {
@@ -52,7 +44,7 @@ pub fn write_message_set_of<'py>(
         let contents = contents
             .iter()
             .map(|(is_message, data)| if *is_message { Content::Message(data) } else { Content::Payload(data) });
-        COMPRESSOR.with_borrow_mut(|compressor| write_message_set(contents, codec, compressor, &mut out))
+        write_message_set(contents, codec, &mut out)
     });
     match written {
         Ok(()) => bytes(py, &out),

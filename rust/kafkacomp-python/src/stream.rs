@@ -5,17 +5,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kafkacomp_core::buffer::{NoRoom, OutputBuffer};
 use kafkacomp_core::compress::lz4;
-use kafkacomp_core::compress::stream::{Decoder, DecoderOptions, Encoder, Frames, Operation, decoder, encoder};
-use kafkacomp_core::compress::{CodecError, CodecFault, CompressionType};
+use kafkacomp_core::compress::stream::{
+    Decoder, DecoderOptions, Encoder, MultiFrameDecoder, Operation, decoder, encoder,
+};
+use kafkacomp_core::compress::{CodecError, CodecFault, CompressionType, Strictness};
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use kafkacomp_core::memory::{self, OutOfMemory};
+use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checksum};
 use pyo3::exceptions::{PyEOFError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::bytes::bytes;
-use crate::codec::{header_checksum, kind};
+use crate::codec::{kind, specification};
 use crate::encode::{Level, Lz4Options, compression, lz4_options};
 use crate::error::{codec_to_py, out_of_memory};
 use crate::input::bytes_like;
@@ -62,7 +65,9 @@ impl Compressor {
         let compression_type = compression.compression_type();
         let encoder: Box<dyn Encoder> = match lz4_options {
             Some(options) => Box::new(lz4::encoder(self::lz4_options(compression.level(), options, false)?)),
-            None => Python::attach(|py| encoder(compression, magic).map_err(|error| codec_to_py(py, error)))?,
+            None => Python::attach(|py| {
+                encoder(compression, written_header_checksum(magic)).map_err(|error| codec_to_py(py, error))
+            })?,
         };
         Ok(Self(Mutex::new(Compressing { compression_type, encoder, last_mode: FLUSH_FRAME, lost: false })))
     }
@@ -263,15 +268,15 @@ impl Decompressor {
         frames: bool,
     ) -> PyResult<Self> {
         let compression_type = kind(compression_type)?;
-        let header_checksum = header_checksum(checksum)?;
-        let options = match magic {
-            Some(magic) => DecoderOptions::record_set(magic),
-            None => DecoderOptions { header_checksum, ..DecoderOptions::default() },
-        };
+        let by_specification = specification(checksum)?;
+        let decode = magic.map_or(by_specification, |magic| decode_options(magic, Strictness::Tolerant));
         let limit = max_output_size.map_or(u64::MAX, |limit| limit as u64);
-        let options = DecoderOptions { limit, ..options };
-        let decoder: Box<dyn Decoder> =
-            if frames { Box::new(Frames::new(compression_type, options)) } else { decoder(compression_type, options) };
+        let options = DecoderOptions { decode, limit };
+        let decoder: Box<dyn Decoder> = if frames {
+            Box::new(MultiFrameDecoder::new(compression_type, options))
+        } else {
+            decoder(compression_type, options)
+        };
         let (waiting, taken, eof, needs_input, lost) = (Waiting::Nothing, 0, false, true, false);
         Ok(Self(Mutex::new(Decompressing { compression_type, decoder, waiting, taken, eof, needs_input, lost })))
     }

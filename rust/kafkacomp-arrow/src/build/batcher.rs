@@ -1,7 +1,6 @@
 //! Rows of a stream into batches, one after another, whatever the pieces that the stream comes in.
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::record::batch::NO_PRODUCER_ID;
 use kafkacomp_core::record::batch::increment_sequence;
 use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
@@ -12,7 +11,6 @@ use super::{BuildError, RecordColumns};
 #[derive(Debug, Default)]
 pub struct Batcher {
     builder: RecordBatchBuilder,
-    compressor: Compressor,
     headers: HeadersBuffer,
     /// What the next batch is to be, if no row says where it begins.
     next: BatchSettings,
@@ -76,7 +74,7 @@ impl Batcher {
     /// # Errors
     /// A producer state that cannot be, a codec without memory.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BuildError> {
-        self.builder.finish(&mut self.compressor, out)?;
+        self.builder.finish(out)?;
         let BatchSettings { producer_id, base_sequence, .. } = self.next;
         let last_offset_delta = self.builder.next_offset().wrapping_sub(self.builder.settings().base_offset) as i32;
         self.next.base_offset = self.builder.next_offset();

@@ -1,7 +1,6 @@
 //! Rows of a stream into batches of many topics and partitions at once.
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::compress::Compressor;
 use kafkacomp_core::record::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
 
 use super::route::{RouteColumns, Router};
@@ -24,7 +23,6 @@ pub struct Target {
 pub struct PartitionedBatcher {
     settings: BatchSettings,
     router: Router,
-    compressor: Compressor,
     headers: HeadersBuffer,
     targets: Vec<Target>,
     rows: usize,
@@ -37,14 +35,7 @@ impl PartitionedBatcher {
     /// What the magic does not have.
     pub fn new(settings: BatchSettings, routing: Routing) -> Result<Self, BuildError> {
         settings.check()?;
-        Ok(Self {
-            settings,
-            router: Router::new(routing),
-            compressor: Compressor::default(),
-            headers: HeadersBuffer::new(),
-            targets: Vec::new(),
-            rows: 0,
-        })
+        Ok(Self { settings, router: Router::new(routing), headers: HeadersBuffer::new(), targets: Vec::new(), rows: 0 })
     }
 
     /// Takes all rows; batches that are full are in their targets' `out` then.
@@ -87,7 +78,7 @@ impl PartitionedBatcher {
             let taken = columns.append(row..end, &mut target.builder, &mut self.headers);
             row += taken.map_err(|error| error.later(self.rows))?;
             if row < end {
-                target.finish(&mut self.compressor, self.settings)?;
+                target.finish(self.settings)?;
             }
         }
         Ok(())
@@ -98,8 +89,8 @@ impl PartitionedBatcher {
     /// # Errors
     /// A codec without memory.
     pub fn finish(&mut self) -> Result<(), BuildError> {
-        let Self { targets, compressor, settings, .. } = self;
-        targets.iter_mut().try_for_each(|target| target.finish(compressor, *settings))
+        let Self { targets, settings, .. } = self;
+        targets.iter_mut().try_for_each(|target| target.finish(*settings))
     }
 
     /// What has come up so far, each with its topic and partition.
@@ -113,10 +104,10 @@ impl PartitionedBatcher {
 }
 
 impl Target {
-    fn finish(&mut self, compressor: &mut Compressor, settings: BatchSettings) -> Result<(), BuildError> {
+    fn finish(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
         let records = self.builder.records_count();
         let next = self.builder.next_offset();
-        self.builder.finish(compressor, &mut self.out)?;
+        self.builder.finish(&mut self.out)?;
         if records > 0 {
             self.batches = self.batches.saturating_add(1);
             self.records = self.records.saturating_add(records as u64);

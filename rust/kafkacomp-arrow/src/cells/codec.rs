@@ -1,6 +1,6 @@
 //! Compressed cells to their contents, and back.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, GenericBinaryArray, OffsetSizeTrait};
@@ -8,9 +8,10 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::{self, CodecError, CodecFault, Decompressor};
+use kafkacomp_core::compress::{self, CodecError, CodecFault, Strictness};
 use kafkacomp_core::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
 use kafkacomp_core::memory;
+use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checksum};
 
 use super::fault::{CellError, CellFault, OnBadCell};
 use super::parameter::{Numbers, Parameter, Types};
@@ -19,8 +20,6 @@ use crate::pool::BufferPool;
 use crate::validity::Validity;
 
 thread_local! {
-    /// Contexts, kept from call to call.
-    static KEPT: RefCell<Decompressor> = RefCell::default();
     /// What the last call gave, bytes: the next one, of the next rows, will give about as much.
     static LAST: Cell<usize> = const { Cell::new(0) };
 }
@@ -60,26 +59,26 @@ pub fn decompress(data: &dyn Array, options: DecompressOptions<'_>) -> Result<Ar
     let cells = binary(data)?;
     let types = Types::of(options.compression_type, rows)?;
     let magics = Numbers::of("magic", options.magic, rows)?;
-    let mut decompressor = KEPT.take();
     let room = room(data);
     // What is larger than the pool's buffers comes zeroed from the allocator, piece by piece.
     let last = LAST.get();
     let expected = if last > MAX_POOLED_BUFFER { 0 } else { last.max(bytes_of(data)) };
     let storage = BufferPool::shared().take_warm(expected);
     let out = OutputBuffer::with_storage(storage, 0);
-    let result = column(data, out, options.on_bad_cell, |row, out: &mut OutputBuffer| {
+    column(data, out, options.on_bad_cell, |row, out: &mut OutputBuffer| {
         let Some(cell) = cells.get(row) else { return Ok(false) };
-        let (Some(kind), Some(magic)) = (types.get(row).map_err(at(row))?, magics.magic(row).map_err(at(row))?) else {
+        let (Some(compression_type), Some(magic)) =
+            (types.get(row).map_err(at(row))?, magics.magic(row).map_err(at(row))?)
+        else {
             return Ok(false);
         };
         let (left, cap) = (room.saturating_sub(out.len()), options.max_output_size);
         out.set_limit(out.len().saturating_add(left.min(cap)));
-        decompressor.decompress(kind, magic, cell, out).map_err(|error| limited(row, error, left, cap))?;
+        let reading = decode_options(magic, Strictness::Tolerant);
+        compress::decompress(compression_type, reading, cell, out).map_err(|error| limited(row, error, left, cap))?;
         LAST.set(out.len());
         Ok(true)
-    });
-    KEPT.set(decompressor);
-    result
+    })
 }
 
 /// Cells as Kafka's own streams compress them.
@@ -100,11 +99,13 @@ pub fn compress(data: &dyn Array, options: CompressOptions<'_>) -> Result<ArrayR
     let out = BufferPool::shared().take(bytes_of(data));
     column(data, out, options.on_bad_cell, |row, out: &mut Vec<u8>| {
         let Some(cell) = cells.get(row) else { return Ok(false) };
-        let (Some(kind), Some(magic)) = (types.get(row).map_err(at(row))?, magics.magic(row).map_err(at(row))?) else {
+        let (Some(compression_type), Some(magic)) =
+            (types.get(row).map_err(at(row))?, magics.magic(row).map_err(at(row))?)
+        else {
             return Ok(false);
         };
-        let compression = levels.level(kind, row).map_err(at(row))?;
-        compress::compress(compression, magic, cell, out).map_err(at(row))?;
+        let compression = levels.level(compression_type, row).map_err(at(row))?;
+        compress::compress(compression, written_header_checksum(magic), cell, out).map_err(at(row))?;
         Ok(true)
     })
 }

@@ -29,7 +29,13 @@ impl<'a> Input<'a> {
 
     /// What is not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
-        self.data.get(self.position..).unwrap_or_default()
+        self.data.split_at(self.position.min(self.data.len())).1
+    }
+
+    /// What was read since the cursor was where `start` is.
+    pub(super) fn since(&self, start: Self) -> &'a [u8] {
+        let rest = start.rest();
+        rest.split_at(self.position.saturating_sub(start.position).min(rest.len())).0
     }
 
     /// An error about the element at `position`.
@@ -58,7 +64,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    fn take_array<const N: usize>(&mut self) -> Result<[u8; N], CodecError> {
+    /// The next `N` bytes.
+    pub(super) fn take_array<const N: usize>(&mut self) -> Result<[u8; N], CodecError> {
         match self.rest().first_chunk::<N>() {
             Some(taken) => {
                 self.position += N;
@@ -73,24 +80,19 @@ impl<'a> Input<'a> {
         self.take_array().map(u8::from_le_bytes)
     }
 
-    /// The next two bytes, least first.
+    /// The next two bytes, little-endian.
     pub(super) fn u16_le(&mut self) -> Result<u16, CodecError> {
         self.take_array().map(u16::from_le_bytes)
     }
 
-    /// The next four bytes, least first.
+    /// The next four bytes, little-endian.
     pub(super) fn u32_le(&mut self) -> Result<u32, CodecError> {
         self.take_array().map(u32::from_le_bytes)
     }
 
-    /// The next eight bytes, least first.
+    /// The next eight bytes, little-endian.
     pub(super) fn u64_le(&mut self) -> Result<u64, CodecError> {
         self.take_array().map(u64::from_le_bytes)
-    }
-
-    /// The next four bytes, greatest first.
-    pub(super) fn i32_be(&mut self) -> Result<i32, CodecError> {
-        self.take_array().map(i32::from_be_bytes)
     }
 
     /// The first four of the bytes to come, zeros where there are fewer: for messages only.

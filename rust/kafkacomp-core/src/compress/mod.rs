@@ -1,33 +1,33 @@
-//! Kafka's five compression types and their framings. Knows nothing of records: which LZ4 header checksum
-//! a message format wants is an argument (KIP-57).
+//! Kafka's five compression types and their framings: bytes in, bytes out. Nothing here knows what the bytes are.
 //!
-//! | module | framing | one-shot |
-//! |---|---|---|
-//! | [`gzip`] | RFC 1952 members | [`gzip::decompress`] |
-//! | [`snappy`] | xerial's stream of blocks, or one raw block | [`snappy::decompress`] |
-//! | [`lz4`] | LZ4 frames, with either header checksum of KIP-57 | [`lz4::decompress`] |
-//! | [`zstd`] | Zstandard frames | [`zstd::decompress`] |
+//! | module | framing |
+//! |---|---|
+//! | [`gzip`] | RFC 1952 members |
+//! | [`snappy`] | xerial's stream of blocks, or one raw block |
+//! | [`lz4`] | LZ4 frames, with either header checksum of KIP-57 |
+//! | [`zstd`] | Zstandard frames |
 //!
-//! The one-shots keep the specifications. A record set is read wherever Kafka's own streams read it, by a
-//! [`Decompressor`]: see [`Strictness`].
+//! [`compress`] and [`decompress`] work on whole payloads, [`stream`] on pieces of any size. [`Strictness`] decides
+//! whether the specification counts or what Kafka's own reader accepts. Which header checksum an LZ4 frame must have is
+//! an argument, too: it depends on the message format, which this layer does not know.
 
+mod after_frame;
 mod compression;
-mod compressor;
-mod context;
-mod decompressor;
+mod construct;
+mod contexts;
 mod fault;
 pub mod gzip;
 mod input;
 pub mod lz4;
+mod one_shot;
+mod skippable;
 pub mod snappy;
-mod snappy_1_0;
 pub mod stream;
 pub mod zstd;
 
 pub use compression::{Compression, LevelOutOfRange};
-pub use compressor::{Compressor, compress};
-pub use decompressor::{Decompressor, MessageSetCodec};
 pub use fault::{CodecError, CodecFault, CodecFaultKind};
+pub use one_shot::{compress, decompress, open};
 
 /// How much of its specification compressed data must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -35,11 +35,20 @@ pub enum Strictness {
     /// All of it: every checksum and size counts, and bytes after the last frame are an error.
     #[default]
     Specification,
-    /// As much as Kafka's own reader looks at. Each codec's module says what that leaves out.
-    RecordSet,
-    /// As [`RecordSet`](Self::RecordSet), and nothing that Kafka's own reader refuses or does not see: of LZ4 the
-    /// first frame only, without linked blocks. What a broker's answer hangs on.
-    Broker,
+    /// What Kafka's own reader accepts, and valid LZ4 data that it does not read: linked blocks, skippable frames and
+    /// further frames. Each codec's module says where Kafka's reader is looser than the specification.
+    Tolerant,
+    /// Exactly what Kafka's own reader accepts: of LZ4 the first frame only, without linked blocks.
+    Kafka,
+}
+
+/// How compressed data are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DecodeOptions {
+    /// How much of the specification counts.
+    pub strictness: Strictness,
+    /// The header checksum that every LZ4 frame must have.
+    pub lz4_header_checksum: lz4::HeaderChecksumCheck,
 }
 
 /// Kafka's compression types with the ids that the attributes of a batch carry
@@ -53,9 +62,9 @@ pub enum CompressionType {
     Gzip = 1,
     /// Xerial's stream of snappy blocks, or one raw block.
     Snappy = 2,
-    /// LZ4 frames; in magic 0 with the header checksum of KIP-57.
+    /// LZ4 frames.
     Lz4 = 3,
-    /// Zstandard frames (magic 2 only, KIP-110).
+    /// Zstandard frames (KIP-110).
     Zstd = 4,
 }
 

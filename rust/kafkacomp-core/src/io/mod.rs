@@ -1,17 +1,19 @@
 //! Standard readers and writers over the [streams](crate::compress::stream) of the codecs.
 //!
 //! ```
-//! use kafkacomp_core::compress::stream::{DecoderOptions, Frames, encoder};
+//! use kafkacomp_core::compress::stream::{DecoderOptions, MultiFrameDecoder, encoder};
+//! use kafkacomp_core::compress::lz4::HeaderChecksum;
 //! use kafkacomp_core::compress::{Compression, CompressionType};
 //! use kafkacomp_core::io::{Reader, Writer};
 //! use std::io::{Read, Write};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut writer = Writer::new(Vec::new(), encoder(Compression::of(CompressionType::Zstd), 2)?);
+//! let encoder = encoder(Compression::of(CompressionType::Zstd), HeaderChecksum::FrameDescriptor)?;
+//! let mut writer = Writer::new(Vec::new(), encoder);
 //! writer.write_all(b"as Kafka's stream writes it")?;
 //! let compressed = writer.finish()?;
 //!
-//! let frames = Frames::new(CompressionType::Zstd, DecoderOptions::default());
+//! let frames = MultiFrameDecoder::new(CompressionType::Zstd, DecoderOptions::default());
 //! let mut content = String::new();
 //! Reader::new(compressed.as_slice(), frames).read_to_string(&mut content)?;
 //! assert_eq!(content, "as Kafka's stream writes it");

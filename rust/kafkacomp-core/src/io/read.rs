@@ -5,7 +5,7 @@ use crate::compress::stream::Decoder;
 use std::io::{self, BufRead, Read};
 
 /// Reads the content of the compressed stream that `R` gives. With a decoder of one frame it ends behind that
-/// frame, and the source stands there; with [`Frames`](crate::compress::stream::Frames) it reads all.
+/// frame, and the source stands there; with [`MultiFrameDecoder`](crate::compress::stream::MultiFrameDecoder) it reads all.
 #[derive(Debug)]
 pub struct Reader<R, D> {
     source: R,

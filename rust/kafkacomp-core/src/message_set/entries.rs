@@ -20,11 +20,12 @@
 //! difference. Source: release 0.7.2, `kafka.message` (`ByteBufferMessageSet`, `Message`,
 //! `CompressionUtils`).
 
+use super::codec::MessageSetCodec;
 use super::error::{Error, MessageSetFault, Result};
 use crate::buffer::OutputBuffer;
 use crate::bytes::{be_i8, be_i32, be_u32};
 use crate::checksum::crc32;
-use crate::compress::{CodecError, CodecFault, CompressionType, Decompressor, MessageSetCodec};
+use crate::compress::{CodecError, CodecFault, CompressionType};
 use crate::limits::MAX_MESSAGE_SET_NESTING;
 use crate::memory;
 
@@ -262,10 +263,9 @@ struct Level {
     next: usize,
 }
 
-/// Opens wrappers one after another with kept contexts and buffers. One per thread.
+/// Opens wrappers one after another with kept buffers.
 #[derive(Debug)]
 pub struct MessageSetReader {
-    decompressor: Decompressor,
     /// What the wrapper decompressed to, and behind it all that the wrappers inside it did.
     arena: OutputBuffer,
     /// One inner wrapper's content on its way into the arena, which its compressed bytes stand in.
@@ -281,7 +281,6 @@ impl MessageSetReader {
     /// 2^32 - 1 at most), all levels together.
     pub fn new(max_output_size: usize) -> Self {
         let mut reader = Self {
-            decompressor: Decompressor::new(),
             arena: OutputBuffer::default(),
             inner: OutputBuffer::default(),
             leaves: Vec::new(),
@@ -329,9 +328,7 @@ impl MessageSetReader {
     /// Walks through the wrapper's content depth first, without recursion: `levels` is the way down.
     fn open(&mut self, codec: MessageSetCodec, wrapper: &Message<'_>) -> std::result::Result<(), MessageSetFault> {
         let limit = self.max_output_size as u64;
-        self.decompressor
-            .decompress_message_set(codec, wrapper.payload(), &mut self.arena)
-            .map_err(|source| codec_fault(source, limit))?;
+        codec.decompress(wrapper.payload(), &mut self.arena).map_err(|source| codec_fault(source, limit))?;
         self.levels.push(Level { start: 0, end: self.arena.len(), next: 0 });
         while let Some(level) = self.levels.last_mut() {
             let set = self.arena.as_slice().get(level.start..level.end).unwrap_or_default();
@@ -351,9 +348,7 @@ impl MessageSetReader {
                 return Err(MessageSetFault::Nesting { limit: MAX_MESSAGE_SET_NESTING });
             }
             self.inner.reset(self.max_output_size.saturating_sub(self.arena.len()));
-            self.decompressor
-                .decompress_message_set(codec, message.payload(), &mut self.inner)
-                .map_err(|source| codec_fault(source, limit))?;
+            codec.decompress(message.payload(), &mut self.inner).map_err(|source| codec_fault(source, limit))?;
             let start = self.arena.len();
             // What the cap left was the limit of the inner buffer, so this always has room.
             self.arena.extend(self.inner.as_slice()).map_err(|reason| {

@@ -4,10 +4,12 @@
 //! into one wrapper, which may hold wrappers; no messages are no bytes, not an empty wrapper. Source: release 0.7.2,
 //! `kafka.message` (`Message`, `MessageSet.createByteBuffer`, `CompressionUtils`).
 
+use super::codec::MessageSetCodec;
 use super::entries::{HEADER_LENGTH_V1, SIZE_LENGTH};
 use super::error::MessageSetFault;
 use crate::checksum::crc32;
-use crate::compress::{Compression, CompressionType, Compressor, MessageSetCodec};
+use crate::compress::lz4::HeaderChecksum;
+use crate::compress::{Compression, CompressionType, compress};
 use crate::memory;
 
 /// What goes into a set.
@@ -26,11 +28,10 @@ pub enum Content<'a> {
 pub fn write_message_set<'a>(
     contents: impl IntoIterator<Item = Content<'a>>,
     codec: Option<(MessageSetCodec, Compression)>,
-    compressor: &mut Compressor,
     out: &mut Vec<u8>,
 ) -> Result<(), MessageSetFault> {
     let before = out.len();
-    let written = write(contents, codec, compressor, out);
+    let written = write(contents, codec, out);
     if written.is_err() {
         out.truncate(before);
     }
@@ -40,7 +41,6 @@ pub fn write_message_set<'a>(
 fn write<'a>(
     contents: impl IntoIterator<Item = Content<'a>>,
     codec: Option<(MessageSetCodec, Compression)>,
-    compressor: &mut Compressor,
     out: &mut Vec<u8>,
 ) -> Result<(), MessageSetFault> {
     let Some((codec, compression)) = codec else {
@@ -58,12 +58,14 @@ fn write<'a>(
         return Ok(());
     };
     let mut inner = Vec::new();
-    write(contents, None, compressor, &mut inner)?;
+    write(contents, None, &mut inner)?;
     if inner.is_empty() {
         return Ok(());
     }
     let mut payload = Vec::new();
-    compressor.compress(compression, 1, &inner, &mut payload).map_err(|source| MessageSetFault::Codec { source })?;
+    // Kafka 0.7 has no LZ4, so its header checksum is of no account.
+    compress(compression, HeaderChecksum::default(), &inner, &mut payload)
+        .map_err(|source| MessageSetFault::Codec { source })?;
     let attributes = match codec {
         MessageSetCodec::Gzip => 1,
         MessageSetCodec::Snappy => 2,

@@ -4,11 +4,12 @@
 
 use super::batch::RecordBatch;
 use super::layout::v2::RECORDS_OFFSET;
+use super::lz4_checksum::{decode_options, written_header_checksum};
 use super::v0_v1::wrapper_payload;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
-use crate::compress::lz4::{DecodeOptions, HeaderChecksum, HeaderChecksumRule, decompress, frame_info};
-use crate::compress::{CodecError, Strictness, gzip, snappy, zstd};
+use crate::compress::lz4::{HeaderChecksumCheck, HeaderChecksumFound, frame_info};
+use crate::compress::{CodecError, Strictness, decompress};
 
 /// What is odd about a batch's compressed records.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,24 +37,15 @@ pub fn non_conformity(batch: &RecordBatch<'_>, scratch: &mut OutputBuffer) -> Op
         _ => batch.data().get(RECORDS_OFFSET..)?,
     };
     scratch.reset(scratch.limit());
-    let decoded = match compression_type {
-        CompressionType::None => Ok(()),
-        CompressionType::Gzip => gzip::decompress(payload, scratch),
-        CompressionType::Snappy => snappy::decompress(payload, scratch),
-        CompressionType::Zstd => zstd::decompress(payload, scratch),
-        CompressionType::Lz4 if batch.magic() == 0 => {
-            let rule = frame_info(payload).ok()?.header_checksum_rule();
-            match rule {
-                HeaderChecksumRule::Standard => return Some(NonConformity::StandardHeaderChecksum),
-                HeaderChecksumRule::Neither => return Some(NonConformity::NoHeaderChecksum),
-                HeaderChecksumRule::Broken | HeaderChecksumRule::Both => lz4(payload, HeaderChecksum::Broken, scratch),
+    let mut options = decode_options(batch.magic(), Strictness::Specification);
+    if compression_type == CompressionType::Lz4 && batch.magic() == 0 {
+        match frame_info(payload).ok()?.header_checksum_found() {
+            HeaderChecksumFound::FrameDescriptor => return Some(NonConformity::StandardHeaderChecksum),
+            HeaderChecksumFound::Neither => return Some(NonConformity::NoHeaderChecksum),
+            HeaderChecksumFound::WithMagic | HeaderChecksumFound::Both => {
+                options.lz4_header_checksum = HeaderChecksumCheck::Require(written_header_checksum(batch.magic()));
             }
         }
-        CompressionType::Lz4 => lz4(payload, HeaderChecksum::Standard, scratch),
-    };
-    decoded.err().map(NonConformity::Specification)
-}
-
-fn lz4(payload: &[u8], header_checksum: HeaderChecksum, scratch: &mut OutputBuffer) -> Result<(), CodecError> {
-    decompress(payload, DecodeOptions { header_checksum, strictness: Strictness::Specification }, scratch)
+    }
+    decompress(compression_type, options, payload, scratch).err().map(NonConformity::Specification)
 }

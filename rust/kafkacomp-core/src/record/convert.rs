@@ -23,7 +23,7 @@ use super::builder::{BatchSettings, RecordBatchBuilder};
 use super::error::{Error, Result};
 use super::{Batches, Headers, Record, RecordBatch, RecordReader, TimestampType};
 use crate::CompressionType;
-use crate::compress::{Compression, Compressor};
+use crate::compress::Compression;
 use crate::error_kind::ErrorKind;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::memory;
@@ -88,7 +88,6 @@ pub struct Converter {
 #[derive(Debug)]
 struct Writer {
     builder: RecordBatchBuilder,
-    compressor: Compressor,
     /// Where the batch begins that the records under way come from; `None` without any.
     run: Option<u64>,
 }
@@ -96,7 +95,7 @@ struct Writer {
 impl Converter {
     /// Without a batch yet.
     pub fn new(options: ConvertOptions) -> Self {
-        let writer = Writer { builder: RecordBatchBuilder::default(), compressor: Compressor::new(), run: None };
+        let writer = Writer { builder: RecordBatchBuilder::default(), run: None };
         Self { options, reader: RecordReader::new(options.max_output_size), writer }
     }
 
@@ -228,7 +227,7 @@ impl Writer {
     /// Appends the batch under way to `out`, if there is one.
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let Some(position) = self.run.take() else { return Ok(()) };
-        let built = self.builder.finish(&mut self.compressor, out);
+        let built = self.builder.finish(out);
         built.map(drop).map_err(|fault| Error::Rebuild { position, fault })
     }
 }

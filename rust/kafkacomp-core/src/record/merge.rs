@@ -161,7 +161,7 @@ impl Merger {
             }
             begun = true;
             last = Some(batch);
-            let (_, builder, _) = self.recompressor.parts();
+            let (_, builder) = self.recompressor.parts();
             if builder.uncompressed_bytes_written() >= self.batch_bytes {
                 if !self.build(&batch, out)? {
                     return Ok(false);
@@ -175,7 +175,7 @@ impl Merger {
     /// Appends the records of `batch` to the merged one, which it begins if there is none.
     fn append(&mut self, batch: &RecordBatch<'_>, mut begun: bool) -> Result<()> {
         let compression = self.recompressor.compression();
-        let (reader, builder, _) = self.recompressor.parts();
+        let (reader, builder) = self.recompressor.parts();
         let position = batch.position();
         let fail = |fault| Error::Rebuild { position, fault };
         for record in reader.records(batch)? {
@@ -193,10 +193,10 @@ impl Merger {
 
     /// Closes the merged batch, whose last source is `batch`; `false` if that cannot be.
     fn build(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<bool> {
-        let (_, builder, compressor) = self.recompressor.parts();
+        let (_, builder) = self.recompressor.parts();
         // Compaction may have removed the last records. A wrapper's offset must be its last message's.
         let ended = if batch.magic() >= 2 { builder.override_last_offset(batch.last_offset()) } else { Ok(()) };
-        match ended.and_then(|()| builder.build(compressor, out)) {
+        match ended.and_then(|()| builder.build(out)) {
             Err(fault) if fault.kind() == ErrorKind::OutOfMemory => {
                 Err(Error::Rebuild { position: batch.position(), fault })
             }

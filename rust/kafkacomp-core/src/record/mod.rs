@@ -16,6 +16,7 @@ pub mod error;
 mod fault;
 pub mod java_string;
 pub mod layout;
+pub mod lz4_checksum;
 pub mod merge;
 mod message;
 pub mod mutable_batch;

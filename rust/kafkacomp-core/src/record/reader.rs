@@ -4,18 +4,19 @@ use super::batch::{LOG_OVERHEAD, RecordBatch};
 use super::error::{Error, Result};
 use super::layout::v0_v1::RECORD_OVERHEAD_V0;
 use super::layout::v2::RECORDS_OFFSET;
+use super::lz4_checksum::decode_options;
 use super::partial::PartialRecords;
 use super::record::Record;
 use super::v0_v1::{LegacyRecords, split_wrapper, wrapper_payload};
 use super::v2::DefaultRecords;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
-use crate::compress::{CodecError, CodecFault, Decompressor};
+use crate::compress::{self, CodecError, CodecFault, Strictness};
 
-/// Decompresses batches one after another with kept contexts and one kept buffer. One per thread.
+/// Decompresses batches one after another into one kept buffer.
 #[derive(Debug)]
 pub struct RecordReader {
-    decompressor: Decompressor,
+    strictness: Strictness,
     buffer: OutputBuffer,
     max_output_size: usize,
 }
@@ -23,13 +24,13 @@ pub struct RecordReader {
 impl RecordReader {
     /// A reader that refuses a batch whose records take more than `max_output_size` bytes.
     pub fn new(max_output_size: usize) -> Self {
-        Self { decompressor: Decompressor::new(), buffer: OutputBuffer::new(max_output_size), max_output_size }
+        Self { strictness: Strictness::Tolerant, buffer: OutputBuffer::new(max_output_size), max_output_size }
     }
 
     /// One that reads what a broker reads and not a byte more: see
-    /// [`Strictness::Broker`](crate::compress::Strictness::Broker).
+    /// [`Strictness::Kafka`].
     pub fn as_broker(max_output_size: usize) -> Self {
-        Self { decompressor: Decompressor::as_broker(), ..Self::new(max_output_size) }
+        Self { strictness: Strictness::Kafka, ..Self::new(max_output_size) }
     }
 
     /// Another cap for the batches to come.
@@ -70,8 +71,8 @@ impl RecordReader {
     fn open(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
         let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
         self.buffer.reset(self.max_output_size);
-        self.decompressor
-            .open(batch.compression_type()?, batch.magic(), compressed, &mut self.buffer)
+        let options = decode_options(batch.magic(), self.strictness);
+        compress::open(batch.compression_type()?, options, compressed, &mut self.buffer)
             .map_err(|source| Error::BatchCodec { position: batch.position(), source })
     }
 
@@ -105,7 +106,8 @@ impl RecordReader {
         if compression_type == CompressionType::None {
             return Ok((front, stored));
         }
-        let decompressed = self.decompressor.decompress(compression_type, batch.magic(), stored, &mut self.buffer);
+        let options = decode_options(batch.magic(), self.strictness);
+        let decompressed = compress::decompress(compression_type, options, stored, &mut self.buffer);
         decompressed.map_err(|source| Error::BatchCodec { position: batch.position(), source })?;
         Ok((front, self.buffer.as_slice()))
     }
@@ -152,7 +154,8 @@ impl RecordReader {
         compression_type: CompressionType,
         compressed: &[u8],
     ) -> Result<Option<CodecError>> {
-        match self.decompressor.decompress(compression_type, batch.magic(), compressed, &mut self.buffer) {
+        let options = decode_options(batch.magic(), self.strictness);
+        match compress::decompress(compression_type, options, compressed, &mut self.buffer) {
             Err(source) if source.fault == CodecFault::OutOfMemory => {
                 Err(Error::BatchCodec { position: batch.position(), source })
             }

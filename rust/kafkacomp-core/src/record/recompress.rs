@@ -21,10 +21,11 @@ use super::convert::converted_settings;
 use super::error::{Error, Result};
 use super::layout::v0_v1;
 use super::layout::v2::ATTRIBUTES_OFFSET;
+use super::lz4_checksum::written_header_checksum;
 use super::merge::merged_settings;
 use super::{Headers, MutableRecordBatch, RecordBatch, RecordReader};
 use crate::CompressionType;
-use crate::compress::{Compression, Compressor};
+use crate::compress::{Compression, compress};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::memory;
 
@@ -36,19 +37,13 @@ const COMPRESSION_CODEC_MASK: u8 = 0x07;
 pub struct Recompressor {
     compression: Compression,
     reader: RecordReader,
-    compressor: Compressor,
     builder: RecordBatchBuilder,
 }
 
 impl Recompressor {
     /// To this type and level; a batch whose records take more than `max_output_size` bytes is refused.
     pub fn new(compression: Compression, max_output_size: usize) -> Self {
-        Self {
-            compression,
-            reader: RecordReader::new(max_output_size),
-            compressor: Compressor::new(),
-            builder: RecordBatchBuilder::default(),
-        }
+        Self { compression, reader: RecordReader::new(max_output_size), builder: RecordBatchBuilder::default() }
     }
 
     /// What batches are compressed with.
@@ -57,8 +52,8 @@ impl Recompressor {
     }
 
     /// The reader and what builds, for those who make several batches one.
-    pub(super) fn parts(&mut self) -> (&mut RecordReader, &mut RecordBatchBuilder, &mut Compressor) {
-        (&mut self.reader, &mut self.builder, &mut self.compressor)
+    pub(super) fn parts(&mut self) -> (&mut RecordReader, &mut RecordBatchBuilder) {
+        (&mut self.reader, &mut self.builder)
     }
 
     /// Appends to `out` what becomes of `batch`.
@@ -94,7 +89,7 @@ impl Recompressor {
     }
 
     fn rebuild_from(&mut self, batch: &RecordBatch<'_>, first: i64, out: &mut Vec<u8>) -> Result<()> {
-        let Self { reader, compressor, builder, .. } = self;
+        let Self { reader, builder, .. } = self;
         let position = batch.position();
         let fail = |fault| Error::Rebuild { position, fault };
         let mut begun = false;
@@ -122,7 +117,7 @@ impl Recompressor {
         if batch.magic() >= 2 {
             builder.override_last_offset(batch.last_offset()).map_err(fail)?;
         }
-        builder.build(compressor, out).map(drop).map_err(fail)
+        builder.build(out).map(drop).map_err(fail)
     }
 
     /// Puts the records behind the same header.
@@ -134,7 +129,7 @@ impl Recompressor {
         }
         let (head, records) = self.reader.decompressed(batch)?;
         memory::append(out, head).map_err(|error| Error::out_of_memory(error, batch.position()))?;
-        let compressed = self.compressor.compress(self.compression, magic, records, out);
+        let compressed = compress(self.compression, written_header_checksum(magic), records, out);
         compressed.map_err(|error| fail(BuildFault::Codec(error)))?;
         let written = out.get_mut(start..).unwrap_or_default();
         let size = written.len() as u64;
@@ -146,7 +141,7 @@ impl Recompressor {
 
     /// Takes a wrapper apart, or puts a message into one.
     fn rebuild(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let Self { compression, reader, compressor, builder } = self;
+        let Self { compression, reader, builder } = self;
         let position = batch.position();
         let fail = |fault| Error::Rebuild { position, fault };
         let mut begun = false;
@@ -161,7 +156,7 @@ impl Recompressor {
             let appended = builder.append(record.offset, record.timestamp, record.key, record.value, Headers::EMPTY);
             appended.map_err(fail)?;
         }
-        if begun { builder.build(compressor, out).map(drop).map_err(fail) } else { Ok(()) }
+        if begun { builder.build(out).map(drop).map_err(fail) } else { Ok(()) }
     }
 }
 

@@ -1,11 +1,12 @@
 //! What the codec tests share: where the vectors are, and one call per way of reading.
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part")]
 
 pub mod encode;
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::{CodecError, Decompressor};
+use kafkacomp_core::compress::{CodecError, Compression, DecodeOptions, Strictness, compress, decompress};
+use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checksum};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -37,11 +38,31 @@ pub fn sha256(data: &[u8]) -> String {
 /// Reads as a record set of `magic`: the verdict, and what was delivered.
 pub fn as_record_set(codec: CompressionType, magic: i8, data: &[u8]) -> (Result<(), CodecError>, Vec<u8>) {
     let mut out = OutputBuffer::new(ROOMY);
-    let verdict = Decompressor::new().decompress(codec, magic, data, &mut out);
+    let verdict = decompress_record_set(codec, magic, data, &mut out);
     (verdict, out.into_vec())
 }
 
-/// Reads with a one-shot of a codec module.
+/// Decompresses as the records of a batch of `magic` are decompressed.
+pub fn decompress_record_set(
+    codec: CompressionType,
+    magic: i8,
+    data: &[u8],
+    out: &mut OutputBuffer,
+) -> Result<(), CodecError> {
+    decompress(codec, decode_options(magic, Strictness::Tolerant), data, out)
+}
+
+/// Compresses as the records of a batch of `magic` are compressed.
+pub fn compress_record_set(compression: Compression, magic: i8, data: &[u8], out: &mut Vec<u8>) {
+    compress(compression, written_header_checksum(magic), data, out).unwrap();
+}
+
+/// Decompresses by the codec's specification.
+pub fn by_specification(codec: CompressionType) -> impl Fn(&[u8], &mut OutputBuffer) -> Result<(), CodecError> {
+    move |data, out| decompress(codec, DecodeOptions::default(), data, out)
+}
+
+/// What `decode` gives within `limit` bytes.
 pub fn one_shot(
     decode: impl FnOnce(&[u8], &mut OutputBuffer) -> Result<(), CodecError>,
     data: &[u8],

@@ -7,15 +7,16 @@
 mod allocator;
 
 use allocator::{Failing, counting, refusing};
-use kafkacomp_core::compress::stream::{DecoderOptions, Frames, encoder};
-use kafkacomp_core::compress::{Compression, Compressor, MessageSetCodec};
+use kafkacomp_core::compress::lz4::HeaderChecksum;
+use kafkacomp_core::compress::stream::{DecoderOptions, MultiFrameDecoder, encoder};
+use kafkacomp_core::compress::{Compression, DecodeOptions, compress, decompress};
 use kafkacomp_core::io::{Reader, Writer};
 use kafkacomp_core::log::maintain::repair::Repairer;
 use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
 use kafkacomp_core::log::write::{LogWriter, WriteOptions};
 use kafkacomp_core::log::{self, InMemory, SegmentBounds};
 use kafkacomp_core::message_set::writer::{Content, write_message_set};
-use kafkacomp_core::message_set::{self, Entries, MessageSetReader};
+use kafkacomp_core::message_set::{self, Entries, MessageSetCodec, MessageSetReader};
 use kafkacomp_core::record::{
     self, BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, Recompressor, RecordBatchBuilder,
     RecordReader, convert,
@@ -145,7 +146,7 @@ fn batch(kind: CompressionType, magic: i8, base_offset: i64, values: &[&[u8]]) -
         builder.append(offset, 5, None, Some(value), headers)?;
     }
     let mut out = Vec::new();
-    builder.build(&mut Compressor::new(), &mut out)?;
+    builder.build(&mut out)?;
     Ok(out)
 }
 
@@ -196,20 +197,20 @@ fn codecs(content: &[u8]) {
     for kind in CompressionType::ALL {
         let name = kind.name();
         let mut compressed = Vec::new();
-        Compressor::new().compress(Compression::of(kind), 2, content, &mut compressed).unwrap();
+        compress(Compression::of(kind), HeaderChecksum::FrameDescriptor, content, &mut compressed).unwrap();
         withstands(&format!("compress {name}"), || {
             let mut out = Vec::new();
-            Compressor::new().compress(Compression::of(kind), 2, content, &mut out)?;
+            compress(Compression::of(kind), HeaderChecksum::FrameDescriptor, content, &mut out)?;
             Ok(out)
         });
         withstands(&format!("decompress {name}"), || {
             let mut out = kafkacomp_core::buffer::OutputBuffer::new(CAP);
-            kafkacomp_core::compress::Decompressor::new().decompress(kind, 2, &compressed, &mut out)?;
+            decompress(kind, DecodeOptions::default(), &compressed, &mut out)?;
             Ok(out.into_vec())
         });
         withstands(&format!("compressing stream {name}"), || {
             let mut sink = kafkacomp_core::memory::with_capacity(content.len() * 2).map_err(|_| Ended::OutOfMemory)?;
-            let mut writer = Writer::new(&mut sink, encoder(Compression::of(kind), 2)?);
+            let mut writer = Writer::new(&mut sink, encoder(Compression::of(kind), HeaderChecksum::FrameDescriptor)?);
             writer.write_all(content)?;
             writer.finish()?;
             Ok(sink)
@@ -217,7 +218,7 @@ fn codecs(content: &[u8]) {
         if kind != CompressionType::None {
             withstands(&format!("decompressing stream {name}"), || {
                 let mut out = kafkacomp_core::memory::zeroed(content.len()).map_err(|_| Ended::OutOfMemory)?;
-                let frames = Frames::new(kind, DecoderOptions::default());
+                let frames = MultiFrameDecoder::new(kind, DecoderOptions::default());
                 Reader::new(compressed.as_slice(), frames).read_exact(&mut out)?;
                 Ok(out)
             });
@@ -226,7 +227,7 @@ fn codecs(content: &[u8]) {
     let raw = snap::raw::Encoder::new().compress_vec(content).unwrap();
     withstands("decompressing stream of a raw snappy block", || {
         let mut out = kafkacomp_core::memory::zeroed(content.len()).map_err(|_| Ended::OutOfMemory)?;
-        let frames = Frames::new(CompressionType::Snappy, DecoderOptions::default());
+        let frames = MultiFrameDecoder::new(CompressionType::Snappy, DecoderOptions::default());
         Reader::new(raw.as_slice(), frames).read_exact(&mut out)?;
         Ok(out)
     });
@@ -268,7 +269,7 @@ fn message_sets(values: &[&[u8]]) {
             let compression = codec.map(|codec| (codec, Compression::of(codec.compression_type())));
             let mut out = Vec::new();
             let contents = values.iter().map(|value| Content::Payload(value));
-            write_message_set(contents, compression, &mut Compressor::new(), &mut out)
+            write_message_set(contents, compression, &mut out)
                 .map_err(|fault| Ended::of(fault.kind(), &fault))
                 .map(|()| out)
         };

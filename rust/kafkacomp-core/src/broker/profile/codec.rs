@@ -7,9 +7,10 @@
 
 use super::versions::Broker;
 use crate::buffer::OutputBuffer;
-use crate::compress::lz4::{self, DecodeOptions, HeaderChecksum};
-use crate::compress::{CodecError, CodecFault, CompressionType, Decompressor, Strictness, snappy};
+use crate::compress::lz4::{self, HeaderChecksum, HeaderChecksumCheck};
+use crate::compress::{self, CodecError, CodecFault, CompressionType, DecodeOptions, Strictness, snappy};
 use crate::memory;
+use crate::record::lz4_checksum::decode_options;
 
 const CONTENT_CHECKSUM_LENGTH: usize = 4;
 /// The shortest header of a gzip member.
@@ -51,34 +52,34 @@ fn decompress(
     out: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
     let old = broker <= Broker::V0_9_0;
+    let options = decode_options(magic, Strictness::Kafka);
     match compression_type {
-        CompressionType::Lz4 if broker < Broker::V0_10_2 => decompress_lz4(old, magic, payload, out),
+        CompressionType::Lz4 if broker < Broker::V0_10_2 => decompress_lz4(old, options, payload, out),
         CompressionType::Snappy if old => {
-            check_snappy(payload)?;
-            Decompressor::as_broker().decompress(compression_type, magic, payload, out)
+            snappy::check_framing_as_kafka_0_8_2(payload)?;
+            compress::decompress(compression_type, options, payload, out)
         }
         CompressionType::Gzip if broker == Broker::V0_9_0 || broker == Broker::V0_10_0 => {
-            match Decompressor::as_broker().decompress(compression_type, magic, payload, out) {
+            match compress::decompress(compression_type, options, payload, out) {
                 Err(CodecError { fault: CodecFault::Truncated, .. }) if payload.len() >= GZIP_HEADER_LENGTH => Ok(()),
                 result => result,
             }
         }
-        _ => Decompressor::as_broker().decompress(compression_type, magic, payload, out),
+        _ => compress::decompress(compression_type, options, payload, out),
     }
 }
 
-fn decompress_lz4(old: bool, magic: i8, payload: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
+fn decompress_lz4(old: bool, options: DecodeOptions, payload: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
     let flg = lz4::frame_info(payload).ok().map(|info| info.flg);
     if let Some(flg) = flg.filter(|flg| old && (flg.content_size() || flg.content_checksum())) {
         let fault = CodecFault::ReservedBits { found: flg.byte() };
         return Err(CodecError { compression_type: CompressionType::Lz4, position: 0, fault });
     }
-    let header_checksum = match (old, magic) {
-        (true, _) => HeaderChecksum::Broken,
-        (false, 0) => HeaderChecksum::Ignore,
-        (false, _) => HeaderChecksum::Standard,
+    let options = if old {
+        DecodeOptions { lz4_header_checksum: HeaderChecksumCheck::Require(HeaderChecksum::WithMagic), ..options }
+    } else {
+        options
     };
-    let options = DecodeOptions { header_checksum, strictness: Strictness::Broker };
     if flg.is_some_and(lz4::Flg::content_checksum) {
         let mut padded = memory::copy_of(payload).map_err(|error| CodecError {
             compression_type: CompressionType::Lz4,
@@ -86,29 +87,7 @@ fn decompress_lz4(old: bool, magic: i8, payload: &[u8], out: &mut OutputBuffer) 
             fault: CodecFault::from(error),
         })?;
         padded.extend([0; CONTENT_CHECKSUM_LENGTH]);
-        return lz4::decompress(&padded, options, out);
+        return compress::decompress(CompressionType::Lz4, options, &padded, out);
     }
-    lz4::decompress(payload, options, out)
-}
-
-/// One stream of a version that snappy-java of those days reads.
-fn check_snappy(payload: &[u8]) -> Result<(), CodecError> {
-    let fail = |position: usize, fault| {
-        Err(CodecError { compression_type: CompressionType::Snappy, position: position as u64, fault })
-    };
-    let Some(mut rest) = payload.strip_prefix(snappy::MAGIC.as_slice()) else { return Ok(()) };
-    let version = rest.first_chunk().map_or(0, |bytes| i32::from_be_bytes(*bytes));
-    if version < 1 {
-        return fail(snappy::MAGIC.len(), CodecFault::UnsupportedVersion { version: i64::from(version) });
-    }
-    rest = payload.get(snappy::HEADER_LENGTH..).unwrap_or_default();
-    while let Some((size, behind)) = rest.split_first_chunk::<4>() {
-        let size = i32::from_be_bytes(*size);
-        let Ok(length) = usize::try_from(size) else {
-            let position = payload.len().saturating_sub(rest.len());
-            return fail(position, CodecFault::BlockSize { size: i64::from(size), max: i64::from(i32::MAX) });
-        };
-        rest = behind.get(length..).unwrap_or_default();
-    }
-    Ok(())
+    compress::decompress(CompressionType::Lz4, options, payload, out)
 }

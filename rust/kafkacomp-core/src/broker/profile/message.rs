@@ -8,7 +8,7 @@ use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::ValidationFault;
 use crate::checksum::crc32;
-use crate::compress::{Compression, Compressor};
+use crate::compress::{Compression, compress};
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
@@ -16,6 +16,7 @@ use crate::record::layout::v0_v1::{
     ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, KEY_SIZE_OFFSET_V0, KEY_SIZE_OFFSET_V1, MAGIC_OFFSET,
     RECORD_OVERHEAD_V0, TIMESTAMP_OFFSET,
 };
+use crate::record::lz4_checksum::written_header_checksum;
 use crate::record::{Error, RecordFault, Result};
 
 /// The last compression type that these brokers know.
@@ -289,7 +290,7 @@ pub(super) fn put_set(
         put(&mut inner, if magic > 0 { offset.wrapping_sub(first) } else { offset }, message);
     }
     let mut payload = Vec::new();
-    Compressor::new().compress(Compression::of(codec), magic, &inner, &mut payload)?;
+    compress(Compression::of(codec), written_header_checksum(magic), &inner, &mut payload)?;
     let attributes = update_attributes(codec.id(), if magic > 0 { kind } else { TimestampType::CreateTime });
     put(out, nth(first, last), &self::message(magic, attributes, timestamp, None, Some(&payload)));
     Ok(())

@@ -62,10 +62,10 @@ pub(super) fn validate_and_assign_offsets(
             return Err(broker::Error::Refused { position: 0, fault: ValidationFault::SkippedRecords });
         }
     }
-    let Tools { reader, compressor, writer } = tools;
+    let Tools { reader, writer } = tools;
     let mut rebuild = Rebuild::new(*run, writer, config.target_compression, &first, offset);
     let pass = validate(run, reader, records, &first, Some(&mut rebuild))?;
-    rebuild.finish(pass.uncompressed, compressor, out)
+    rebuild.finish(pass.uncompressed, out)
 }
 
 /// Whether nothing known before the records are read stands against keeping them.

@@ -31,7 +31,6 @@ pub use result::{RecordValidationStats, ValidationResult};
 
 use crate::CompressionType;
 use crate::broker;
-use crate::compress::Compressor;
 use crate::record::RecordReader;
 use rebuild::{Tools, Writer};
 use result::Run;
@@ -48,7 +47,7 @@ impl LogValidator {
     /// A validator for a topic that is set to `config`.
     pub fn new(config: ValidatorConfig) -> Self {
         let reader = RecordReader::as_broker(config.max_output_size);
-        Self { config, tools: Tools { reader, compressor: Compressor::new(), writer: Writer::default() } }
+        Self { config, tools: Tools { reader, writer: Writer::default() } }
     }
 
     /// What it was told.

@@ -13,7 +13,7 @@ use super::result::{RecordValidationStats, Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
 use crate::broker;
-use crate::compress::{Compression, Compressor};
+use crate::compress::Compression;
 use crate::record::BuildFault;
 use crate::record::Error;
 use crate::record::batch::NO_TIMESTAMP;
@@ -25,7 +25,6 @@ use crate::record::{RecordBatch, RecordReader, TimestampType};
 #[derive(Debug)]
 pub(super) struct Tools {
     pub(super) reader: RecordReader,
-    pub(super) compressor: Compressor,
     pub(super) writer: Writer,
 }
 
@@ -114,18 +113,13 @@ impl<'c> Rebuild<'c> {
     }
 
     /// Compresses the records and appends the batch to `out`; `read` are bytes that Kafka counts for reading.
-    pub(super) fn finish(
-        mut self,
-        read: i32,
-        compressor: &mut Compressor,
-        out: &mut Vec<u8>,
-    ) -> broker::Result<ValidationResult> {
+    pub(super) fn finish(mut self, read: i32, out: &mut Vec<u8>) -> broker::Result<ValidationResult> {
         self.check()?;
         let Self { run, writer, settings, position, next_offset, .. } = self;
         let Some(builder) = &mut writer.builder else {
             return Err(rebuild_error(position, BuildFault::Closed).into());
         };
-        builder.build(compressor, out).map_err(|fault| rebuild_error(position, fault))?;
+        builder.build(out).map_err(|fault| rebuild_error(position, fault))?;
         let one_batch = settings.magic >= 2 || settings.compression.compression_type() != CompressionType::None;
         if builder.records_count() == 0 && one_batch && settings.timestamp_type == TimestampType::LogAppendTime {
             // Kafka asks for the last offset of a batch that has none, and fails.
@@ -157,7 +151,7 @@ pub(super) fn convert(
     offset: i64,
     out: &mut Vec<u8>,
 ) -> broker::Result<ValidationResult> {
-    let Tools { reader, compressor, writer } = tools;
+    let Tools { reader, writer } = tools;
     // Kafka reads every field of every record once for an estimate of the size, before it checks anything.
     for batch in batches(records) {
         let batch = batch?;
@@ -178,5 +172,5 @@ pub(super) fn convert(
         })?;
         rules.finish()?;
     }
-    rebuild.finish(0, compressor, out)
+    rebuild.finish(0, out)
 }

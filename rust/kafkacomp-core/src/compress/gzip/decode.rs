@@ -1,13 +1,12 @@
 //! From members to bytes.
 
-use super::super::context::made;
+use super::super::after_frame::{AfterFrame, Further};
+use super::super::construct::construct;
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
+use super::header::{FIXED_LENGTH, HeaderParser, MAGIC, Plainness, Trailer, plainness};
 use super::small::{self, SmallInflate};
-use super::{
-    FLAG_COMMENT, FLAG_EXTRA, FLAG_HEADER_CRC, FLAG_NAME, FLAGS_OFFSET, HEADER_LENGTH, MAGIC, METHOD_DEFLATE,
-    RESERVED_FLAGS, TRAILER_LENGTH, UNCHECKED_LENGTH,
-};
+use super::{TRAILER_LENGTH, after_frame};
 use crate::buffer::{NoRoom, OutputBuffer};
 use crate::limits::KAFKA_STREAM_CHUNK;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -21,9 +20,8 @@ const TRUSTED_SIZE: usize = 16 << 20;
 const TRUSTED_RATIO: usize = 32;
 /// The input buffer that Kafka gives the JDK's stream.
 const JDK_INPUT: usize = 8 << 10;
-/// The JDK looks for a further member only if more than this is left behind the deflate stream in its
-/// input buffer, or anything beyond the buffer.
-const JDK_LEAST_REST: usize = HEADER_LENGTH + 2 * TRAILER_LENGTH;
+/// The bytes that [`Decoders`] allocate, rounded up.
+pub(in super::super) const DECODERS_MEMORY: usize = 64 << 10;
 
 /// What is kept between members: each costs more to make than a small one to decode.
 pub(in super::super) struct Decoders {
@@ -34,7 +32,7 @@ pub(in super::super) struct Decoders {
 impl Decoders {
     /// Without content; `None` where memory runs out.
     pub(in super::super) fn new() -> Option<Self> {
-        Some(Self { libdeflate: made(Libdeflate::new)?, small: Box::new(SmallInflate::new()) })
+        Some(Self { libdeflate: construct(Libdeflate::new)?, small: Box::new(SmallInflate::new()) })
     }
 }
 
@@ -53,26 +51,26 @@ pub(in super::super) fn decode(
     if whole_member(decoders, data, out) { Ok(()) } else { members(data, strictness, out) }
 }
 
-/// What Kafka's stream looks at when it is opened: the header of the first member.
-pub(in super::super) fn open(data: &[u8]) -> Result<(), CodecError> {
-    header(Input::new(CompressionType::Gzip, data), Strictness::RecordSet).map(drop)
+/// Checks what Kafka's stream checks when it is opened: the header of the first member.
+pub(in super::super) fn open(data: &[u8], strictness: Strictness) -> Result<(), CodecError> {
+    header(Input::new(CompressionType::Gzip, data), strictness).map(drop)
 }
 
 /// Decodes data that are exactly one plain member; `false`, with nothing written, if they are not, or if
 /// that is not certain.
 fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) -> bool {
-    // libdeflate neither checks a header CRC nor lets reserved flags pass: both go the other way.
-    let plain = data.get(FLAGS_OFFSET).is_some_and(|flags| flags & (RESERVED_FLAGS | FLAG_HEADER_CRC) == 0);
+    // libdeflate neither checks a header CRC nor accepts reserved flags: both go the other way.
+    let plainness = plainness(data);
     let Some((_, trailer)) = data.split_last_chunk::<TRAILER_LENGTH>() else { return false };
-    let [c0, c1, c2, c3, s0, s1, s2, s3] = *trailer;
-    let crc = u32::from_le_bytes([c0, c1, c2, c3]);
-    let size = u32::from_le_bytes([s0, s1, s2, s3]) as usize;
+    let Trailer { crc, size } = Trailer::parse(*trailer);
+    let size = size as usize;
     let trusted = TRUSTED_SIZE.max(data.len().saturating_mul(TRUSTED_RATIO));
-    if !plain || size > trusted.min(data.len().saturating_mul(MAX_EXPANSION)) {
+    if plainness == Plainness::Other || size > trusted.min(data.len().saturating_mul(MAX_EXPANSION)) {
         return false;
     }
     let Ok(room) = out.spare_exact(size) else { return false };
-    if small_member(&mut decoders.small, data, room) && libdeflater::crc32(room) == crc {
+    let plain = plainness == Plainness::NoFields;
+    if plain && small_member(&mut decoders.small, data, room) && libdeflater::crc32(room) == crc {
         out.advance(size);
         return true;
     }
@@ -81,7 +79,7 @@ fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) ->
     }
     // libdeflate does not say where it stopped, but it has found this trailer's very bytes there. If they
     // stand nowhere else, it was at the end of the data.
-    let before_last = data.get(HEADER_LENGTH..data.len() - 1).unwrap_or_default();
+    let Some(before_last) = data.get(FIXED_LENGTH..data.len() - 1) else { return false };
     if memmem::find(before_last, trailer).is_some() {
         return false;
     }
@@ -89,40 +87,29 @@ fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) ->
     true
 }
 
-/// Whether `data` are a small member without optional fields that ends with them and fills `room`.
+/// Whether `data`, a member without optional fields, is small, ends with the data and fills `room`.
 fn small_member(small: &mut SmallInflate, data: &[u8], room: &mut [u8]) -> bool {
-    let plain = data
-        .first_chunk()
-        .is_some_and(|[m0, m1, method, flags]| [*m0, *m1] == MAGIC && *method == METHOD_DEFLATE && *flags == 0);
-    let Some(deflated) = data.get(HEADER_LENGTH..).filter(|_| plain && room.len() <= small::MOST_BYTES) else {
-        return false;
-    };
+    let Some(deflated) = data.get(FIXED_LENGTH..).filter(|_| room.len() <= small::MOST_BYTES) else { return false };
     small.inflate(deflated, room).is_some_and(|taken| taken + TRAILER_LENGTH == deflated.len())
 }
 
 /// Decodes member after member as the JDK's stream does.
 fn members(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let input = Input::new(CompressionType::Gzip, data);
+    let rules = after_frame(strictness);
     let mut position = header(input, strictness)?;
-    let Some(mut inflate) = made(|| Decompress::new(false)) else { return Err(input.error(CodecFault::OutOfMemory)) };
+    let Some(mut inflate) = construct(|| Decompress::new(false)) else {
+        return Err(input.error(CodecFault::OutOfMemory));
+    };
     let mut filled = position;
     loop {
         let start = out.len();
         let (end, crc) = deflate_stream(&mut inflate, input, position, &mut filled, out)?;
         trailer(input.at(end), crc, (out.len() - start) as u64)?;
-        let rest = input.at(end + TRAILER_LENGTH);
-        let next = match strictness {
-            Strictness::Specification => after_padding(rest)?,
-            Strictness::RecordSet | Strictness::Broker => {
-                let buffered = filled.saturating_sub(end);
-                let unread = data.len().saturating_sub(filled.max(rest.position()));
-                (unread > 0 || buffered > JDK_LEAST_REST).then_some(rest)
-            }
-        };
-        let Some(next) = next else { return Ok(()) };
+        let Some(next) = next_member(rules, input.at(end + TRAILER_LENGTH), filled)? else { return Ok(()) };
         position = match header(next, strictness) {
             Ok(position) => position,
-            Err(_) if strictness != Strictness::Specification => return Ok(()),
+            Err(error) if rules.ignores(&error.fault, true) => return Ok(()),
             Err(error) => return Err(error),
         };
         filled = filled.max(position);
@@ -130,41 +117,27 @@ fn members(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Resul
     }
 }
 
-/// Reads a header and gives the position behind it.
-fn header(mut input: Input<'_>, strictness: Strictness) -> Result<usize, CodecError> {
-    let start = input;
-    if !MAGIC.iter().zip(input.rest()).all(|(a, b)| a == b) {
-        return Err(input.error(CodecFault::BadMagic { found: input.next_four() }));
-    }
-    input.take(MAGIC.len())?;
-    let method = input.u8()?;
-    if method != METHOD_DEFLATE {
-        return Err(start.error(CodecFault::CompressionMethod { method }));
-    }
-    let flags = input.u8()?;
-    if flags & RESERVED_FLAGS != 0 && strictness == Strictness::Specification {
-        return Err(start.error_at(start.position() + FLAGS_OFFSET, CodecFault::ReservedBits { found: flags }));
-    }
-    input.take(UNCHECKED_LENGTH)?;
-    if flags & FLAG_EXTRA != 0 {
-        let length = input.u16_le()?;
-        input.take(usize::from(length))?;
-    }
-    for flag in [FLAG_NAME, FLAG_COMMENT] {
-        if flags & flag != 0 {
-            let length = memchr::memchr(0, input.rest()).ok_or_else(|| input.error(CodecFault::Truncated))?;
-            input.take(length + 1)?;
+/// Where a further member may begin in what follows a trailer; `filled` is how far the JDK has read its input.
+fn next_member(rules: AfterFrame, rest: Input<'_>, filled: usize) -> Result<Option<Input<'_>>, CodecError> {
+    match rules.further {
+        Further::FramesWithValidHeaders { ignored_length } => {
+            let buffered = filled.saturating_sub(rest.position());
+            let beyond = rest.rest().len().saturating_sub(buffered);
+            Ok((beyond > 0 || buffered > ignored_length).then_some(rest))
         }
+        _ => after_padding(rules, rest),
     }
-    if flags & FLAG_HEADER_CRC != 0 {
-        let covered = start.rest().get(..input.position() - start.position()).unwrap_or_default();
-        let computed = crc32fast::hash(covered) as u16;
-        let stored = input.u16_le()?;
-        if stored != computed {
-            return Err(start.error(CodecFault::HeaderCrc { stored, computed }));
-        }
+}
+
+/// Reads a header and gives the position after it.
+fn header(input: Input<'_>, strictness: Strictness) -> Result<usize, CodecError> {
+    let mut header = HeaderParser::new(strictness);
+    let at = |offset: u64| input.position() + offset as usize;
+    match header.push(&mut input.rest()) {
+        Ok(true) => Ok(at(header.length())),
+        Ok(false) => Err(input.error_at(at(header.truncated_at()), CodecFault::Truncated)),
+        Err((offset, fault)) => Err(input.error_at(at(offset), fault)),
     }
-    Ok(input.position())
 }
 
 /// Decodes the deflate stream at `position` and gives its end and the checksum of its content. `filled` is
@@ -179,12 +152,14 @@ fn deflate_stream(
     let data = input.at(0).rest();
     let mut crc = crc32fast::Hasher::new();
     loop {
-        let source = data.get(position..*filled).unwrap_or_default();
+        let Some(source) = data.get(position..*filled) else {
+            return Err(input.error_at(position, CodecFault::Truncated));
+        };
         let mut beyond = [0];
         let (room, capped) = match out.spare(KAFKA_STREAM_CHUNK) {
             Ok(spare) => {
                 let length = spare.len().min(KAFKA_STREAM_CHUNK);
-                (spare.get_mut(..length).unwrap_or_default(), None)
+                (spare.split_at_mut(length).0, None)
             }
             Err(NoRoom::OutOfMemory) => return Err(input.error_at(position, CodecFault::OutOfMemory)),
             // The stream may end without a further byte.
@@ -201,7 +176,7 @@ fn deflate_stream(
             Some(reached) if produced > 0 => return Err(input.no_room_at(position, reached)),
             _ => {}
         }
-        crc.update(room.get(..produced).unwrap_or_default());
+        crc.update(room.split_at(produced.min(room.len())).0);
         if capped.is_none() {
             out.advance(produced);
         }
@@ -225,24 +200,19 @@ fn deflate_stream(
 /// Checks a member's trailer against its content.
 fn trailer(mut input: Input<'_>, computed: u32, actual: u64) -> Result<(), CodecError> {
     let position = input.position();
-    let (stored, declared) = (input.u32_le()?, input.u32_le()?);
-    if stored != computed {
-        return Err(input.error_at(position, CodecFault::ContentChecksum { stored, computed }));
-    }
-    if declared != actual as u32 {
-        let declared = u64::from(declared);
-        return Err(input.error_at(position, CodecFault::ContentSize { declared, actual }));
-    }
-    Ok(())
+    let trailer = Trailer { crc: input.u32_le()?, size: input.u32_le()? };
+    trailer.verify(computed, actual).map_err(|fault| input.error_at(position, fault))
 }
 
-/// What follows a member and its zero padding: a further member, or nothing.
-fn after_padding(rest: Input<'_>) -> Result<Option<Input<'_>>, CodecError> {
+/// What follows a member and its padding: a further member, or nothing.
+fn after_padding(rules: AfterFrame, rest: Input<'_>) -> Result<Option<Input<'_>>, CodecError> {
     let bytes = rest.rest();
-    let Some(zeros) = bytes.iter().position(|byte| *byte != 0) else { return Ok(None) };
-    let next = rest.at(rest.position() + zeros);
+    let padding = if rules.zero_padding { bytes.iter().take_while(|byte| **byte == 0).count() } else { 0 };
+    let next = rest.at(rest.position() + padding);
     let follows = next.rest();
-    if MAGIC.iter().zip(follows).all(|(a, b)| a == b) {
+    if follows.is_empty() {
+        Ok(None)
+    } else if MAGIC.iter().zip(follows).all(|(a, b)| a == b) {
         Ok(Some(next))
     } else {
         Err(next.error(CodecFault::TrailingData { length: follows.len() as u64 }))

@@ -1,16 +1,17 @@
 //! From bytes to one member, as the JDK's `GZIPOutputStream` frames it: no optional fields, no time, and a
 //! system byte that says unknown.
 
-use super::super::context::made;
+use super::super::construct::construct;
 use super::super::{CodecError, CodecFault, CompressionType};
-use super::{HEADER_LENGTH, MAGIC, METHOD_DEFLATE, TRAILER_LENGTH};
+use super::TRAILER_LENGTH;
+use super::header::{FIXED_LENGTH, MAGIC, METHOD_DEFLATE};
 use crate::memory;
 use libdeflater::{CompressionLvl, Compressor};
 
 /// The last byte of the header: the system on which it was made is unknown.
 const OS_UNKNOWN: u8 = 0xFF;
 /// The header of every member.
-pub(super) const HEADER: [u8; HEADER_LENGTH] = [MAGIC[0], MAGIC[1], METHOD_DEFLATE, 0, 0, 0, 0, 0, 0, OS_UNKNOWN];
+pub(super) const HEADER: [u8; FIXED_LENGTH] = [MAGIC[0], MAGIC[1], METHOD_DEFLATE, 0, 0, 0, 0, 0, 0, OS_UNKNOWN];
 /// zlib's own choice for the level -1.
 pub(super) const ZLIB_DEFAULT: i32 = 6;
 /// The level of libdeflate for each level of zlib from 1 to 9: the lowest whose output was never more than 1%
@@ -22,13 +23,21 @@ const LEVELS: [i32; 9] = [1, 1, 3, 3, 5, 6, 6, 8, 8];
 pub(in super::super) struct Encoders([Option<Compressor>; LEVELS.len()]);
 
 impl Encoders {
+    /// The most bytes that one of them allocates: libdeflate's match finder and sequence store take 0.7 MB.
+    const MEMORY: usize = 1 << 20;
+
+    /// The bytes that they have allocated, rounded up.
+    pub(in super::super) fn memory(&self) -> usize {
+        self.0.iter().flatten().count() * Self::MEMORY
+    }
+
     /// Appends one member to `out`.
     pub(in super::super) fn encode(&mut self, level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         let failed = CodecError { compression_type: CompressionType::Gzip, position: 0, fault: CodecFault::Encoder };
         let out_of_memory = CodecError { fault: CodecFault::OutOfMemory, ..failed };
         let Some(compressor) = self.for_level(level) else { return Err(out_of_memory) };
         let start = out.len();
-        let body = start.saturating_add(HEADER_LENGTH);
+        let body = start.saturating_add(FIXED_LENGTH);
         let most = compressor.deflate_compress_bound(data.len()).saturating_add(TRAILER_LENGTH);
         memory::resize(out, body.saturating_add(most)).map_err(|_| out_of_memory)?;
         if let Some(header) = out.get_mut(start..body) {
@@ -50,7 +59,7 @@ impl Encoders {
         let kept = self.0.get_mut(usize::try_from(level).ok()?)?;
         let level = CompressionLvl::new(level).ok()?;
         if kept.is_none() {
-            *kept = made(|| Compressor::new(level));
+            *kept = construct(|| Compressor::new(level));
         }
         kept.as_mut()
     }

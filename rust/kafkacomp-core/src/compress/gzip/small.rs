@@ -93,22 +93,28 @@ const DISTANCE: [(u16, u8); DISTANCES] = [
     (24577, 13),
 ];
 
-/// Tables that are filled anew for each member, without being cleared.
-pub(in super::super) struct SmallInflate {
+/// Tables that are filled again for each member, without being cleared.
+pub struct SmallInflate {
     literals: Code,
     distances: Code,
     used: [Used; 2],
 }
 
+impl Default for SmallInflate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl SmallInflate {
     /// Without content.
-    pub(in super::super) fn new() -> Self {
+    pub fn new() -> Self {
         Self { literals: Code::new(), distances: Code::new(), used: [Used::new(), Used::new()] }
     }
 
-    /// Decodes the block that `data` begins with into `out` and gives the number of bytes that it takes;
-    /// `None` if it is no such block or does not fill `out` exactly. `out` has anything in it then.
-    pub(super) fn inflate(&mut self, data: &[u8], out: &mut [u8]) -> Option<usize> {
+    /// Decodes the block that `data` begin with into `out` and gives the number of bytes that it takes; `None` if it is
+    /// not such a block or does not fill `out` exactly. The content of `out` is not defined then.
+    pub fn inflate(&mut self, data: &[u8], out: &mut [u8]) -> Option<usize> {
         let mut bits = Bits { data, position: 0, held: 0, count: 0 };
         bits.refill();
         if bits.take(3) != LAST_DYNAMIC {

@@ -1,7 +1,7 @@
 //! Members made piece by piece, framed like the one-shot's. Deflate is zlib-rs's here: libdeflate, which the
 //! one-shot uses, has no streams.
 
-use super::super::context::made;
+use super::super::construct::construct;
 use super::super::stream::{Encoder, Operation, Pending, Progress};
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::encode::{HEADER, ZLIB_DEFAULT};
@@ -28,7 +28,7 @@ enum State {
     Start,
     /// The header is written.
     Open,
-    /// What was asked for is done, but for handing it out.
+    /// What was asked for is done, but not yet handed out.
     Flushed,
     /// The trailer waits to be handed out.
     Trailer,
@@ -41,9 +41,12 @@ impl StreamEncoder {
     /// Memory runs out.
     pub(in super::super) fn new(level: i32) -> Result<Self, CodecError> {
         let level = if level < 0 { ZLIB_DEFAULT } else { level };
-        let index = usize::try_from(level).unwrap_or_default().saturating_sub(1);
-        let level = LEVELS.get(index).copied().unwrap_or(9);
-        let Some(deflate) = made(|| Compress::new(Compression::new(level), false)) else {
+        let level = usize::try_from(level).ok().and_then(|level| LEVELS.get(level.checked_sub(1)?).copied());
+        let Some(level) = level else {
+            let (compression_type, fault) = (CompressionType::Gzip, CodecFault::Encoder);
+            return Err(CodecError { compression_type, position: 0, fault });
+        };
+        let Some(deflate) = construct(|| Compress::new(Compression::new(level), false)) else {
             let (compression_type, fault) = (CompressionType::Gzip, CodecFault::OutOfMemory);
             return Err(CodecError { compression_type, position: 0, fault });
         };
@@ -86,7 +89,7 @@ impl StreamEncoder {
         })?;
         let consumed = (self.deflate.total_in() - total_in) as usize;
         let written = (self.deflate.total_out() - total_out) as usize;
-        self.crc.update(input.get(..consumed).unwrap_or_default());
+        self.crc.update(input.split_at(consumed.min(input.len())).0);
         let taken = consumed == input.len();
         let done = match operation {
             Operation::Continue => taken,
@@ -97,7 +100,7 @@ impl StreamEncoder {
         Ok((consumed, written, done))
     }
 
-    /// One step of deflate, behind what was done so far.
+    /// One step of deflate, after what was done so far.
     fn step(
         &mut self,
         input: &[u8],
@@ -105,12 +108,11 @@ impl StreamEncoder {
         operation: Operation,
         progress: &mut Progress,
     ) -> Result<bool, CodecError> {
-        let rest = input.get(progress.consumed..).unwrap_or_default();
-        let room = output.get_mut(progress.written..).unwrap_or_default();
+        let (rest, room) = progress.rest(input, output);
         let (consumed, done) = if operation == Operation::FlushBlock && room.len() < FLUSH_ROOM {
             let mut room = [0; FLUSH_ROOM];
             let (consumed, written, done) = self.deflate(rest, &mut room, operation)?;
-            self.pending.bytes().extend_from_slice(room.get(..written).unwrap_or_default());
+            self.pending.bytes().extend(room.into_iter().take(written));
             (consumed, done)
         } else {
             let (consumed, written, done) = self.deflate(rest, room, operation)?;
@@ -130,7 +132,7 @@ impl Encoder for StreamEncoder {
             self.begin();
         }
         loop {
-            progress.written += self.pending.drain(output.get_mut(progress.written..).unwrap_or_default());
+            progress.written += self.pending.drain(progress.rest(input, output).1);
             if !self.pending.is_empty() {
                 return Ok(progress);
             }

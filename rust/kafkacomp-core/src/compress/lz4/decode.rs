@@ -1,79 +1,65 @@
-//! From frames to bytes. The blocks are decoded by liblz4.
+//! From frames to bytes. The blocks are decompressed by liblz4.
 
+use super::super::after_frame::{Further, trailing_data};
 use super::super::input::Input;
-use super::super::{CodecError, CodecFault, CompressionType, Strictness};
-use super::header::{FrameInfo, HeaderChecksum, read_header, skip_skippable};
+use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions, Strictness};
+use super::block::BlockHeader;
+use super::header::{FrameInfo, read_header, skip_skippable};
+use super::{after_frame, skips_skippable};
 use crate::buffer::OutputBuffer;
 use crate::checksum::xxh32;
 
-/// The bit of a block's size that says: stored, not compressed.
-pub(super) const STORED: u32 = 0x8000_0000;
 /// How far a match of a linked block reaches back.
 pub(super) const HISTORY: usize = 64 << 10;
 /// One byte of an LZ4 block makes at most this many: a length byte of 255 stands for 255.
 const MAX_EXPANSION: usize = 255;
 
-/// How frames are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DecodeOptions {
-    /// The header checksum that every frame must have.
-    pub header_checksum: HeaderChecksum,
-    /// How much of the specification counts.
-    pub strictness: Strictness,
-}
-
-/// Decodes all frames of `data` and appends what they hold to `out`.
+/// Decodes all frames of `data` and appends their content to `out`.
 ///
 /// # Errors
-/// What [`DecodeOptions`] does not let pass; `out` then holds the whole blocks before it.
-pub fn decompress(data: &[u8], options: DecodeOptions, out: &mut OutputBuffer) -> Result<(), CodecError> {
+/// What `options` do not accept; `out` then contains the complete blocks before it.
+pub(in super::super) fn decode(data: &[u8], options: DecodeOptions, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let mut input = Input::new(CompressionType::Lz4, data);
-    if data.is_empty() {
-        return Err(input.error(CodecFault::Truncated));
-    }
-    if options.strictness == Strictness::Broker {
-        return frame(&mut input, options, out);
-    }
-    if skip_skippable(&mut input)? {
+    if first_frame(&mut input, options)? {
         return Ok(());
     }
     frame(&mut input, options, out)?;
-    while !input.rest().is_empty() {
+    let rules = after_frame(options.strictness);
+    while rules.further != Further::Ignored && !input.rest().is_empty() {
         let mark = out.len();
         match further_frame(&mut input, options, out) {
             Ok(()) => {}
-            Err(error) if options.strictness == Strictness::Specification => return Err(error),
-            Err(error @ CodecError { fault: CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory, .. }) => {
-                return Err(error);
-            }
-            Err(_) => {
+            Err(error) if rules.ignores(&error.fault, false) => {
                 out.truncate(mark);
                 return Ok(());
             }
+            Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// What follows a frame: skippable frames, a frame, or rubbish.
+/// Goes to the first frame that has content; `true` if there is none.
+fn first_frame(input: &mut Input<'_>, options: DecodeOptions) -> Result<bool, CodecError> {
+    if input.rest().is_empty() {
+        return Err(input.error(CodecFault::Truncated));
+    }
+    Ok(skips_skippable(options.strictness) && skip_skippable(input)?)
+}
+
+/// What follows a frame: skippable frames, then a frame or the end of the data.
 fn further_frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) -> Result<(), CodecError> {
     if skip_skippable(input)? {
         return Ok(());
     }
-    let length = input.rest().len() as u64;
-    frame(input, options, out).map_err(|error| match error.fault {
-        CodecFault::BadMagic { .. } => CodecError { fault: CodecFault::TrailingData { length }, ..error },
-        _ => error,
-    })
+    let length = input.rest().len();
+    frame(input, options, out).map_err(|error| trailing_data(error, length))
 }
 
-/// What Kafka's stream looks at when it is opened: the header of the first frame.
+/// Checks what Kafka's stream checks when it is opened: the header of the first frame.
 pub(in super::super) fn open(data: &[u8], options: DecodeOptions) -> Result<(), CodecError> {
     let mut input = Input::new(CompressionType::Lz4, data);
-    if data.is_empty() {
-        return Err(input.error(CodecFault::Truncated));
-    }
-    if options.strictness != Strictness::Broker && skip_skippable(&mut input)? {
+    if first_frame(&mut input, options)? {
         return Ok(());
     }
     let info = read_header(&mut input)?;
@@ -94,21 +80,21 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
     }
 }
 
-/// The header itself, if it is one that `options` take.
+/// The header itself, if `options` accept it.
 pub(super) fn accept(input: &Input<'_>, info: FrameInfo, options: DecodeOptions) -> Result<FrameInfo, CodecError> {
     if let Some(id) = info.dictionary_id {
         return Err(input.error_at(info.position, CodecFault::Dictionary { id }));
     }
-    if options.strictness == Strictness::Broker && !info.flg.block_independence() {
+    if options.strictness == Strictness::Kafka && !info.flg.block_independence() {
         return Err(input.error_at(info.position, CodecFault::LinkedBlocks));
     }
-    if !info.satisfies(options.header_checksum) {
+    if !info.passes(options.lz4_header_checksum) {
         return Err(input.error_at(
             info.position + info.header_length - 1,
             CodecFault::HeaderChecksum {
                 stored: info.header_checksum,
-                standard: info.standard_header_checksum,
-                broken: info.broken_header_checksum,
+                standard: info.checksum_of_descriptor,
+                broken: info.checksum_with_magic,
             },
         ));
     }
@@ -121,7 +107,7 @@ pub(super) enum Block {
     Content,
     /// Compressed, of no bytes. Kafka's stream takes a read of no bytes for the end.
     Empty,
-    /// None, but the end of the frame.
+    /// Not a block, but the end of the frame.
     EndMark,
 }
 
@@ -134,37 +120,29 @@ pub(super) fn block(
     out: &mut OutputBuffer,
 ) -> Result<Block, CodecError> {
     let position = input.position();
-    let word = input.u32_le()?;
-    let size = (word & !STORED) as usize;
-    if word == 0 || (size == 0 && strictness != Strictness::Specification) {
+    let max = info.bd.block_max_size().bytes();
+    let header = BlockHeader::parse(input.take_array()?, max, strictness);
+    let header = header.map_err(|fault| input.error_at(position, fault))?;
+    if header == BlockHeader::EndMark {
         return Ok(Block::EndMark);
     }
-    let max = info.bd.block_max_size().bytes();
-    if size > max {
-        let fault = if word & STORED == 0 {
-            CodecFault::BlockSize { size: size as i64, max: max as i64 }
-        } else {
-            CodecFault::UncompressedBlockSize { size: size as u64, max: max as u64 }
-        };
-        return Err(input.error_at(position, fault));
-    }
-    let data = input.take(size)?;
+    let data = input.take(header.size())?;
     if info.flg.block_checksum() {
         let (stored, computed) = (input.u32_le()?, xxh32(data));
         if stored != computed {
             return Err(input.error_at(position, CodecFault::BlockChecksum { stored, computed }));
         }
     }
-    if word & STORED != 0 {
-        out.extend(data).map_err(|reached| input.no_room_at(position, reached))?;
+    if matches!(header, BlockHeader::Uncompressed { .. }) {
+        out.extend(data).map_err(|reason| input.no_room_at(position, reason))?;
         return Ok(Block::Content);
     }
     let history = if info.flg.block_independence() { out.len() } else { start.max(out.len().saturating_sub(HISTORY)) };
-    let want = max.min(size.saturating_mul(MAX_EXPANSION));
+    let want = max.min(data.len().saturating_mul(MAX_EXPANSION));
     let (history, spare) =
-        out.spare_with_history(history, want).map_err(|reached| input.no_room_at(position, reached))?;
+        out.spare_with_history(history, want).map_err(|reason| input.no_room_at(position, reason))?;
     let available = spare.len().min(want);
-    let room = spare.get_mut(..available).unwrap_or_default();
+    let room = spare.split_at_mut(available).0;
     let decoded = if history.is_empty() {
         lzzzz::lz4::decompress(data, room)
     } else {
@@ -174,7 +152,7 @@ pub(super) fn block(
         out.advance(length);
         return Ok(if length == 0 { Block::Empty } else { Block::Content });
     }
-    // Where the cap left less than a whole block, it may be all that the block lacks.
+    // Where the cap left less room than the largest block needs, the room may be all that was missing.
     let full = available < want
         && if history.is_empty() {
             lzzzz::lz4::decompress_partial(data, room, available)
@@ -186,7 +164,7 @@ pub(super) fn block(
     Err(input.error_at(position, if full { CodecFault::OutputLimit { limit } } else { CodecFault::CorruptBlock }))
 }
 
-/// What follows the `EndMark`, and what the header promised.
+/// Checks what follows the `EndMark`, and what the header declared.
 fn end_of_frame(
     input: &mut Input<'_>,
     info: &FrameInfo,
@@ -199,11 +177,11 @@ fn end_of_frame(
     if strictness != Strictness::Specification {
         return Ok(());
     }
-    let content = out.as_slice().get(start..).unwrap_or_default();
+    let content = out.as_slice().split_at(start.min(out.len())).1;
     verify_content(&input.at(position), info, content.len() as u64, stored, || xxh32(content))
 }
 
-/// What the header and the checksum behind the `EndMark`, which `input` is at, promise of the content.
+/// Checks the content against what the header and the checksum after the `EndMark`, which `input` is at, declare.
 pub(super) fn verify_content(
     input: &Input<'_>,
     info: &FrameInfo,

@@ -1,14 +1,13 @@
 //! From bytes to one frame, as Kafka's `Lz4BlockOutputStream` makes it unless options say otherwise:
-//! independent blocks of 64 KiB, no checksums, no content size. A block that does not shrink is stored.
+//! independent blocks of 64 KiB, no checksums, no content size. A block that does not shrink is stored
+//! uncompressed.
 
 use super::super::{CodecError, CodecFault, Compression, CompressionType};
-use super::decode::STORED;
-use super::header::{BlockMaxSize, FrameHeader, HeaderChecksumWritten};
+use super::block::UNCOMPRESSED;
+use super::header::{BlockMaxSize, FrameHeader, HeaderChecksum, LONGEST_HEADER};
 use crate::checksum::xxh32;
 use crate::memory;
 
-/// The longest header: magic, FLG, BD, content size, dictionary id, checksum.
-const HEADER_LENGTH_MAX: usize = 19;
 /// What follows the last block.
 pub(super) const END_MARK: [u8; 4] = [0; 4];
 
@@ -18,7 +17,7 @@ pub struct EncodeOptions {
     /// A level of [`Compression`]: 9 is the fast compressor, all others are the high-compression one.
     pub level: i32,
     /// Which header checksum the frame gets.
-    pub header_checksum: HeaderChecksumWritten,
+    pub header_checksum: HeaderChecksum,
     /// The largest block.
     pub block_max_size: BlockMaxSize,
     /// Whether each block gets a checksum of its stored bytes.
@@ -30,11 +29,11 @@ pub struct EncodeOptions {
 }
 
 impl Default for EncodeOptions {
-    /// As Kafka writes magic 1 and 2 by default.
+    /// As Kafka writes since 0.10.
     fn default() -> Self {
         Self {
             level: Compression::LZ4_FAST,
-            header_checksum: HeaderChecksumWritten::Standard,
+            header_checksum: HeaderChecksum::FrameDescriptor,
             block_max_size: BlockMaxSize::Max64Kb,
             block_checksum: false,
             content_checksum: false,
@@ -43,22 +42,14 @@ impl Default for EncodeOptions {
     }
 }
 
-impl EncodeOptions {
-    /// As Kafka writes a record set of this magic: magic 0 has the broken header checksum.
-    pub fn of_record_set(level: i32, magic: i8) -> Self {
-        let header_checksum = if magic == 0 { HeaderChecksumWritten::Broken } else { HeaderChecksumWritten::Standard };
-        Self { level, header_checksum, ..Self::default() }
-    }
-}
-
 /// Appends one frame with `data` as its content to `out`.
 ///
 /// # Errors
-/// The library refused, which it has no reason to.
+/// Memory runs out.
 pub fn compress(data: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let out_of_memory =
         |position| CodecError { compression_type: CompressionType::Lz4, position, fault: CodecFault::OutOfMemory };
-    memory::reserve(out, HEADER_LENGTH_MAX).map_err(|_| out_of_memory(0))?;
+    memory::reserve(out, LONGEST_HEADER).map_err(|_| out_of_memory(0))?;
     header(options, data.len() as u64).write(out);
     let mut position = 0;
     for content in data.chunks(options.block_max_size.bytes()) {
@@ -107,13 +98,13 @@ pub(super) fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -
     } else {
         out.truncate(body);
         out.extend_from_slice(content);
-        content.len() as u32 | STORED
+        content.len() as u32 | UNCOMPRESSED
     };
     if let Some(size) = out.get_mut(start..body) {
         size.copy_from_slice(&word.to_le_bytes());
     }
     if options.block_checksum {
-        let checksum = xxh32(out.get(body..).unwrap_or_default());
+        let checksum = xxh32(out.split_at(body.min(out.len())).1);
         out.extend_from_slice(&checksum.to_le_bytes());
     }
     Ok(())

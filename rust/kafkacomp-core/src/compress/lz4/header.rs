@@ -1,16 +1,19 @@
 //! The frame header: magic, FLG, BD, the optional fields and HC.
 
 use super::super::input::Input;
+use super::super::skippable::{is_skippable, skip};
 use super::super::{CodecError, CodecFault, CompressionType};
 use crate::checksum::xxh32;
 
 /// What a frame begins with.
 pub(super) const MAGIC: u32 = 0x184D_2204;
-/// What a skippable frame begins with; the low four bits are the user's.
-const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
-const SKIPPABLE_MASK: u32 = 0xFFFF_FFF0;
-
 pub(super) const MAGIC_LENGTH: usize = 4;
+/// Magic, FLG, BD and HC.
+const SHORTEST_HEADER: usize = MAGIC_LENGTH + 3;
+const CONTENT_SIZE_LENGTH: usize = 8;
+const DICTIONARY_ID_LENGTH: usize = 4;
+/// The longest header.
+pub(super) const LONGEST_HEADER: usize = SHORTEST_HEADER + CONTENT_SIZE_LENGTH + DICTIONARY_ID_LENGTH;
 /// The only version of the frame format.
 const VERSION: u8 = 1;
 
@@ -63,6 +66,11 @@ impl Flg {
     /// Whether the header has the id of a dictionary.
     pub fn dictionary_id(self) -> bool {
         self.0 & Self::DICTIONARY_ID != 0
+    }
+
+    fn optional_fields_length(self) -> usize {
+        let content_size = if self.content_size() { CONTENT_SIZE_LENGTH } else { 0 };
+        content_size + if self.dictionary_id() { DICTIONARY_ID_LENGTH } else { 0 }
     }
 
     fn parse(byte: u8) -> Result<Self, CodecFault> {
@@ -139,35 +147,33 @@ impl Bd {
     }
 }
 
-/// Which header checksum a reader demands.
+/// The bytes that a header checksum covers. The byte itself is the second one of their XXH32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HeaderChecksum {
-    /// The specification's: what magic 1 and 2 demand.
+    /// The frame descriptor, from FLG to the dictionary id: the specification's.
     #[default]
-    Standard,
-    /// The one over the magic bytes too: what Kafka 0.8.2 and 0.9 demand.
-    Broken,
-    /// One of the two.
+    FrameDescriptor,
+    /// The frame's magic number and the frame descriptor: the broken one of KIP-57. Kafka 0.8.2 and 0.9 write and demand
+    /// it; later releases write it where those read.
+    WithMagic,
+}
+
+/// Which header checksums a reader accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HeaderChecksumCheck {
+    /// This one only.
+    Require(HeaderChecksum),
+    /// Both.
     Either,
-    /// Any byte: how Kafka since 0.10 reads magic 0.
+    /// Any byte: Kafka since 0.10 does not check what a release before it may have written.
     Ignore,
 }
 
-impl HeaderChecksum {
-    /// What a record set of this magic must have.
-    pub fn of_record_set(magic: i8) -> Self {
-        if magic == 0 { Self::Ignore } else { Self::Standard }
+impl Default for HeaderChecksumCheck {
+    /// The specification's only.
+    fn default() -> Self {
+        Self::Require(HeaderChecksum::FrameDescriptor)
     }
-}
-
-/// Which header checksum a writer puts into a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum HeaderChecksumWritten {
-    /// The specification's.
-    #[default]
-    Standard,
-    /// The one over the magic bytes too: for Kafka 0.8.2 and 0.9, and every magic 0.
-    Broken,
 }
 
 /// What the header of a frame that is written says.
@@ -177,7 +183,7 @@ pub(super) struct FrameHeader {
     pub(super) block_checksum: bool,
     pub(super) content_checksum: bool,
     pub(super) content_size: Option<u64>,
-    pub(super) header_checksum: HeaderChecksumWritten,
+    pub(super) header_checksum: HeaderChecksum,
 }
 
 impl FrameHeader {
@@ -195,20 +201,21 @@ impl FrameHeader {
             out.extend_from_slice(&size.to_le_bytes());
         }
         let covered = match self.header_checksum {
-            HeaderChecksumWritten::Standard => start + MAGIC_LENGTH,
-            HeaderChecksumWritten::Broken => start,
+            HeaderChecksum::FrameDescriptor => start + MAGIC_LENGTH,
+            HeaderChecksum::WithMagic => start,
         };
-        out.push(second_byte(xxh32(out.get(covered..).unwrap_or_default())));
+        let covered = out.split_at(covered.min(out.len())).1;
+        out.push(second_byte(xxh32(covered)));
     }
 }
 
-/// Which header checksum a frame has.
+/// Which of the two header checksums a frame has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HeaderChecksumRule {
-    /// The specification's.
-    Standard,
-    /// The one over the magic bytes too.
-    Broken,
+pub enum HeaderChecksumFound {
+    /// That of the frame descriptor.
+    FrameDescriptor,
+    /// The one with the magic number.
+    WithMagic,
     /// Both: the two happen to be the same byte.
     Both,
     /// Neither.
@@ -218,7 +225,7 @@ pub enum HeaderChecksumRule {
 /// What the header of a frame says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameInfo {
-    /// Where the frame begins: behind the skippable frames, if there are any.
+    /// Where the frame begins: after the skippable frames, if there are any.
     pub position: usize,
     /// The length of the header with magic and HC.
     pub header_length: usize,
@@ -226,48 +233,47 @@ pub struct FrameInfo {
     pub flg: Flg,
     /// The block size byte.
     pub bd: Bd,
-    /// The content's size, where the header has it. Nothing vouches for it.
+    /// The content's size, where the header has it. It is not checked.
     pub content_size: Option<u64>,
     /// The dictionary's id, where the header has one.
     pub dictionary_id: Option<u32>,
     /// HC as it is stored.
     pub header_checksum: u8,
-    /// What the specification asks for.
-    pub standard_header_checksum: u8,
-    /// What Kafka 0.8.2 and 0.9 wrote.
-    pub broken_header_checksum: u8,
+    /// [`HeaderChecksum::FrameDescriptor`] of this frame.
+    pub checksum_of_descriptor: u8,
+    /// [`HeaderChecksum::WithMagic`] of this frame.
+    pub checksum_with_magic: u8,
 }
 
 impl FrameInfo {
-    /// Which rule the stored header checksum obeys.
-    pub fn header_checksum_rule(&self) -> HeaderChecksumRule {
-        let standard = self.header_checksum == self.standard_header_checksum;
-        let broken = self.header_checksum == self.broken_header_checksum;
-        match (standard, broken) {
-            (true, true) => HeaderChecksumRule::Both,
-            (true, false) => HeaderChecksumRule::Standard,
-            (false, true) => HeaderChecksumRule::Broken,
-            (false, false) => HeaderChecksumRule::Neither,
+    /// Which header checksum the stored one is.
+    pub fn header_checksum_found(&self) -> HeaderChecksumFound {
+        let of_descriptor = self.header_checksum == self.checksum_of_descriptor;
+        let with_magic = self.header_checksum == self.checksum_with_magic;
+        match (of_descriptor, with_magic) {
+            (true, true) => HeaderChecksumFound::Both,
+            (true, false) => HeaderChecksumFound::FrameDescriptor,
+            (false, true) => HeaderChecksumFound::WithMagic,
+            (false, false) => HeaderChecksumFound::Neither,
         }
     }
 
-    /// Whether the stored header checksum is one that `demanded` takes.
-    pub(super) fn satisfies(&self, demanded: HeaderChecksum) -> bool {
-        let rule = self.header_checksum_rule();
-        match demanded {
-            HeaderChecksum::Standard => matches!(rule, HeaderChecksumRule::Standard | HeaderChecksumRule::Both),
-            HeaderChecksum::Broken => matches!(rule, HeaderChecksumRule::Broken | HeaderChecksumRule::Both),
-            HeaderChecksum::Either => rule != HeaderChecksumRule::Neither,
-            HeaderChecksum::Ignore => true,
+    /// Whether the stored header checksum passes this check.
+    pub(super) fn passes(&self, check: HeaderChecksumCheck) -> bool {
+        let stored = self.header_checksum;
+        match check {
+            HeaderChecksumCheck::Require(HeaderChecksum::FrameDescriptor) => stored == self.checksum_of_descriptor,
+            HeaderChecksumCheck::Require(HeaderChecksum::WithMagic) => stored == self.checksum_with_magic,
+            HeaderChecksumCheck::Either => self.header_checksum_found() != HeaderChecksumFound::Neither,
+            HeaderChecksumCheck::Ignore => true,
         }
     }
 }
 
-/// What the first frame's header says. The header checksum is reported, not demanded.
+/// What the first frame's header says. The header checksum is reported, not checked.
 ///
 /// # Errors
-/// The data end inside the header, are no LZ4 frame, or have a version, bits or block size that nobody
-/// defined.
+/// The data end inside the header, are not an LZ4 frame, or have an undefined version, block size or reserved bit.
 pub fn frame_info(data: &[u8]) -> Result<FrameInfo, CodecError> {
     let mut input = Input::new(CompressionType::Lz4, data);
     skip_skippable(&mut input)?;
@@ -276,55 +282,38 @@ pub fn frame_info(data: &[u8]) -> Result<FrameInfo, CodecError> {
 
 /// Skips skippable frames. `true` if the data end after them.
 pub(super) fn skip_skippable(input: &mut Input<'_>) -> Result<bool, CodecError> {
-    loop {
-        if input.rest().is_empty() {
-            return Ok(true);
-        }
-        let mut ahead = *input;
-        match ahead.u32_le() {
-            Ok(_) if is_skippable(input.rest()) => {
-                let size = ahead.u32_le()?;
-                ahead.take(size as usize)?;
-                *input = ahead;
-            }
-            _ => return Ok(false),
-        }
+    while is_skippable(input.rest()) {
+        skip(input)?;
     }
+    Ok(input.rest().is_empty())
 }
 
-/// Whether a skippable frame begins with these bytes.
-pub(super) fn is_skippable(bytes: &[u8]) -> bool {
-    bytes.first_chunk().is_some_and(|magic| u32::from_le_bytes(*magic) & SKIPPABLE_MASK == SKIPPABLE_MAGIC)
-}
-
-/// The length of the header that begins with these bytes, as far as they tell: never more than it has.
+/// The length of the header that begins with these bytes, as far as they show it: never more than it has.
 pub(super) fn header_length(bytes: &[u8]) -> usize {
-    let fixed = MAGIC_LENGTH + 3;
     let magic = bytes.first_chunk().is_none_or(|magic| u32::from_le_bytes(*magic) == MAGIC);
     match bytes.get(MAGIC_LENGTH).copied().map(Flg) {
         _ if !magic => MAGIC_LENGTH,
-        None => fixed,
-        Some(flg) => fixed + if flg.content_size() { 8 } else { 0 } + if flg.dictionary_id() { 4 } else { 0 },
+        None => SHORTEST_HEADER,
+        Some(flg) => SHORTEST_HEADER + flg.optional_fields_length(),
     }
 }
 
 /// Reads a frame's header.
 pub(super) fn read_header(input: &mut Input<'_>) -> Result<FrameInfo, CodecError> {
+    let start = *input;
     let position = input.position();
-    let whole = input.rest();
-    if !MAGIC.to_le_bytes().iter().zip(whole).all(|(a, b)| a == b) {
+    if !MAGIC.to_le_bytes().iter().zip(input.rest()).all(|(a, b)| a == b) {
         return Err(input.error(CodecFault::BadMagic { found: input.next_four() }));
     }
     input.take(MAGIC_LENGTH)?;
-    let flg_position = input.position();
-    let flg = Flg::parse(input.u8()?).map_err(|fault| input.error_at(flg_position, fault))?;
+    let descriptor = *input;
+    let flg = Flg::parse(input.u8()?).map_err(|fault| descriptor.error(fault))?;
     let bd_position = input.position();
     let bd = Bd::parse(input.u8()?).map_err(|fault| input.error_at(bd_position, fault))?;
     let content_size = if flg.content_size() { Some(input.u64_le()?) } else { None };
     let dictionary_id = if flg.dictionary_id() { Some(input.u32_le()?) } else { None };
-    let covered = whole.get(..input.position() - position).unwrap_or_default();
-    let standard_header_checksum = second_byte(xxh32(covered.get(MAGIC_LENGTH..).unwrap_or_default()));
-    let broken_header_checksum = second_byte(xxh32(covered));
+    let checksum_of_descriptor = second_byte(xxh32(input.since(descriptor)));
+    let checksum_with_magic = second_byte(xxh32(input.since(start)));
     let header_checksum = input.u8()?;
     Ok(FrameInfo {
         position,
@@ -334,8 +323,8 @@ pub(super) fn read_header(input: &mut Input<'_>) -> Result<FrameInfo, CodecError
         content_size,
         dictionary_id,
         header_checksum,
-        standard_header_checksum,
-        broken_header_checksum,
+        checksum_of_descriptor,
+        checksum_with_magic,
     })
 }
 

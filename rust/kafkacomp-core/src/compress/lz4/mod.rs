@@ -9,25 +9,43 @@
 //! ```
 //!
 //! All integers are little-endian. `HC` is the second byte of XXH32 over the descriptor (FLG to dictionary
-//! id); Kafka 0.8.2, 0.9 and every writer of magic 0 since hash the four magic bytes too.
+//! id); Kafka 0.8.2 and 0.9 hash the frame's magic number too: see [`HeaderChecksum`].
 //!
-//! Where Kafka's reader (`Lz4BlockInputStream`) differs from the specification, and
-//! [`Strictness::RecordSet`](super::Strictness) with it: content size and content checksum are not looked
-//! at, a stored block of no bytes ends the frame, and what follows the first frame does not count. Unlike
-//! Kafka, further frames are read if they are whole, skippable frames are skipped, and linked blocks are
-//! read.
+//! Where Kafka's reader (`Lz4BlockInputStream`) is looser than the specification, and with it
+//! [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): content size and content
+//! checksum are not checked, an uncompressed block of no bytes ends the frame, and what follows the first frame is
+//! ignored. `Tolerant` also reads what Kafka does not: further frames if they are valid and complete, skippable frames,
+//! and linked blocks.
 
+mod block;
 mod decode;
 mod encode;
 mod header;
 mod stream_decode;
 mod stream_encode;
 
-pub(super) use decode::open;
-pub use decode::{DecodeOptions, decompress};
+pub(super) use decode::{decode, open};
 pub use encode::{EncodeOptions, compress};
 pub use header::{
-    Bd, BlockMaxSize, Flg, FrameInfo, HeaderChecksum, HeaderChecksumRule, HeaderChecksumWritten, frame_info,
+    Bd, BlockMaxSize, Flg, FrameInfo, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound, frame_info,
 };
-pub(super) use stream_decode::FrameStream;
+pub(super) use stream_decode::StreamDecoder;
 pub use stream_encode::encoder;
+
+use super::Strictness;
+use super::after_frame::{AfterFrame, Further};
+
+/// What may follow a frame.
+pub(super) fn after_frame(strictness: Strictness) -> AfterFrame {
+    let further = match strictness {
+        Strictness::Specification => Further::Frames,
+        Strictness::Tolerant => Further::ValidFrames,
+        Strictness::Kafka => Further::Ignored,
+    };
+    AfterFrame { further, ..AfterFrame::FRAMES }
+}
+
+/// Whether skippable frames are skipped; else they are no frames.
+fn skips_skippable(strictness: Strictness) -> bool {
+    strictness != Strictness::Kafka
+}

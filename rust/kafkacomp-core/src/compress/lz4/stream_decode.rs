@@ -2,24 +2,24 @@
 //! history in front of linked blocks), and handed out.
 
 use super::super::input::Input;
-use super::super::stream::{Frame, Room, gather};
-use super::super::{CodecError, CodecFault, CompressionType, Strictness};
-use super::decode::{Block, DecodeOptions, HISTORY, STORED, accept, block, verify_content};
-use super::header::{FrameInfo, MAGIC_LENGTH, header_length, is_skippable, read_header};
+use super::super::skippable::{self, is_skippable};
+use super::super::stream::{FrameDecode, Room, gather};
+use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions, Strictness};
+use super::block::{BlockHeader, WORD};
+use super::decode::{Block, HISTORY, accept, block, verify_content};
+use super::header::{FrameInfo, MAGIC_LENGTH, header_length, read_header};
+use super::skips_skippable;
 use crate::buffer::OutputBuffer;
 use crate::memory::OutOfMemory;
 use xxhash_rust::xxh32::Xxh32;
 
-/// Length of a block's size, of a checksum, and of a skippable frame's size.
-const WORD: usize = 4;
-
 /// A frame that is being read.
-pub(in super::super) struct FrameStream {
+pub(in super::super) struct StreamDecoder {
     options: DecodeOptions,
     state: State,
     /// The bytes of the element at hand, until they are all there.
     bytes: Vec<u8>,
-    /// What blocks hold: first what was handed out, `drained`, then what waits.
+    /// The content of blocks: first what was handed out, `drained` bytes, then what waits.
     content: OutputBuffer,
     drained: usize,
     content_size: u64,
@@ -41,7 +41,7 @@ enum State {
     End,
 }
 
-impl FrameStream {
+impl StreamDecoder {
     /// At the start of a frame.
     pub(in super::super) fn new(options: DecodeOptions) -> Self {
         Self {
@@ -57,17 +57,17 @@ impl FrameStream {
         }
     }
 
-    /// What is done with an element that is all there: the next state, and whether its bytes stay, because
-    /// they are but the head of a larger one.
+    /// Handles an element that is complete: the next state, and whether its bytes stay, because they are the first
+    /// part of a larger one.
     fn whole(&mut self) -> Result<(State, bool), CodecError> {
         match self.state {
-            State::Magic if is_skippable(&self.bytes) && self.options.strictness != Strictness::Broker => {
+            State::Magic if skips_skippable(self.options.strictness) && is_skippable(&self.bytes) => {
                 Ok((State::SkippableSize, true))
             }
             State::Magic => Ok((State::Header, true)),
             State::SkippableSize => {
                 self.skippable = true;
-                let left = self.bytes.last_chunk::<WORD>().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
+                let left = u64::from(skippable::data_size(self.element()?));
                 Ok((if left == 0 { State::End } else { State::Skippable { left } }, false))
             }
             State::Header => {
@@ -77,7 +77,7 @@ impl FrameStream {
                 self.begin(&info);
                 Ok((State::BlockSize { info }, false))
             }
-            State::BlockSize { info } => Ok(self.block_size(info)),
+            State::BlockSize { info } => self.block_size(info),
             State::Block { info, .. } => Ok((self.block(&info)?, false)),
             State::EndOfFrame { info } => {
                 self.end(&info)?;
@@ -96,17 +96,26 @@ impl FrameStream {
         self.content_checksum.reset(0);
     }
 
-    /// What follows a block's size.
-    fn block_size(&self, info: FrameInfo) -> (State, bool) {
-        let word = self.bytes.first_chunk::<WORD>().map_or(0, |word| u32::from_le_bytes(*word));
-        let size = (word & !STORED) as usize;
-        if word == 0 || (size == 0 && self.options.strictness != Strictness::Specification) {
-            return (State::EndOfFrame { info }, false);
+    /// The element at hand, which has this length.
+    fn element<const N: usize>(&self) -> Result<[u8; N], CodecError> {
+        self.bytes.as_slice().try_into().map_err(|_| self.refused(CodecFault::Truncated))
+    }
+
+    /// An error about the element at hand.
+    fn refused(&self, fault: CodecFault) -> CodecError {
+        CodecError { compression_type: CompressionType::Lz4, position: self.position, fault }
+    }
+
+    /// What follows the word in front of a block.
+    fn block_size(&self, info: FrameInfo) -> Result<(State, bool), CodecError> {
+        let max = info.bd.block_max_size().bytes();
+        let header = BlockHeader::parse(self.element()?, max, self.options.strictness);
+        let header = header.map_err(|fault| self.refused(fault))?;
+        if header == BlockHeader::EndMark {
+            return Ok((State::EndOfFrame { info }, false));
         }
-        // An impossible size is refused where the block is judged, without its bytes.
-        let size = if size > info.bd.block_max_size().bytes() { 0 } else { size };
         let checksum = if info.flg.block_checksum() { WORD } else { 0 };
-        (State::Block { info, length: WORD + size + checksum }, true)
+        Ok((State::Block { info, length: WORD + header.size() + checksum }, true))
     }
 
     fn block(&mut self, info: &FrameInfo) -> Result<State, CodecError> {
@@ -118,7 +127,7 @@ impl FrameStream {
         let strictness = self.options.strictness;
         let decoded = block(&mut input, info, 0, strictness, &mut self.content);
         let decoded = decoded.map_err(|error| moved(error, self.position))?;
-        let content = self.content.as_slice().get(before..).unwrap_or_default();
+        let content = self.content.as_slice().split_at(before.min(self.content.len())).1;
         self.content_size += content.len() as u64;
         if info.flg.content_checksum() && strictness == Strictness::Specification {
             self.content_checksum.update(content);
@@ -144,11 +153,11 @@ impl FrameStream {
         CodecError { compression_type: CompressionType::Lz4, position: self.position(), fault: CodecFault::from(error) }
     }
 
-    /// The length of the element at hand, as far as its head tells.
+    /// The length of the element at hand, as far as its first bytes show it.
     fn want(&self) -> usize {
         match self.state {
             State::Magic => MAGIC_LENGTH,
-            State::SkippableSize => MAGIC_LENGTH + WORD,
+            State::SkippableSize => skippable::HEADER_LENGTH,
             State::Header => header_length(&self.bytes),
             State::BlockSize { .. } => WORD,
             State::Block { length, .. } => length,
@@ -158,15 +167,15 @@ impl FrameStream {
     }
 }
 
-/// An error about the element at hand, told as one about the whole data.
+/// An error about the element at hand as one about the whole data.
 fn moved(error: CodecError, position: u64) -> CodecError {
     CodecError { position: error.position + position, ..error }
 }
 
-impl Frame for FrameStream {
+impl FrameDecode for StreamDecoder {
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
         loop {
-            self.drained += output.put(self.content.as_slice().get(self.drained..).unwrap_or_default());
+            self.drained += output.put(self.content.as_slice().split_at(self.drained.min(self.content.len())).1);
             if self.drained < self.content.len() {
                 return Ok(false);
             }
@@ -174,7 +183,7 @@ impl Frame for FrameStream {
                 State::End => return Ok(true),
                 State::Skippable { left } => {
                     let length = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                    *input = input.get(length..).unwrap_or_default();
+                    *input = input.split_at(length).1;
                     self.position += length as u64;
                     let left = left - length as u64;
                     self.state = if left == 0 { State::End } else { State::Skippable { left } };
@@ -188,7 +197,7 @@ impl Frame for FrameStream {
                     if !whole {
                         return Ok(false);
                     }
-                    // The header's own head tells its length.
+                    // The first bytes of the header give its length.
                     if self.bytes.len() < self.want() {
                         continue;
                     }

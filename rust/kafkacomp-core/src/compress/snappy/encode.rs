@@ -1,14 +1,12 @@
 //! From bytes to a xerial stream, as snappy-java's `SnappyOutputStream` makes it for Kafka.
 
 use super::super::{CodecError, CodecFault, CompressionType};
-use super::{HEADER_LENGTH, MAGIC, VERSION};
+use super::xerial::{HEADER_LENGTH, MAGIC, SIZE_LENGTH, VERSION};
 use crate::memory;
 use snap::raw;
 
 /// The content of one block, `SnappyOutputStream`'s default.
 pub(super) const BLOCK_SIZE: usize = 32 << 10;
-/// Length of a block's size.
-const SIZE_LENGTH: usize = 4;
 /// The magic and, twice, the version.
 pub(super) const HEADER: [u8; HEADER_LENGTH] = {
     let mut header = [0; HEADER_LENGTH];
@@ -30,6 +28,9 @@ impl Default for Encoder {
 }
 
 impl Encoder {
+    /// The bytes that it allocates: a table of 2^14 entries, and a smaller one inside.
+    pub(in super::super) const MEMORY: usize = 64 << 10;
+
     /// Appends a stream to `out`: the header, even if there is no content, and blocks of 32 KiB.
     pub(in super::super) fn encode(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         let (compression_type, fault) = (CompressionType::Snappy, CodecFault::OutOfMemory);

@@ -9,27 +9,30 @@
 //! Sizes and versions are big-endian; some writers (Redpanda) store the versions little-endian. Data
 //! without the eight magic bytes are one raw block.
 //!
-//! Where Kafka's reader (snappy-java's `SnappyInputStream`) is looser, and
-//! [`Strictness::RecordSet`](super::Strictness) with it: the first header's versions are not looked at, a
-//! later one's version must be positive; a later header whose magic is right in its first half only ends one
-//! of Kafka's reads, and the content if that read had nothing yet; one to three bytes at the end are ignored.
+//! Where Kafka's reader (snappy-java's `SnappyInputStream`) is looser, and with it
+//! [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): the first header's versions
+//! are not checked, a later one's version must be positive; a later header whose magic is right in its first half only
+//! ends one of Kafka's reads, and the content if that read had nothing yet; one to three bytes at the end are ignored.
 
 mod decode;
 mod encode;
+mod old_kafka;
 mod raw_decode;
+mod raw_length;
 mod stream_decode;
 mod stream_encode;
-mod walk;
+mod xerial;
 
-pub use decode::decompress;
-pub(super) use decode::{decode, open, raw_block};
+pub(super) use decode::{decode, open};
 pub(super) use encode::Encoder;
-pub(super) use stream_decode::Stream;
+pub use old_kafka::{check_framing_as_kafka_0_8_2, decompress_as_kafka_0_7};
+pub(super) use stream_decode::StreamDecoder;
 pub(super) use stream_encode::encoder;
+pub use xerial::{HEADER_LENGTH, MAGIC};
 
-/// What a xerial stream begins with.
-pub const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
-/// Length of the header: magic and the two versions.
-pub const HEADER_LENGTH: usize = MAGIC.len() + 4 + 4;
-/// The only version of the framing.
-const VERSION: i32 = 1;
+use super::after_frame::{AfterFrame, Further};
+
+/// What may follow a raw block. Streams end where the data do: further ones belong to the same content.
+pub(super) fn after_frame() -> AfterFrame {
+    AfterFrame { further: Further::Nothing, ..AfterFrame::FRAMES }
+}

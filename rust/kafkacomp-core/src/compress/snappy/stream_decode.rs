@@ -1,28 +1,25 @@
-//! Snappy read piece by piece. Nothing marks the end of a xerial stream: what it holds ends where the data do,
+//! Snappy read piece by piece. Nothing marks the end of a xerial stream: its content ends where the data do,
 //! at a block's end, and further streams belong to it. A raw block, on the other hand, says how much it holds: its
-//! elements are walked, so that it ends by itself. It is kept whole until then, and decoded at once.
+//! elements are counted, so that it ends by itself. It is kept until then, and decoded at once.
 
 use super::super::input::Input;
-use super::super::stream::{Frame, Room, gather};
+use super::super::stream::{FrameDecode, Room, gather};
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
-use super::decode::{KAFKA_READ, MAGIC_HEAD, MAX_BLOCK_SIZE, header, raw_block};
-use super::walk::Walk;
-use super::{HEADER_LENGTH, MAGIC};
+use super::decode::{KAFKA_READ, raw_block};
+use super::raw_length::BlockLength;
+use super::xerial::{Element, HEADER_LENGTH, Header, MAGIC, Rules, SIZE_LENGTH};
 use crate::buffer::OutputBuffer;
 
-/// Length of a block's size.
-const SIZE_LENGTH: usize = 4;
-
 /// Streams, or a raw block, that are being read.
-pub(in super::super) struct Stream {
-    strictness: Strictness,
+pub(in super::super) struct StreamDecoder {
+    rules: Rules,
     state: State,
     /// The bytes of the element at hand, until they are all there.
     bytes: Vec<u8>,
-    /// What a block holds: first what was handed out, `drained`, then what waits.
+    /// The content of a block: first what was handed out, `drained` bytes, then what waits.
     content: OutputBuffer,
     drained: usize,
-    walk: Walk,
+    raw_length: BlockLength,
     limit: u64,
     /// Content of the blocks so far.
     produced: u64,
@@ -50,16 +47,16 @@ enum State {
     Ignored,
 }
 
-impl Stream {
+impl StreamDecoder {
     /// At the start; blocks that claim more than `limit` bytes are not decoded.
     pub(in super::super) fn new(strictness: Strictness, limit: u64) -> Self {
         Self {
-            strictness,
+            rules: Rules::of(strictness),
             state: State::Start,
             bytes: Vec::new(),
             content: OutputBuffer::default(),
             drained: 0,
-            walk: Walk::default(),
+            raw_length: BlockLength::default(),
             limit,
             produced: 0,
             reads: 0,
@@ -71,21 +68,12 @@ impl Stream {
         CodecError { position: error.position + self.position, ..error }
     }
 
-    /// What follows an element that is all there, and whether its bytes stay, because they are but the head of
-    /// a larger one.
+    /// Handles an element that is complete: the next state, and whether its bytes stay, because they are the first
+    /// part of a larger one.
     fn whole(&mut self) -> Result<(State, bool), CodecError> {
         match self.state {
             State::Start => Ok((State::Header { first: true }, true)),
-            State::Header { first } => {
-                let mut input = Input::new(CompressionType::Snappy, &self.bytes);
-                let real = header(&mut input, self.strictness, first).map_err(|error| self.moved(error))?;
-                if !real && (self.produced - self.reads).is_multiple_of(KAFKA_READ as u64) {
-                    return Ok((State::Ignored, false));
-                } else if !real {
-                    self.reads = self.produced;
-                }
-                Ok((State::Size, false))
-            }
+            State::Header { first } => Ok((self.header(first)?, false)),
             State::Size => self.size(),
             State::Block { .. } => {
                 self.block(SIZE_LENGTH)?;
@@ -99,17 +87,36 @@ impl Stream {
         }
     }
 
+    /// The element at hand, which has this length.
+    fn element<const N: usize>(&self) -> Result<[u8; N], CodecError> {
+        self.bytes.as_slice().try_into().map_err(|_| self.refused(0, CodecFault::Truncated))
+    }
+
+    /// An error about a byte of the element at hand.
+    fn refused(&self, offset: usize, fault: CodecFault) -> CodecError {
+        let position = self.position + offset as u64;
+        CodecError { compression_type: CompressionType::Snappy, position, fault }
+    }
+
+    fn header(&mut self, first: bool) -> Result<State, CodecError> {
+        let header = Header::parse(self.element()?);
+        let checked = if first { self.rules.check_first(header) } else { self.rules.check_further(header) };
+        checked.map_err(|(offset, fault)| self.refused(offset, fault))?;
+        if !header.has_magic() {
+            // For Kafka it ends the read, and the content if the read had nothing yet.
+            if (self.produced - self.reads).is_multiple_of(KAFKA_READ as u64) {
+                return Ok(State::Ignored);
+            }
+            self.reads = self.produced;
+        }
+        Ok(State::Size)
+    }
+
     fn size(&self) -> Result<(State, bool), CodecError> {
-        let size = self.bytes.first_chunk::<SIZE_LENGTH>().map_or(0, |size| i32::from_be_bytes(*size));
-        if size == MAGIC_HEAD {
-            return Ok((State::Header { first: false }, true));
-        }
-        if !(0..=MAX_BLOCK_SIZE).contains(&size) {
-            let (size, max) = (i64::from(size), i64::from(MAX_BLOCK_SIZE));
-            let input = Input::new(CompressionType::Snappy, &self.bytes);
-            return Err(self.moved(input.error(CodecFault::BlockSize { size, max })));
-        }
-        Ok((State::Block { length: SIZE_LENGTH + size as usize }, true))
+        Ok(match self.rules.element(self.element()?).map_err(|fault| self.refused(0, fault))? {
+            Element::Header => (State::Header { first: false }, true),
+            Element::Block { length } => (State::Block { length: SIZE_LENGTH + length }, true),
+        })
     }
 
     /// Decodes the block that begins at this byte of the element.
@@ -118,7 +125,7 @@ impl Stream {
         self.content.reset(left);
         self.drained = 0;
         let input = Input::new(CompressionType::Snappy, &self.bytes);
-        let block = self.bytes.get(start..).unwrap_or_default();
+        let block = self.bytes.split_at(start.min(self.bytes.len())).1;
         let decoded = raw_block(&input, 0, block, &mut self.content).map_err(|error| match error.fault {
             CodecFault::OutputLimit { .. } => {
                 CodecError { fault: CodecFault::OutputLimit { limit: self.limit }, ..error }
@@ -142,7 +149,7 @@ impl Stream {
     fn take(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         match self.state {
             State::Start => {
-                // Not a byte more than tells: a raw block can be as short as one.
+                // Not a byte more than decides: a raw block can be as short as one.
                 while self.bytes.len() < MAGIC.len() {
                     let want = self.bytes.len() + 1;
                     if !self.gather(want, input)? {
@@ -158,17 +165,17 @@ impl Stream {
             State::Header { .. } => self.gather(HEADER_LENGTH, input),
             State::Size => self.gather(SIZE_LENGTH, input),
             State::Block { length } => self.gather(length, input),
-            State::Raw => self.walk(input),
+            State::Raw => self.raw(input),
             State::End | State::Ignored => Ok(true),
         }
     }
 
-    /// Takes the bytes of a raw block, and none behind it.
-    fn walk(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
+    /// Takes the bytes of a raw block, and none after it.
+    fn raw(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         loop {
             let error =
                 |fault| CodecError { compression_type: CompressionType::Snappy, position: self.position, fault };
-            let Some(want) = self.walk.on(&self.bytes, self.limit).map_err(error)? else { return Ok(true) };
+            let Some(want) = self.raw_length.advance(&self.bytes, self.limit).map_err(error)? else { return Ok(true) };
             if !self.gather(want, input)? {
                 return Ok(false);
             }
@@ -176,10 +183,10 @@ impl Stream {
     }
 }
 
-impl Frame for Stream {
+impl FrameDecode for StreamDecoder {
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
         loop {
-            self.drained += output.put(self.content.as_slice().get(self.drained..).unwrap_or_default());
+            self.drained += output.put(self.content.as_slice().split_at(self.drained.min(self.content.len())).1);
             if self.drained < self.content.len() {
                 return Ok(false);
             }
@@ -209,7 +216,7 @@ impl Frame for Stream {
         let rest = self.bytes.len();
         let whole = match self.state {
             State::End | State::Ignored => true,
-            State::Size => rest == 0 || (rest < SIZE_LENGTH && self.strictness != Strictness::Specification),
+            State::Size => rest == 0 || (rest < SIZE_LENGTH && self.rules.ignores_short_size),
             State::Start | State::Header { .. } | State::Block { .. } | State::Raw => false,
         };
         if whole && self.drained == self.content.len() {
@@ -233,6 +240,6 @@ impl Frame for Stream {
         self.bytes.clear();
         self.content.reset(0);
         self.drained = 0;
-        self.walk = Walk::default();
+        self.raw_length = BlockLength::default();
     }
 }

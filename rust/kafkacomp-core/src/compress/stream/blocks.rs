@@ -78,7 +78,7 @@ impl<B: Blocks> Encoder for BlockEncoder<B> {
         let mut rest = input;
         let mut written = 0;
         loop {
-            written += self.pending.drain(output.get_mut(written..).unwrap_or_default());
+            written += self.pending.drain(output.split_at_mut(written).1);
             if !self.pending.is_empty() {
                 return Ok(Progress { consumed: input.len() - rest.len(), written, done: false });
             }

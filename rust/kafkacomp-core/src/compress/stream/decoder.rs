@@ -1,18 +1,16 @@
 //! The decoders of all codecs: the cap, and the order of output and errors, are the same for all.
 
-use super::super::lz4::HeaderChecksum;
-use super::super::{CodecError, CodecFault, CompressionType, Strictness, gzip, lz4, snappy, zstd};
-use super::frame::{Frame, Room};
+use super::super::after_frame::AfterFrame;
+use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions, gzip, lz4, snappy, zstd};
+use super::frame_decode::{FrameDecode, Room};
 use super::plain::Plain;
 use super::{Decoder, Progress};
 
 /// How a stream is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecoderOptions {
-    /// How much of the specification counts.
-    pub strictness: Strictness,
-    /// The header checksum that LZ4 frames must have.
-    pub header_checksum: HeaderChecksum,
+    /// What is accepted.
+    pub decode: DecodeOptions,
     /// The most bytes that the decoder gives, over all frames.
     pub limit: u64,
 }
@@ -20,19 +18,20 @@ pub struct DecoderOptions {
 impl Default for DecoderOptions {
     /// By the specification, without a cap: memory is bounded by the codec's blocks or windows.
     fn default() -> Self {
-        let (strictness, header_checksum) = (Strictness::Specification, HeaderChecksum::Standard);
-        Self { strictness, header_checksum, limit: u64::MAX }
+        Self { decode: DecodeOptions::default(), limit: u64::MAX }
     }
 }
 
-impl DecoderOptions {
-    /// As Kafka reads a record set of this magic.
-    pub fn record_set(magic: i8) -> Self {
-        Self {
-            strictness: Strictness::RecordSet,
-            header_checksum: HeaderChecksum::of_record_set(magic),
-            ..Self::default()
-        }
+/// What may follow a frame of this type.
+pub(super) fn after_frame(compression_type: CompressionType, options: DecodeOptions) -> AfterFrame {
+    let strictness = options.strictness;
+    match compression_type {
+        // Never asked: data that are not compressed end where the input does.
+        CompressionType::None => AfterFrame::FRAMES,
+        CompressionType::Gzip => gzip::after_frame(strictness),
+        CompressionType::Snappy => snappy::after_frame(),
+        CompressionType::Lz4 => lz4::after_frame(strictness),
+        CompressionType::Zstd => zstd::after_frame(strictness),
     }
 }
 
@@ -44,27 +43,27 @@ pub fn decoder(compression_type: CompressionType, options: DecoderOptions) -> Bo
 /// A frame under a cap.
 pub(super) struct FrameDecoder {
     compression_type: CompressionType,
-    frame: Box<dyn Frame>,
+    frame: Box<dyn FrameDecode>,
     limit: u64,
     left: u64,
-    /// What went wrong behind output that was handed out first.
+    /// What went wrong after output that was handed out first.
     failed: Option<CodecError>,
 }
 
 impl FrameDecoder {
     pub(super) fn new(compression_type: CompressionType, options: DecoderOptions) -> Self {
-        let DecoderOptions { strictness, header_checksum, limit } = options;
-        let frame: Box<dyn Frame> = match compression_type {
+        let DecoderOptions { decode: DecodeOptions { strictness, .. }, limit } = options;
+        let frame: Box<dyn FrameDecode> = match compression_type {
             CompressionType::None => Box::new(Plain::default()),
-            CompressionType::Gzip => Box::new(gzip::Member::new(strictness)),
-            CompressionType::Snappy => Box::new(snappy::Stream::new(strictness, limit)),
-            CompressionType::Lz4 => Box::new(lz4::FrameStream::new(lz4::DecodeOptions { header_checksum, strictness })),
-            CompressionType::Zstd => Box::new(zstd::FrameStream::new(strictness)),
+            CompressionType::Gzip => Box::new(gzip::StreamDecoder::new(strictness)),
+            CompressionType::Snappy => Box::new(snappy::StreamDecoder::new(strictness, limit)),
+            CompressionType::Lz4 => Box::new(lz4::StreamDecoder::new(options.decode)),
+            CompressionType::Zstd => Box::new(zstd::StreamDecoder::new(strictness)),
         };
         Self { compression_type, frame, limit, left: limit, failed: None }
     }
 
-    pub(super) fn frame(&self) -> &dyn Frame {
+    pub(super) fn frame(&self) -> &dyn FrameDecode {
         self.frame.as_ref()
     }
 
@@ -90,7 +89,7 @@ impl Decoder for FrameDecoder {
             return Err(error.clone());
         }
         let allowed = output.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let mut room = Room::new(output.get_mut(..allowed).unwrap_or_default());
+        let mut room = Room::new(output.split_at_mut(allowed).0);
         let mut rest = input;
         let result = self.run(&mut rest, &mut room);
         let written = room.written();

@@ -5,16 +5,16 @@
 mod blocks;
 mod decoder;
 mod encoder;
-mod frame;
-mod frames;
+mod frame_decode;
+mod multi_frame;
 mod pending;
 mod plain;
 
 pub(super) use blocks::{BlockEncoder, Blocks};
 pub use decoder::{DecoderOptions, decoder};
 pub use encoder::encoder;
-pub(super) use frame::{Frame, Room};
-pub use frames::Frames;
+pub(super) use frame_decode::{FrameDecode, Room};
+pub use multi_frame::MultiFrameDecoder;
 pub(super) use pending::{Pending, copy, gather};
 
 use super::CodecError;
@@ -42,6 +42,14 @@ pub struct Progress {
     /// An encoder has done all that was asked: the input is taken and, for a flush, all is written. A decoder
     /// is at the end of the frame.
     pub done: bool,
+}
+
+impl Progress {
+    /// What is left of the input and of the output after this progress.
+    pub(super) fn rest<'i, 'o>(&self, input: &'i [u8], output: &'o mut [u8]) -> (&'i [u8], &'o mut [u8]) {
+        let (consumed, written) = (self.consumed.min(input.len()), self.written.min(output.len()));
+        (input.split_at(consumed).1, output.split_at_mut(written).1)
+    }
 }
 
 /// A compressing stream of frames.

@@ -32,7 +32,7 @@ impl Pending {
 
     /// Moves as much as there is room for and says how much that was.
     pub(in super::super) fn drain(&mut self, output: &mut [u8]) -> usize {
-        let length = copy(self.bytes.get(self.position..).unwrap_or_default(), output);
+        let length = copy(self.bytes.split_at(self.position).1, output);
         self.position += length;
         length
     }

@@ -1,7 +1,7 @@
 //! Bytes that are not compressed.
 
 use super::super::CodecError;
-use super::frame::{Frame, Room};
+use super::frame_decode::{FrameDecode, Room};
 use super::{Encoder, Operation, Progress, pending};
 
 /// Hands on what it gets.
@@ -17,10 +17,10 @@ impl Encoder for Plain {
     }
 }
 
-impl Frame for Plain {
+impl FrameDecode for Plain {
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
         let length = output.put(input);
-        *input = input.get(length..).unwrap_or_default();
+        *input = input.split_at(length).1;
         self.position += length as u64;
         Ok(false)
     }

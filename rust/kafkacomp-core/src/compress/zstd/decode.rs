@@ -1,9 +1,11 @@
 //! Frames in one call each, into as much memory as their headers make likely.
 
+use super::super::after_frame::trailing_data;
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
-use super::frame::{Frame, walk};
-use super::stream::stream;
+use super::fault::{fault, is};
+use super::frame_bounds::{FrameBounds, frame_bounds};
+use super::jni_stream;
 use crate::buffer::{NoRoom, OutputBuffer};
 use ::zstd::zstd_safe::{DCtx, zstd_sys::ZSTD_ErrorCode};
 
@@ -14,32 +16,45 @@ const TRUSTED_RATIO: usize = 32;
 /// By how much the memory grows if it was not enough.
 const GROWTH: usize = 4;
 
-/// Decodes all frames of `data`; `context` is made when first needed.
-pub(in super::super) fn decode(
-    context: &mut Option<DCtx<'static>>,
-    data: &[u8],
-    strictness: Strictness,
-    out: &mut OutputBuffer,
-) -> Result<(), CodecError> {
-    let input = Input::new(CompressionType::Zstd, data);
-    if context.is_none() {
-        *context = Some(DCtx::try_create().ok_or_else(|| input.error(CodecFault::OutOfMemory))?);
+/// A context, made when first needed.
+#[derive(Default)]
+pub(in super::super) struct Decoder {
+    context: Option<DCtx<'static>>,
+}
+
+impl Decoder {
+    /// The bytes that the context has allocated.
+    pub(in super::super) fn memory(&self) -> usize {
+        self.context.as_ref().map_or(0, DCtx::sizeof)
     }
-    let Some(context) = context else { return Err(input.error(CodecFault::OutOfMemory)) };
-    let start = out.len();
-    match frames(context, input, out) {
-        Err(error)
-            if strictness != Strictness::Specification
-                && !matches!(error.fault, CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory) =>
-        {
-            out.truncate(start);
-            // The stream's verdict counts, but the walk's reason says more.
-            stream(input, out).map_err(|streamed| match streamed.fault {
-                CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory => streamed,
-                _ => error,
-            })
+
+    /// Decodes all frames of `data` and appends their content to `out`.
+    pub(in super::super) fn decode(
+        &mut self,
+        data: &[u8],
+        strictness: Strictness,
+        out: &mut OutputBuffer,
+    ) -> Result<(), CodecError> {
+        let input = Input::new(CompressionType::Zstd, data);
+        if self.context.is_none() {
+            self.context = DCtx::try_create();
         }
-        result => result,
+        let Some(context) = &mut self.context else { return Err(input.error(CodecFault::OutOfMemory)) };
+        let start = out.len();
+        match frames(context, input, out) {
+            Err(error)
+                if strictness != Strictness::Specification
+                    && !matches!(error.fault, CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory) =>
+            {
+                out.truncate(start);
+                // The stream's verdict counts, but this error says more than the stream's.
+                jni_stream::decode(input, out).map_err(|streamed| match streamed.fault {
+                    CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory => streamed,
+                    _ => error,
+                })
+            }
+            result => result,
+        }
     }
 }
 
@@ -50,12 +65,8 @@ fn frames(context: &mut DCtx<'static>, mut input: Input<'_>, out: &mut OutputBuf
     }
     let mut first = true;
     while !input.rest().is_empty() {
-        let frame = walk(input).map_err(|error| match error.fault {
-            CodecFault::BadMagic { .. } if !first => {
-                CodecError { fault: CodecFault::TrailingData { length: input.rest().len() as u64 }, ..error }
-            }
-            _ => error,
-        })?;
+        let frame = frame_bounds(input)
+            .map_err(|error| if first { error } else { trailing_data(error, input.rest().len()) })?;
         decode_frame(context, input, frame, out)?;
         input = input.at(frame.end);
         first = false;
@@ -67,12 +78,11 @@ fn frames(context: &mut DCtx<'static>, mut input: Input<'_>, out: &mut OutputBuf
 fn decode_frame(
     context: &mut DCtx<'static>,
     input: Input<'_>,
-    frame: Frame,
+    frame: FrameBounds,
     out: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
     let position = input.position();
-    let length = frame.end - position;
-    let source = input.rest().get(..length).unwrap_or_default();
+    let source = input.at(frame.end).since(input);
     let bound = usize::try_from(frame.bound).unwrap_or(usize::MAX);
     let limit = CodecFault::OutputLimit { limit: out.limit() as u64 };
     let left = out.limit().saturating_sub(out.len());
@@ -80,14 +90,16 @@ fn decode_frame(
         return Err(input.error_at(position, limit));
     }
     let most = bound.min(left);
-    let mut want = most.min(TRUSTED_SIZE.max(length.saturating_mul(TRUSTED_RATIO)));
+    let mut want = most.min(TRUSTED_SIZE.max(source.len().saturating_mul(TRUSTED_RATIO)));
     loop {
         // Nothing is left where the frame may well be empty: zstd is asked with no room at all.
         let room = match out.spare(want) {
             Err(NoRoom::OutOfMemory) => return Err(input.error_at(position, CodecFault::OutOfMemory)),
-            room => room.unwrap_or_default(),
+            Err(NoRoom::LimitReached { .. }) => &mut [],
+            Ok(room) => room,
         };
-        let room = room.get_mut(..want).unwrap_or_default();
+        let length = want.min(room.len());
+        let room = room.split_at_mut(length).0;
         match context.decompress(room, source) {
             Ok(decoded) => {
                 out.advance(decoded);
@@ -102,20 +114,4 @@ fn decode_frame(
             Err(code) => return Err(input.error_at(position, fault(code))),
         }
     }
-}
-
-/// What a code of zstd's means here.
-pub(super) fn fault(code: usize) -> CodecFault {
-    if is(code, ZSTD_ErrorCode::ZSTD_error_checksum_wrong) {
-        CodecFault::ContentHash
-    } else if is(code, ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
-        CodecFault::OutOfMemory
-    } else {
-        CodecFault::CorruptBlock
-    }
-}
-
-/// zstd returns its error codes negated in a `size_t`.
-pub(super) fn is(code: usize, error: ZSTD_ErrorCode) -> bool {
-    code == 0_usize.wrapping_sub(error as usize)
 }

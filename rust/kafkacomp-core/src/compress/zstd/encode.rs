@@ -1,8 +1,7 @@
 //! From bytes to one frame, as zstd-jni's stream makes it: no content size, no checksum.
 
 use super::super::{CodecError, CodecFault, CompressionType};
-use super::decode::is;
-use crate::limits::MAX_POOLED_CONTEXT;
+use super::fault::is;
 use crate::memory;
 use ::zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, compress_bound};
@@ -24,6 +23,11 @@ pub(in super::super) struct Encoder {
 }
 
 impl Encoder {
+    /// The bytes that the context has allocated.
+    pub(in super::super) fn memory(&self) -> usize {
+        self.kept.as_ref().map_or(0, |(context, _)| context.sizeof())
+    }
+
     /// Appends one frame to `out`.
     pub(in super::super) fn encode(&mut self, level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         // A context that failed is not put back.
@@ -40,9 +44,7 @@ impl Encoder {
             run(&mut context, &mut source, data.len(), out, ZSTD_EndDirective::ZSTD_e_continue)?;
         }
         run(&mut context, &mut source, data.len(), out, ZSTD_EndDirective::ZSTD_e_end)?;
-        if context.sizeof() <= MAX_POOLED_CONTEXT {
-            self.kept = Some((context, level));
-        }
+        self.kept = Some((context, level));
         Ok(())
     }
 }

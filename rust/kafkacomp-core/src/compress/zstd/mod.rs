@@ -12,32 +12,36 @@
 //! kept context decodes it straight into the output, without zstd's own window buffer. A Java producer's
 //! frame of level 22 declares 128 MiB for a batch of any size.
 //!
-//! Where Kafka's reader (zstd-jni's `ZstdInputStream`) is looser, and
-//! [`Strictness::RecordSet`](super::Strictness) with it: no data at all are no content, and the last of
-//! several frames may be cut short if it begins in the same read of its input. What the walk or the one
-//! call refuses, a stream that moves as zstd-jni's does judges. Kafka never has a dictionary: refused.
+//! Where Kafka's reader (zstd-jni's `ZstdInputStream`) is looser, and with it
+//! [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): no data at all are no
+//! content, and the last of several frames may be truncated if it begins in the same read of its input. What one call
+//! refuses is read again by a stream that advances as zstd-jni's does. Kafka never has a dictionary: refused. So is a
+//! window above [`MAX_ZSTD_WINDOW`](crate::limits::MAX_ZSTD_WINDOW).
 
 mod decode;
 mod encode;
-mod frame;
-mod stream;
+mod fault;
+mod frame_bounds;
+mod jni_stream;
 mod stream_decode;
 mod stream_encode;
 
-pub(super) use decode::decode;
+pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-pub(super) use stream::JNI_INPUT;
-pub(super) use stream_decode::FrameStream;
+pub(super) use stream_decode::StreamDecoder;
 pub(super) use stream_encode::StreamEncoder;
 
-use super::{CodecError, Strictness};
-use crate::buffer::OutputBuffer;
+use super::Strictness;
+use super::after_frame::{AfterFrame, Further};
 
-/// Decodes all frames of `data` by the specification and appends their content to `out`.
-///
-/// # Errors
-/// Data that end too early or break the format, need a dictionary or a window above
-/// [`MAX_ZSTD_WINDOW`](crate::limits::MAX_ZSTD_WINDOW); `out` then holds the whole frames before.
-pub fn decompress(data: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
-    super::decompressor::with_kept(|kept| decode(&mut kept.zstd, data, Strictness::Specification, out))
+/// What may follow a frame.
+pub(super) fn after_frame(strictness: Strictness) -> AfterFrame {
+    match strictness {
+        Strictness::Specification => AfterFrame::FRAMES,
+        Strictness::Tolerant | Strictness::Kafka => AfterFrame {
+            empty_data: true,
+            further: Further::LastMayBeTruncated { read_length: jni_stream::INPUT_LENGTH },
+            ..AfterFrame::FRAMES
+        },
+    }
 }

@@ -1,9 +1,9 @@
 //! One frame read piece by piece, by zstd's own stream. Its window is zstd's allocation, touched only as far as
 //! there is content.
 
-use super::super::stream::{Frame, Room, copy};
+use super::super::stream::{FrameDecode, Room, copy};
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
-use super::decode::{fault, is};
+use super::fault::{fault, is};
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective, get_frame_content_size};
 
@@ -11,7 +11,7 @@ use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective, get_frame_con
 const HEADER_LENGTH_MAX: usize = 18;
 
 /// A frame that is being read.
-pub(in super::super) struct FrameStream {
+pub(in super::super) struct StreamDecoder {
     context: Option<DCtx<'static>>,
     strictness: Strictness,
     /// The bytes that the frame begins with: its header, and what a message shows.
@@ -36,7 +36,7 @@ enum Stuck {
     Room,
 }
 
-impl FrameStream {
+impl StreamDecoder {
     /// At the start of a frame.
     pub(in super::super) fn new(strictness: Strictness) -> Self {
         Self {
@@ -71,17 +71,15 @@ impl FrameStream {
     fn refused(&self, code: usize) -> CodecError {
         let start = CodecError { position: self.position - self.length, ..self.error(CodecFault::CorruptBlock) };
         if is(code, ZSTD_ErrorCode::ZSTD_error_prefix_unknown) {
-            CodecError {
-                fault: CodecFault::BadMagic { found: self.head.first_chunk().copied().unwrap_or_default() },
-                ..start
-            }
+            let [m0, m1, m2, m3, ..] = self.head;
+            CodecError { fault: CodecFault::BadMagic { found: [m0, m1, m2, m3] }, ..start }
         } else {
             self.error(fault(code))
         }
     }
 }
 
-impl Frame for FrameStream {
+impl FrameDecode for StreamDecoder {
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
         if let Some(head) = usize::try_from(self.length).ok().and_then(|length| self.head.get_mut(length..)) {
             copy(input, head);
@@ -106,7 +104,7 @@ impl Frame for FrameStream {
         self.position += consumed as u64;
         self.produced += written as u64;
         let left = result.map_err(|code| self.refused(code))?;
-        *input = input.get(consumed..).unwrap_or_default();
+        *input = input.split_at(consumed.min(input.len())).1;
         self.stuck = match (consumed + written, room) {
             (0, 0) => Stuck::Room,
             (0, _) => Stuck::Input,
@@ -133,7 +131,7 @@ impl Frame for FrameStream {
     }
 
     fn reset(&mut self) {
-        // A context that cannot be reset is made anew.
+        // A context that cannot be reset is dropped, and another one made when needed.
         if self.context.as_mut().is_some_and(|context| context.reset(ResetDirective::SessionOnly).is_err()) {
             self.context = None;
         }

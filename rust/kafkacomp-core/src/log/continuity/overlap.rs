@@ -242,7 +242,7 @@ impl<'s> Side<'s> {
 mod tests {
     use super::*;
     use crate::CompressionType;
-    use crate::compress::{Compression, Compressor};
+    use crate::compress::Compression;
     use crate::log::InMemory;
     use crate::record::Headers;
     use crate::record::builder::{BatchSettings, RecordBatchBuilder};
@@ -260,7 +260,7 @@ mod tests {
                 builder.append(offset, 7, None, Some(value(offset).as_bytes()), Headers::EMPTY).unwrap();
             }
             builder.override_last_offset(base + size - 1).unwrap();
-            builder.build(&mut Compressor::new(), &mut out).unwrap();
+            builder.build(&mut out).unwrap();
             base += size;
         }
         out

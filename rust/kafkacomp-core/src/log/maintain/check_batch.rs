@@ -6,7 +6,7 @@
 //! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing) mentions.
 
 use crate::CompressionType;
-use crate::compress::lz4::{HeaderChecksumRule, frame_info};
+use crate::compress::lz4::{HeaderChecksumFound, frame_info};
 use crate::error_kind::Category;
 use crate::log::read::placement::Span;
 use crate::memory;
@@ -23,7 +23,7 @@ pub enum Verdict {
         /// The whole batch.
         data: Vec<u8>,
         /// What its LZ4 header checksum was.
-        rule: HeaderChecksumRule,
+        rule: HeaderChecksumFound,
     },
     /// No reader accepts it.
     Corrupt(Error),
@@ -103,7 +103,7 @@ impl BatchChecker {
         &mut self,
         batch: &RecordBatch<'_>,
         error: &Error,
-    ) -> Result<Option<(Vec<u8>, HeaderChecksumRule, Counted)>> {
+    ) -> Result<Option<(Vec<u8>, HeaderChecksumFound, Counted)>> {
         if !matches!(error, Error::BatchCodec { .. })
             || batch.magic() == 0
             || batch.compression_type() != Ok(CompressionType::Lz4)
@@ -127,13 +127,13 @@ impl BatchChecker {
 
 /// Where the header checksum of the batch's first LZ4 frame stands, what it should be, and which rule it follows;
 /// `None` if it is right.
-fn wrong_header_checksum(batch: &RecordBatch<'_>) -> Option<(usize, u8, HeaderChecksumRule)> {
+fn wrong_header_checksum(batch: &RecordBatch<'_>) -> Option<(usize, u8, HeaderChecksumFound)> {
     let (front, stored) = stored_records(batch).ok()?;
     let info = frame_info(stored).ok()?;
-    let rule = info.header_checksum_rule();
-    if matches!(rule, HeaderChecksumRule::Standard | HeaderChecksumRule::Both) {
+    let rule = info.header_checksum_found();
+    if matches!(rule, HeaderChecksumFound::FrameDescriptor | HeaderChecksumFound::Both) {
         return None;
     }
     let at = (front.len().checked_add(info.position)?.checked_add(info.header_length)?).checked_sub(1)?;
-    Some((at, info.standard_header_checksum, rule))
+    Some((at, info.checksum_of_descriptor, rule))
 }

@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::compress::{Compression, CompressionType, Compressor};
+use crate::compress::{Compression, CompressionType};
 use crate::log::ReadAt;
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
@@ -33,7 +33,6 @@ pub type Mapped<'a, B> = dyn FnMut(&[Mapping], u64) -> ControlFlow<B> + 'a;
 pub struct Migrator {
     reader: MessageSetReader,
     builder: RecordBatchBuilder,
-    compressor: Compressor,
     magic: i8,
     batch_bytes: i32,
     /// The first message's offset of what is to come.
@@ -53,7 +52,6 @@ impl Migrator {
         Self {
             reader: MessageSetReader::new(max_output_size),
             builder: RecordBatchBuilder::default(),
-            compressor: Compressor::new(),
             magic,
             batch_bytes,
             next_offset: first_offset,
@@ -183,7 +181,7 @@ impl Migrator {
 
     fn close(&mut self) -> Result<(), BuildFault> {
         if std::mem::take(&mut self.is_open) {
-            self.builder.finish(&mut self.compressor, &mut self.out)?;
+            self.builder.finish(&mut self.out)?;
         }
         Ok(())
     }

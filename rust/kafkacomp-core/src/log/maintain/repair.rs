@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 use super::check_batch::{BatchChecker, Verdict};
 use crate::compress::Compression;
-use crate::compress::lz4::HeaderChecksumRule;
+use crate::compress::lz4::HeaderChecksumFound;
 use crate::error_kind::Category;
 use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::log::continuity::sequence::{
@@ -317,7 +317,7 @@ impl<B> Visitor for SegmentRepair<'_, B> {
         if let Some((_, rule)) = fixed {
             self.repairer.report.fixed_batches = self.repairer.report.fixed_batches.saturating_add(1);
             let reason = match rule {
-                HeaderChecksumRule::Broken => "the LZ4 header checksum was the broken one of KIP-57",
+                HeaderChecksumFound::WithMagic => "the LZ4 header checksum was the broken one of KIP-57",
                 _ => "the LZ4 header checksum was wrong",
             };
             self.repairer.add(range, RepairAction::Fixed, None, reason.to_owned());

@@ -24,9 +24,10 @@ use super::batch::NO_TIMESTAMP;
 use super::build_fault::{BuildFault, Feature};
 use super::control::{ControlRecordType, end_txn_marker_value};
 use super::layout::v2::RECORD_BATCH_OVERHEAD;
+use super::lz4_checksum::written_header_checksum;
 use super::record::{Headers, Record};
 use crate::CompressionType;
-use crate::compress::Compressor;
+use crate::compress::compress;
 use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
 use crate::memory::{self, OutOfMemory};
 
@@ -438,12 +439,12 @@ impl RecordBatchBuilder {
     /// # Errors
     /// A producer state that cannot be, a batch above 2^31 - 1 bytes, lack of memory. `out` is then as
     /// it was.
-    pub fn build(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
+    pub fn build(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
         self.check_build()?;
         let start = out.len();
         if self.records_count > 0 {
             let put = if self.settings.is_compressed() {
-                self.put_compressed(compressor, out)
+                self.put_compressed(out)
             } else {
                 self.seal().and_then(|()| Ok(memory::append(out, &self.buffer)?))
             };
@@ -459,14 +460,14 @@ impl RecordBatchBuilder {
     ///
     /// # Errors
     /// As [`build`](Self::build).
-    pub fn finish(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
         let size = if out.is_empty() && self.records_count > 0 && !self.settings.is_compressed() {
             self.check_build()?;
             self.seal()?;
             std::mem::swap(&mut self.buffer, out);
             out.len()
         } else {
-            self.build(compressor, out)?
+            self.build(out)?
         };
         self.state = State::Finished(size);
         Ok(size)
@@ -490,7 +491,7 @@ impl RecordBatchBuilder {
         Ok(())
     }
 
-    fn put_compressed(&mut self, compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<(), BuildFault> {
+    fn put_compressed(&mut self, out: &mut Vec<u8>) -> Result<(), BuildFault> {
         let BatchSettings { magic, compression, timestamp_type, .. } = self.settings;
         let start = out.len();
         let header_size = self.settings.batch_header_size_in_bytes();
@@ -506,7 +507,7 @@ impl RecordBatchBuilder {
             };
             v0_v1::put_wrapper(out, &head)?;
         }
-        compressor.compress(compression, magic, self.records(), out)?;
+        compress(compression, written_header_checksum(magic), self.records(), out)?;
         let batch = out.get_mut(start..).unwrap_or_default();
         check_batch_size(batch.len())?;
         if magic >= 2 {

@@ -1,19 +1,18 @@
 //! Frame and block headers: how long a frame is, and how much it can hold.
 
 use super::super::input::Input;
+use super::super::skippable::{is_skippable, skip};
 use super::super::{CodecError, CodecFault};
 use crate::limits::MAX_ZSTD_WINDOW;
 
 const MAGIC: u32 = 0xFD2F_B528;
-const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
-const SKIPPABLE_MASK: u32 = 0xFFFF_FFF0;
 /// The most that one block holds (`ZSTD_BLOCKSIZE_MAX`).
 pub(super) const BLOCK_SIZE_MAX: u64 = 128 << 10;
 const CHECKSUM_LENGTH: usize = 4;
 
 /// What the headers of a frame say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct FrameBounds {
     /// Where the next frame begins.
     pub(super) end: usize,
     /// The content's size if the frame declares it and its blocks can hold it, else the most that its
@@ -24,13 +23,14 @@ pub(super) struct Frame {
 }
 
 struct Header {
+    /// 0 where neither the window nor the content's size is declared.
     window: u64,
     content_size: Option<u64>,
     checksum: bool,
 }
 
-/// Walks the frame that `input` is at. Nothing is decoded.
-pub(super) fn walk(mut input: Input<'_>) -> Result<Frame, CodecError> {
+/// Reads the headers of the frame that `input` is at and of its blocks. Nothing is decoded.
+pub(super) fn frame_bounds(mut input: Input<'_>) -> Result<FrameBounds, CodecError> {
     let start = input.position();
     let known = |magic: u32| input.rest().iter().zip(magic.to_le_bytes()).all(|(found, byte)| *found == byte);
     if input.rest().len() < 4 && known(MAGIC) {
@@ -38,11 +38,9 @@ pub(super) fn walk(mut input: Input<'_>) -> Result<Frame, CodecError> {
     }
     let found = input.next_four();
     let magic = u32::from_le_bytes(found);
-    if magic & SKIPPABLE_MASK == SKIPPABLE_MAGIC {
-        input.take(4)?;
-        let size = input.u32_le()?;
-        input.take(size as usize)?;
-        return Ok(Frame { end: input.position(), bound: 0, declared: true });
+    if is_skippable(input.rest()) {
+        skip(&mut input)?;
+        return Ok(FrameBounds { end: input.position(), bound: 0, declared: true });
     }
     if magic != MAGIC {
         return Err(input.error(CodecFault::BadMagic { found }));
@@ -61,12 +59,12 @@ pub(super) fn walk(mut input: Input<'_>) -> Result<Frame, CodecError> {
             Err(input.error_at(start, CodecFault::ContentSize { declared, actual: blocks }))
         }
         declared => {
-            Ok(Frame { end: input.position(), bound: declared.unwrap_or(blocks), declared: declared.is_some() })
+            Ok(FrameBounds { end: input.position(), bound: declared.unwrap_or(blocks), declared: declared.is_some() })
         }
     }
 }
 
-/// The header behind the magic.
+/// The header after the magic.
 fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
     let start = input.position();
     let descriptor = input.u8()?;
@@ -99,7 +97,7 @@ fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
     };
     Ok(Header {
         // A single segment's window is its content.
-        window: window.or(content_size).unwrap_or_default(),
+        window: window.or(content_size).unwrap_or(0),
         content_size,
         checksum: descriptor & 0x04 != 0,
     })

@@ -11,26 +11,26 @@
 use super::super::CodecFault;
 
 const MAX_LENGTH_BYTES: usize = 5;
-/// From this value on a literal's length stands behind its tag.
+/// From this value on a literal's length follows its tag.
 const LONG_LITERAL: usize = 60;
 
-/// How far a raw block was walked.
+/// The length of a raw block, as far as its elements show it.
 #[derive(Debug, Default)]
-pub(super) struct Walk {
+pub(super) struct BlockLength {
     position: usize,
-    /// The content of the elements so far.
+    /// Content of the elements so far.
     produced: u64,
     /// The content of the block.
     claimed: Option<u64>,
 }
 
-impl Walk {
-    /// Walks on over `bytes`, which begin where the block does, and gives how many are needed to go further;
-    /// `None` at the end of the block, which is the end of `bytes`.
-    pub(super) fn on(&mut self, bytes: &[u8], limit: u64) -> Result<Option<usize>, CodecFault> {
+impl BlockLength {
+    /// Goes over the elements in `bytes`, which begin where the block does, and gives how many bytes are needed to go
+    /// further; `None` at the end of the block, which is the end of `bytes`.
+    pub(super) fn advance(&mut self, bytes: &[u8], limit: u64) -> Result<Option<usize>, CodecFault> {
         let claimed = match self.claimed {
             Some(claimed) => claimed,
-            None => match length(bytes)? {
+            None => match content_length(bytes)? {
                 None => return Ok(Some(bytes.len() + 1)),
                 Some((claimed, _)) if claimed > limit => return Err(CodecFault::OutputLimit { limit }),
                 Some((claimed, position)) => {
@@ -61,8 +61,8 @@ impl Walk {
     }
 }
 
-/// The length of the content, and of the varint that has it; `None` if that is not all there.
-pub(super) fn length(bytes: &[u8]) -> Result<Option<(u64, usize)>, CodecFault> {
+/// The length of the content, and of the varint that encodes it; `None` if the varint is truncated.
+pub(super) fn content_length(bytes: &[u8]) -> Result<Option<(u64, usize)>, CodecFault> {
     let mut value = 0;
     for (index, byte) in bytes.iter().take(MAX_LENGTH_BYTES).enumerate() {
         value |= u64::from(byte & 0x7F) << (7 * index);
@@ -77,10 +77,10 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<(u64, usize)>, CodecFault> {
     if bytes.len() < MAX_LENGTH_BYTES { Ok(None) } else { Err(CodecFault::CorruptBlock) }
 }
 
-/// The element at the front of `rest`: bytes of its tag and length, bytes behind them, bytes of content. Or how many
-/// bytes it takes to tell.
+/// The element at the front of `rest`: bytes of its tag and length, bytes after them, bytes of content. Or how many
+/// bytes it takes to know them.
 fn element(rest: &[u8]) -> Result<(usize, usize, u64), usize> {
-    let tag = usize::from(rest.first().copied().unwrap_or_default());
+    let tag = usize::from(*rest.first().ok_or(1_usize)?);
     let value = tag >> 2;
     let (body, content) = match tag & 3 {
         1 => (1, (value & 7) + 4),

@@ -1,5 +1,5 @@
-//! What a codec implements to be a [`Decoder`](super::Decoder): one frame, without a thought of caps, of errors
-//! behind good output, or of what the caller does in between.
+//! What a codec implements to be a [`Decoder`](super::Decoder): one frame. Caps, errors after output that was handed
+//! out, and the frames that follow are the decoders' concern.
 
 use super::super::CodecError;
 use super::pending;
@@ -22,14 +22,14 @@ impl<'a> Room<'a> {
 
     /// What can still be written to.
     pub(in super::super) fn rest(&mut self) -> &mut [u8] {
-        self.bytes.get_mut(self.written..).unwrap_or_default()
+        self.bytes.split_at_mut(self.written).1
     }
 
     /// Counts `length` bytes of the rest as written, and gives them back.
     pub(in super::super) fn advance(&mut self, length: usize) -> &[u8] {
         let start = self.written;
         self.written = start.saturating_add(length).min(self.bytes.len());
-        self.bytes.get(start..self.written).unwrap_or_default()
+        self.bytes.split_at(self.written).0.split_at(start).1
     }
 
     /// Copies as much as fits and says how much that was.
@@ -40,8 +40,8 @@ impl<'a> Room<'a> {
     }
 }
 
-/// One frame of a codec.
-pub(in super::super) trait Frame: Send {
+/// A decoder of one frame of a codec.
+pub(in super::super) trait FrameDecode: Send {
     /// Goes on until the input or the room is used up, or the frame ends: then `true`.
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError>;
 

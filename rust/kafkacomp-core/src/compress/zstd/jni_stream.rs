@@ -3,14 +3,14 @@
 
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault};
-use super::decode::fault;
-use super::frame::BLOCK_SIZE_MAX;
+use super::fault::fault;
+use super::frame_bounds::BLOCK_SIZE_MAX;
 use crate::buffer::{NoRoom, OutputBuffer};
 use crate::limits::KAFKA_STREAM_CHUNK;
 use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 /// zstd-jni's input buffer: `ZSTD_DStreamInSize`, a block and its header.
-pub(in super::super) const JNI_INPUT: usize = BLOCK_SIZE_MAX as usize + 3;
+pub(super) const INPUT_LENGTH: usize = BLOCK_SIZE_MAX as usize + 3;
 
 /// zstd-jni's stream: what it keeps from one read to the next.
 struct Stream<'a> {
@@ -27,7 +27,7 @@ struct Stream<'a> {
 
 /// Decodes from the input's position on. The window is zstd's own allocation, touched only as far as
 /// there is content.
-pub(super) fn stream(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), CodecError> {
+pub(super) fn decode(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let context = DCtx::try_create().ok_or_else(|| input.error(CodecFault::OutOfMemory))?;
     let position = input.position();
     let mut stream = Stream { context, input, position, filled: position, need_read: true, frame_finished: true };
@@ -36,7 +36,7 @@ pub(super) fn stream(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), Cod
         let (room, capped) = match out.spare(KAFKA_STREAM_CHUNK) {
             Ok(spare) => {
                 let length = spare.len().min(KAFKA_STREAM_CHUNK);
-                (spare.get_mut(..length).unwrap_or_default(), None)
+                (spare.split_at_mut(length).0, None)
             }
             Err(NoRoom::OutOfMemory) => return Err(input.error_at(stream.position, CodecFault::OutOfMemory)),
             // The frame may end without a further byte.
@@ -67,10 +67,10 @@ impl Stream<'_> {
                         Err(self.input.error_at(data.len(), CodecFault::Truncated))
                     };
                 }
-                self.filled = data.len().min(self.filled + JNI_INPUT);
+                self.filled = data.len().min(self.filled + INPUT_LENGTH);
                 self.frame_finished = false;
             }
-            let mut source = InBuffer::around(data.get(self.position..self.filled).unwrap_or_default());
+            let mut source = InBuffer::around(self.input.at(self.filled).since(self.input.at(self.position)));
             let hint = self.context.decompress_stream(&mut target, &mut source);
             let consumed = source.pos();
             let left = hint.map_err(|code| self.input.error_at(self.position, fault(code)))?;

@@ -1,0 +1,50 @@
+//! The decoder of small gzip members beside the libraries that it replaces, without the CRC, which would hide a wrong
+//! byte: what it accepts, they accept with the same bytes.
+//!
+//! Input: a byte that picks where the deflate stream comes from; two for the size of its content, or for where it is
+//! damaged and how; then the stream, or what is compressed to one.
+
+#![no_main]
+
+use flate2::{Decompress, FlushDecompress, Status};
+use kafkacomp_core::compress::gzip::SmallInflate;
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
+use libfuzzer_sys::fuzz_target;
+
+/// A little more than the decoder is used for.
+const LARGEST: usize = 1100;
+
+fn deflated(plain: &[u8], level: u8) -> Vec<u8> {
+    let Ok(level) = CompressionLvl::new(i32::from(level) % 12 + 1) else { return Vec::new() };
+    let mut compressor = Compressor::new(level);
+    let mut data = vec![0; compressor.deflate_compress_bound(plain.len())];
+    let length = compressor.deflate_compress(plain, &mut data).unwrap_or(0);
+    data.truncate(length);
+    data
+}
+
+fuzz_target!(|input: &[u8]| {
+    let [choice, low, high, rest @ ..] = input else { return };
+    let (data, size) = if choice % 2 == 0 {
+        (rest.to_vec(), usize::from(u16::from_le_bytes([*low, *high])) % LARGEST)
+    } else {
+        let plain = &rest[..rest.len().min(LARGEST)];
+        let mut data = deflated(plain, choice / 2);
+        let at = usize::from(*low) % data.len().max(1);
+        if let Some(byte) = data.get_mut(at) {
+            *byte ^= high;
+        }
+        (data, plain.len())
+    };
+    let mut ours = vec![0; size];
+    let Some(taken) = SmallInflate::new().inflate(&data, &mut ours) else { return };
+    let mut theirs = vec![0; size];
+    assert_eq!(Decompressor::new().deflate_decompress(&data, &mut theirs), Ok(size));
+    assert_eq!(ours, theirs);
+    let mut zlib = Decompress::new(false);
+    // One byte more, so that zlib sees the end of a stream that fills the room.
+    let mut theirs = vec![0; size + 1];
+    assert_eq!(zlib.decompress(&data, &mut theirs, FlushDecompress::Finish).ok(), Some(Status::StreamEnd));
+    assert_eq!((zlib.total_in(), zlib.total_out()), (taken as u64, size as u64));
+    assert_eq!(ours, theirs[..size]);
+});

@@ -1,0 +1,81 @@
+//! The codecs' contexts that a thread keeps: each costs more to make than a small batch to decode or encode.
+//!
+//! Every one-shot call of a thread uses the same contexts, whoever makes it. What they keep between two calls is
+//! bounded by [`MAX_KEPT_CONTEXTS`]: a few megabytes for gzip, and the rest for zstd, whose encoder alone asks for
+//! hundreds of megabytes at its highest levels and is dropped if it has too many.
+
+use super::{gzip, snappy, zstd};
+use crate::limits::MAX_KEPT_CONTEXTS;
+use std::cell::RefCell;
+
+/// One context of each kind that is worth keeping, each made when first needed.
+#[derive(Default)]
+pub(super) struct Contexts {
+    pub(super) gzip_decoder: Option<gzip::Decoders>,
+    pub(super) zstd_decoder: zstd::Decoder,
+    pub(super) gzip_encoders: gzip::Encoders,
+    pub(super) snappy_encoder: snappy::Encoder,
+    pub(super) zstd_encoder: zstd::Encoder,
+}
+
+impl Contexts {
+    /// The bytes that these contexts have allocated, rounded up where a library does not report them.
+    fn memory(&self) -> usize {
+        let decoders = self.gzip_decoder.as_ref().map_or(0, |_| gzip::DECODERS_MEMORY) + self.zstd_decoder.memory();
+        let encoders = self.gzip_encoders.memory() + snappy::Encoder::MEMORY + self.zstd_encoder.memory();
+        decoders + encoders
+    }
+
+    /// Gives memory back above the bound. Only zstd's encoder can grow so far.
+    fn trim(&mut self) {
+        if self.memory() > MAX_KEPT_CONTEXTS {
+            self.zstd_encoder = zstd::Encoder::default();
+        }
+    }
+}
+
+/// Runs `work` with this thread's contexts.
+pub(super) fn with_contexts<R>(work: impl FnOnce(&mut Contexts) -> R) -> R {
+    thread_local! {
+        static CONTEXTS: RefCell<Contexts> = RefCell::default();
+    }
+    CONTEXTS.with(|contexts| match contexts.try_borrow_mut() {
+        Ok(mut contexts) => {
+            let result = work(&mut contexts);
+            contexts.trim();
+            result
+        }
+        // No codec calls back into this module; if one did, it would get contexts of its own.
+        Err(_) => work(&mut Contexts::default()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use super::*;
+    use crate::CompressionType;
+    use crate::compress::{Compression, compress, lz4::HeaderChecksum};
+
+    fn compressed_at(level: i32, data: &[u8]) {
+        let compression = Compression::new(CompressionType::Zstd, Some(level)).unwrap();
+        compress(compression, HeaderChecksum::FrameDescriptor, data, &mut Vec::new()).unwrap();
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        for level in 1..=9 {
+            let compression = Compression::new(CompressionType::Gzip, Some(level)).unwrap();
+            compress(compression, HeaderChecksum::FrameDescriptor, b"gzip", &mut Vec::new()).unwrap();
+        }
+        let data = vec![0; 20 << 20];
+        for level in [18, 22] {
+            compressed_at(level, &data);
+            let kept = with_contexts(|contexts| (contexts.memory(), contexts.zstd_encoder.memory()));
+            assert!(kept.0 <= MAX_KEPT_CONTEXTS, "level {level}: {kept:?}");
+            // The highest level that Kafka's streams use without knowing the size is kept, and no larger one.
+            assert_eq!(kept.1 > 0, level == 18, "level {level}: {kept:?}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Compression and decompression of whole payloads, with contexts that the thread keeps from call to call.
+
+use super::contexts::with_contexts;
+use super::lz4::{EncodeOptions, HeaderChecksum};
+use super::{CodecError, CodecFault, Compression, CompressionType, DecodeOptions, gzip, lz4, snappy};
+use crate::buffer::OutputBuffer;
+use crate::memory;
+
+/// Compresses `data` as Kafka's own stream of this type and level frames it, and appends that to `out`.
+/// `lz4_header_checksum` is the one that an LZ4 frame gets; other types have none.
+///
+/// # Errors
+/// The codec could get no memory. `out` is then as it was.
+pub fn compress(
+    compression: Compression,
+    lz4_header_checksum: HeaderChecksum,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let start = out.len();
+    let level = compression.level();
+    let result = match compression.compression_type() {
+        CompressionType::None => memory::append(out, data).map_err(|_| CodecError {
+            compression_type: CompressionType::None,
+            position: 0,
+            fault: CodecFault::OutOfMemory,
+        }),
+        CompressionType::Gzip => with_contexts(|contexts| contexts.gzip_encoders.encode(level, data, out)),
+        CompressionType::Snappy => with_contexts(|contexts| contexts.snappy_encoder.encode(data, out)),
+        CompressionType::Lz4 => {
+            let options = EncodeOptions { level, header_checksum: lz4_header_checksum, ..EncodeOptions::default() };
+            lz4::compress(data, options, out)
+        }
+        CompressionType::Zstd => with_contexts(|contexts| contexts.zstd_encoder.encode(level, data, out)),
+    };
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
+}
+
+/// Decompresses all frames of `data` and appends their content to `out`.
+///
+/// # Errors
+/// What `options` do not accept, the cap of `out`, or lack of memory. `out` then contains what was decompressed before
+/// the refused element: as much as Kafka's own streams deliver before they fail, unless the
+/// [`Strictness`](super::Strictness) is that of the specification.
+pub fn decompress(
+    compression_type: CompressionType,
+    options: DecodeOptions,
+    data: &[u8],
+    out: &mut OutputBuffer,
+) -> Result<(), CodecError> {
+    let strictness = options.strictness;
+    match compression_type {
+        CompressionType::None => {
+            out.extend(data).map_err(|reason| CodecError { compression_type, position: 0, fault: reason.into() })
+        }
+        CompressionType::Gzip => {
+            with_contexts(|contexts| gzip::decode(&mut contexts.gzip_decoder, data, strictness, out))
+        }
+        CompressionType::Snappy => snappy::decode(data, strictness, out),
+        CompressionType::Lz4 => lz4::decode(data, options, out),
+        CompressionType::Zstd => with_contexts(|contexts| contexts.zstd_decoder.decode(data, strictness, out)),
+    }
+}
+
+/// Checks what Kafka's stream checks when it is opened, before anything is read from it: the first header, and all of a
+/// raw snappy block, whose content goes to `out`. A zstd stream is opened without a look at the data.
+///
+/// # Errors
+/// What Kafka's stream refuses when it is opened.
+pub fn open(
+    compression_type: CompressionType,
+    options: DecodeOptions,
+    data: &[u8],
+    out: &mut OutputBuffer,
+) -> Result<(), CodecError> {
+    match compression_type {
+        CompressionType::None | CompressionType::Zstd => Ok(()),
+        CompressionType::Gzip => gzip::open(data, options.strictness),
+        CompressionType::Snappy => snappy::open(data, options.strictness, out),
+        CompressionType::Lz4 => lz4::open(data, options),
+    }
+}

@@ -1,0 +1,38 @@
+//! The two codecs of Kafka 0.7.
+
+use crate::buffer::OutputBuffer;
+use crate::compress::{CodecError, CompressionType, DecodeOptions, Strictness, decompress, snappy};
+
+/// What Kafka 0.7 compresses with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageSetCodec {
+    /// RFC 1952 members.
+    Gzip,
+    /// Snappy-java 1.0.4.1's stream of blocks, or one raw block.
+    Snappy,
+}
+
+impl MessageSetCodec {
+    /// The codec as one of all compression types.
+    pub fn compression_type(self) -> CompressionType {
+        match self {
+            Self::Gzip => CompressionType::Gzip,
+            Self::Snappy => CompressionType::Snappy,
+        }
+    }
+
+    /// Decompresses `payload` of a wrapper and appends the content to `out`. Gzip is read as later releases read it;
+    /// the snappy library had rules of its own.
+    ///
+    /// # Errors
+    /// What Kafka 0.7 refuses, or the cap of `out`, whose further content is then not defined.
+    pub(super) fn decompress(self, payload: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
+        match self {
+            Self::Gzip => {
+                let options = DecodeOptions { strictness: Strictness::Tolerant, ..DecodeOptions::default() };
+                decompress(CompressionType::Gzip, options, payload, out)
+            }
+            Self::Snappy => snappy::decompress_as_kafka_0_7(payload, out),
+        }
+    }
+}
