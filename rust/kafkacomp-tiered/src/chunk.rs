@@ -8,7 +8,7 @@
 use aes_gcm::aead::{AeadInPlace, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use kafkacomp_core::buffer::{NoRoom, OutputBuffer};
-use kafkacomp_core::compress::{CodecError, zstd};
+use kafkacomp_core::compress::{self, CodecError, CompressionType, DecodeOptions};
 use kafkacomp_core::memory::{self, OutOfMemory};
 
 use crate::key::DataKey;
@@ -86,7 +86,7 @@ impl ChunkDecoder {
             }
         };
         if is_compressed {
-            zstd::decompress(content, out)?;
+            compress::decompress(CompressionType::Zstd, DecodeOptions::default(), content, out)?;
         } else if content.len() == expected {
             out.extend(content).map_err(|no_room| match no_room {
                 NoRoom::OutOfMemory => ChunkFault::Memory(OutOfMemory::of::<u8>(content.len())),
