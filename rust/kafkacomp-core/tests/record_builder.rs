@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::{Compression, Compressor};
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::{
     BatchSettings, Batches, ConvertOptions, Error, Headers, HeadersBuffer, RecordBatchBuilder, RecordReader,
     TimestampType, convert,

@@ -8,7 +8,7 @@
 //!
 //! Records are serialised once, when they are appended, and compressed at once, when the batch is built: Kafka's
 //! builder compresses as they come, to the same bytes in its framing, but its estimates never look at what the
-//! compressor gave so far; so all that it says of a batch under way is said here too.
+//! codec gave so far; so all that it says of a batch under way is said here too.
 //! Sources: `MemoryRecordsBuilder`, `DefaultRecordBatch`, `LegacyRecord`, `EndTransactionMarker`.
 
 mod headers;
