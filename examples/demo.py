@@ -72,8 +72,6 @@ def read(spark: SparkSession, folders: list[Path], isolation_level: str = "read_
     """The segments of some folders, with the broker's name from the segment's path."""
     columns = "key,value,topic,offset,timestamp,magic,compressionType,segment"
     reader = spark.read.format("kafkacomp").option("columns", columns).option("isolationLevel", isolation_level)
-    # The compacted topics came without their broker's cleaner checkpoint, which explains their gaps.
-    reader = reader.option("failOnDataLoss", "false")
     frame = reader.load([str(folder) for folder in folders])
     return frame.selectExpr("regexp_extract(segment, 'data/([^/]+)/', 1) AS broker", "*")
 

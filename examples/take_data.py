@@ -40,6 +40,9 @@ MODERN = {
         "txn-open",
     ]
 }
+#: Broker -> its compacted topics, with the first offset that was not cleaned: that of the active segment. The sets have
+#: no checkpoints, without which a gap that compaction left looks like a loss.
+CLEANED = {"kafka-0.8.2.2": {"cmp-lz4": 125}, "kafka-0.9.0.1": {"cmp-lz4": 125}}
 SIDE_FILES = {".log", ".index", ".timeindex", ".txnindex"}
 
 
@@ -106,6 +109,9 @@ def main() -> None:
     expected: dict[str, dict[str, Any]] = {}
     for broker, (folder, topics) in LEGACY.items():
         expected[broker] = {topic: legacy(full / "legacy", broker, folder, topic) for topic in topics}
+    for broker, topics_cleaned in CLEANED.items():
+        lines = ["0", str(len(topics_cleaned)), *(f"{topic} 0 {offset}" for topic, offset in topics_cleaned.items())]
+        (DATA / broker / "cleaner-offset-checkpoint").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for broker, cases in MODERN.items():
         expected[broker] = {case: modern(full / "modern", broker, case) for case in cases}
     (DATA / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")

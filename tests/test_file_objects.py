@@ -198,6 +198,32 @@ def test_an_unreadable_segment(url: str, threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", THREADS)
+def test_an_unreadable_range(url: str, threads: int) -> None:
+    """EIO where a disk has bad sectors: skip mode delivers every batch outside, and names the others' offsets."""
+    begin, end = 200_000, 204_096
+
+    def fault(path: str, start: int, stop: int, content: bytes) -> bytes:
+        if path.endswith(f"{0:020}.log") and start < end and stop > begin:
+            raise unreadable()
+        return content
+
+    Faulty.fault = fault
+    with pytest.raises(OSError, match="Input/output error"):
+        list(kc.scan(url, threads=threads, format="0.8+"))
+    reader = kc.scan(url, threads=threads, on_error="skip", format="0.8+")
+    offsets = pa.table(reader).column("offset").to_pylist()
+    touched = [
+        each
+        for each in kc.record.read_batches(FIRST)
+        if each.position < end and each.position + each.size_in_bytes > begin
+    ]
+    lost = range(touched[0].base_offset, touched[-1].last_offset + 1)
+    assert offsets == [each for each in range(ROWS) if each not in lost]
+    (missing,) = reader.report.missing
+    assert (missing.first_offset, missing.last_offset, missing.reason) == (lost[0], lost[-1], "unreadable")
+
+
+@pytest.mark.parametrize("threads", THREADS)
 def test_a_segment_that_vanished(url: str, threads: int) -> None:
     """FileNotFoundError: the same."""
     error = FileNotFoundError(errno.ENOENT, "No such file or directory", "mine")

@@ -193,7 +193,7 @@ def test_overlapping_files_are_written_once(tmp_path: Path, run: Callable[..., t
         folder.mkdir(parents=True)
         (folder / f"{0:020}-{one}.log").write_bytes(b"".join(PIECES[:6]))
         (folder / f"{0:020}-{other}.log").write_bytes(b"".join(PIECES[:10]))
-        (folder / f"{FIRSTS[8]:020}-{one}.log").write_bytes(b"".join(PIECES[8:]))
+        (folder / f"{FIRSTS[8]:020}-mmmmmmmmmmmmmmmmmmmmmA.log").write_bytes(b"".join(PIECES[8:]))
         status, out, _ = run("verify", "--json", folder)
         told = json.loads(out)
         assert (status, told["errors"], told["missing"]) == (0, [], [])
@@ -220,16 +220,23 @@ def test_files_that_disagree_are_refused(tmp_path: Path, run: Callable[..., tupl
     assert not (tmp_path / "new").exists()
 
 
-def test_swapped_batches_lose_one_of_them(tmp_path: Path) -> None:
-    data = b"".join([*PIECES[:4], PIECES[5], PIECES[4], *PIECES[6:]])
+@pytest.mark.parametrize(("one", "other"), [(4, 5), (4, 6), (4, 8), (3, 11)])
+def test_swapped_batches_are_put_in_order(tmp_path: Path, one: int, other: int) -> None:
+    """All of them are valid: nothing is lost, and none but the two are blamed."""
+    pieces = list(PIECES)
+    pieces[one], pieces[other] = pieces[other], pieces[one]
+    data = b"".join(pieces)
     folder = folder_of(tmp_path / "t-0", {0: data})
-    lost = (FIRSTS[5], FIRSTS[6] - 1, "corrupt")
+    places = [data.index(PIECES[other]), data.index(PIECES[one])]
     report = log.verify_partition(folder)
-    assert ([each.first_offset for each in report.findings], missing_of(report)) == ([FIRSTS[5]], [lost])
+    assert not report.is_intact
+    assert ([each.position for each in report.findings], missing_of(report)) == (places, [])
     repaired = log.repair(folder, tmp_path / "new" / "t-0")
-    assert missing_of(repaired) == [lost]
-    assert (tmp_path / "new" / "t-0" / "kafkacomp-quarantine.bin").read_bytes() == PIECES[5]
-    assert offsets(tmp_path / "new" / "t-0") == [o for o in range(END) if not lost[0] <= o <= lost[1]]
+    assert missing_of(repaired) == []
+    assert [(each.position, each.action) for each in repaired.repairs] == [(place, "reordered") for place in places]
+    assert (tmp_path / "new" / "t-0" / f"{0:020}.log").read_bytes() == b"".join(PIECES)
+    with pytest.raises(kc.CorruptRecordError, match=f"byte {places[1]} "):
+        log.recompress(folder, tmp_path / "recompressed" / "t-0")
 
 
 def test_a_limit_is_not_corruption(tmp_path: Path) -> None:

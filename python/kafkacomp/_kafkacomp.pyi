@@ -32,6 +32,9 @@ def is_message_set(source: tuple[object, ...]) -> bool:
 def end_offset(source: tuple[object, ...], log_format: str) -> int | None:
     """Where a log ends whose last segment is ``source``; ``None`` where damage hides it."""
 
+def start_offset(source: tuple[object, ...], log_format: str) -> int | None:
+    """The first offset of a segment, below that of its name if its batches show that the name is wrong."""
+
 def offset_for_time(
     source: tuple[object, ...], timestamp: int, log_format: str, skip: bool, max_output_size: int
 ) -> int | None:

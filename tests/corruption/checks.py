@@ -32,7 +32,8 @@ def check(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> li
     unnamed = _unnamed(answer, wanted)
     if unnamed:
         faults.append(f"offsets {_some(unnamed)} are missing and not named")
-    if wanted.lost and not answer.warnings and not answer.faults and not injected.log.is_compacted:
+    must_warn = wanted.must_warn or (wanted.lost and not injected.log.is_compacted)
+    if must_warn and not answer.warnings and not answer.faults:
         faults.append("no warning")
     faults += _absurd(answer, wanted)
     both = answer.named & {offset for offset, _ in answer.rows}
@@ -51,18 +52,13 @@ def _rows(rows: list[Row], wanted: Expected) -> list[str]:
     faults = []
     offsets = [offset for offset, _ in rows]
     known = wanted.required | wanted.optional
-    if wanted.undecidable is None:
-        strange = [offset for offset, _ in rows if offset not in known]
-        if strange:
-            faults.append(f"offsets {_some(strange)} are delivered, which no intact batch has")
-        if offsets != sorted(set(offsets)):
-            faults.append(f"offsets do not increase: {_descent(offsets)}")
-    else:
-        needed = [offset for offset in offsets if offset in wanted.required]
-        if len(needed) != len(set(needed)):
-            faults.append("an offset comes twice")
+    strange = [offset for offset, _ in rows if offset not in known]
+    if strange and wanted.undecidable is None:
+        faults.append(f"offsets {_some(strange)} are delivered, which no intact batch has")
+    if offsets != sorted(set(offsets)):
+        faults.append(f"offsets do not increase: {_descent(offsets)}")
     left_out = wanted.required.keys() - set(offsets)
-    if left_out and wanted.undecidable is None:
+    if left_out:
         faults.append(f"offsets {_some(left_out)} are intact and not delivered")
     wrong = [offset for offset, value in rows if offset in known and value not in known[offset]]
     if wrong and wanted.undecidable is None:
@@ -85,15 +81,8 @@ def _must_stop(injected: Injected, wanted: Expected) -> bool:
     return False
 
 
-#: Kinds that leave all batches intact and at which strict tools may stop all the same.
-_MAY_STOP = frozenset(
-    {
-        "batch overwritten by another",
-        "batch repeated directly",
-        "batch repeated later",
-        "wrong base offset in the file name",
-    }
-)
+#: Kinds that leave all batches intact and at which strict tools may stop all the same: a batch is lost.
+_MAY_STOP = frozenset({"batch overwritten by another"})
 
 
 def _stopped(tool: str, answer: Answer, wanted: Expected, injected: Injected) -> list[str]:
@@ -144,17 +133,17 @@ def _spark(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> l
     return [f"it stopped: {answer.error!r}"]
 
 
-#: Kinds that lose nothing, and that verify may call an error.
+#: Kinds that leave no batch altered, and that verify may call an error.
 _HARMLESS = frozenset(
     {
         "wrong base offset in the file name",
-        "flipped bit: leader epoch",
-        "overlapping segments",
-        "segment copied",
         "batch repeated directly",
         "batch repeated later",
+        "batch overwritten by another",
     }
 )
+#: Kinds that brokers leave, too, so that verify warns of them.
+_OF_BROKERS = frozenset({"overlapping segments", "segment copied"})
 
 
 def _verify(answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
@@ -167,20 +156,33 @@ def _verify(answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
     named = answer.named & wanted.required.keys()
     if named and wanted.undecidable is None and not injected.disagrees:
         faults.append(f"offsets {_some(named)} are intact and named as missing")
-    if (wanted.lost or _must_stop(injected, wanted)) and answer.status != 1:
-        faults.append(f"exit status {answer.status}")
-    if not answer.faults and answer.status != 0:
-        faults.append(f"exit status {answer.status} without an error")
+    faults += _status(answer, injected, wanted)
     is_intact = not (wanted.lost or wanted.optional or wanted.is_corrupt or injected.disagrees)
     on_logs = [(file, position) for file, position in answer.faults if file.endswith(".log")]
-    if is_intact and on_logs and injected.kind not in _HARMLESS:
+    if is_intact and on_logs and injected.kind not in _HARMLESS and not _has_wrong_epoch(injected, wanted):
         faults.append(f"an intact log, and errors: {on_logs}")
-    if wanted.undecidable is None and injected.kind != "wrong base offset in the file name":
+    if wanted.undecidable is None:
         for file, position in on_logs:
             blamed = wanted.blamed.get(file.removesuffix(".log"), [])
             if not any(begin <= position < end for begin, end in blamed):
                 faults.append(f"{file} at byte {position} is blamed, which is intact")
     return faults
+
+
+def _status(answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
+    faults = []
+    must_fail = wanted.lost or _must_stop(injected, wanted) or (wanted.must_warn and injected.kind not in _OF_BROKERS)
+    if must_fail and answer.status != 1:
+        faults.append(f"exit status {answer.status}")
+    if not answer.faults and answer.status != 0:
+        faults.append(f"exit status {answer.status} without an error")
+    if wanted.must_warn and not answer.faults and not answer.warnings:
+        faults.append("no warning")
+    return faults
+
+
+def _has_wrong_epoch(injected: Injected, wanted: Expected) -> bool:
+    return injected.kind == "flipped bit: leader epoch" and wanted.must_warn
 
 
 def _descent(offsets: list[int]) -> str:

@@ -60,8 +60,6 @@ class Injected:
     moved: set[int] = field(default_factory=set)
     #: Whether two intact batches disagree about an offset.
     disagrees: bool = False
-    #: Why no reader could know what was done; the documentation lists these cases.
-    undecidable: str | None = None
 
     def write(self, folder: Path) -> Path:
         """Write the files of the partition."""
@@ -232,10 +230,7 @@ def _swap(injected: Injected, rng: random.Random) -> None:
     pieces = segment.pieces
     injected.what = f"{_describe(segment, first)} and batch {second}"
     pieces[first], pieces[second] = pieces[second], pieces[first]
-    moved = [pieces[first], pieces[second]]
-    if second - first == 2:  # of three in descending order each may be the one that was not moved
-        moved.append(pieces[first + 1])
-    injected.moved = {piece.batch.number for piece in moved if piece.batch}
+    injected.moved = {piece.batch.number for piece in (pieces[first], pieces[second]) if piece.batch}
 
 
 def _repeat(*, later: bool) -> Callable[[Injected, random.Random], None]:

@@ -2,15 +2,18 @@
 
 Each offset of the intact log is delivered once, with its record, or named as missing. What is exempt: offsets after
 the last batch that remained, offsets before the first segment that is there (as after retention), and the documented
-cases that nobody can decide.
+cases that nobody can decide. Of those, only the altered batch itself is exempt; every other record is required.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from corruption.framing import Batch
     from corruption.inject import Injected, Piece
 
 __all__ = ["Expected", "expected"]
@@ -28,30 +31,25 @@ class Expected:
     lost: frozenset[int]
     #: Whether bytes are corrupt, as opposed to missing or there twice.
     is_corrupt: bool
-    #: Why nobody can tell what was done, if so.
+    #: Why nobody can tell what was done, if so; it exempts the altered batch.
     undecidable: str | None
+    #: Whether something that loses no record contradicts what is around it, so that it must be reported.
+    must_warn: bool
     #: The segment names and the ranges of their bytes that may be blamed.
     blamed: dict[str, list[tuple[int, int]]]
 
 
 def expected(injected: Injected) -> Expected:
     """Compute what must remain."""
-    states: dict[int, set[str]] = {batch.number: set() for batch in injected.log.batches}
-    values: dict[int, set[bytes | None]] = {}
-    for segment in injected.segments:
-        for piece in segment.pieces:
-            if piece.batch is None:
-                continue
-            states[piece.batch.number].add(piece.state)
-            for offset, value in piece.batch.records if piece.state != "broken" else ():
-                values.setdefault(offset, set()).add(value)
+    states, values = _remains(injected)
     required, optional, lost = {}, {}, set()
     for batch in injected.log.batches:
+        state = states[batch.number]
         for offset, value in batch.records:
             allowed = frozenset(values.get(offset, {value}))
-            if "intact" in states[batch.number] and batch.number not in injected.moved:
+            if state & {"intact", "epoch"} and batch.number not in injected.moved:
                 required[offset] = allowed
-            elif states[batch.number] - {"broken"}:
+            elif state - {"broken"}:
                 optional[offset] = allowed
             else:
                 lost.add(offset)
@@ -64,48 +62,139 @@ def expected(injected: Injected) -> Expected:
         required,
         optional,
         frozenset(offset for offset in lost if begin <= offset <= end),
-        any(piece.state != "intact" for piece in pieces),
+        any(piece.state not in {"intact", "epoch"} for piece in pieces),
         _undecidable(injected),
+        _must_warn(injected),
         _blamed(injected),
     )
 
 
+def _remains(injected: Injected) -> tuple[dict[int, set[str]], dict[int, set[bytes | None]]]:
+    """In which states the batches are there by their numbers, and the values of offsets."""
+    states: dict[int, set[str]] = {batch.number: set() for batch in injected.log.batches}
+    values: dict[int, set[bytes | None]] = {}
+    for piece in (piece for segment in injected.segments for piece in segment.pieces):
+        if piece.batch is None:
+            continue
+        is_ambiguous = piece.state == "epoch" and _is_ambiguous_epoch(piece, injected)
+        states[piece.batch.number].add("ambiguous" if is_ambiguous else piece.state)
+        for offset, value in piece.batch.records if piece.state != "broken" else ():
+            values.setdefault(offset, set()).add(value)
+    return states, values
+
+
 def _blamed(injected: Injected) -> dict[str, list[tuple[int, int]]]:
     blamed: dict[str, list[tuple[int, int]]] = {}
+    after = injected.segments[0].base if injected.segments else 0
     for segment in injected.segments:
-        position, after = 0, -1
+        position = 0
         ranges = blamed.setdefault(segment.name, [])
+        first = segment.pieces[0].batch if segment.pieces else None
+        if first is not None and segment.base != first.first:
+            ranges.append((0, 1))
         for piece in segment.pieces:
-            end = position + len(piece.data)
+            stop = position + len(piece.data)
             follows = piece.batch is not None and piece.batch.first == after
             if piece.state != "intact" or not follows:
-                ranges.append((position, end))
+                ranges.append((position, stop))
             after = piece.batch.last + 1 if piece.batch else after
-            position = end
+            position = stop
         ranges.append((position, position + 1))
     return blamed
 
 
+# ------------------------------------------------------------------------------------------ what nobody can tell
+
+
 def _undecidable(injected: Injected) -> str | None:
     """Why nobody can tell what was done; the documentation has the same list."""
-    last = injected.log.batches[-1].number
-    altered = [p for s in injected.segments for p in s.pieces if p.batch and p.state == "offset"]
-    if any(piece.batch and piece.batch.number == last for piece in altered):
-        return "base offset of the last batch"
-    copies = {"batch overwritten by another", "batch repeated directly", "batch repeated later"}
-    names = {"wrong base offset in the file name"}
-    if injected.log.is_compacted and (altered or injected.kind in copies | names):
-        return "base offset in a compacted log"
-    if any(_stays_between(piece, injected) for piece in altered):
-        return "offset of compressed messages between those of its neighbours"
+    for piece in (piece for segment in injected.segments for piece in segment.pieces):
+        if piece.batch is None or piece.state not in {"offset", "epoch"}:
+            continue
+        before, after = _around(piece.batch, injected)
+        if piece.state == "offset":
+            first, last = _span(piece)
+            is_above = first > (before.last if before else -1)
+            if after is None and is_above:
+                return "base offset of the last batch"
+            if injected.log.is_compacted and is_above and after and last < after.first:
+                return "base offset in a compacted log"
     return None
 
 
-def _stays_between(piece: Piece, injected: Injected) -> bool:
-    """Whether the header of compressed messages of magic 0 or 1, which has their last offset alone, is plausible."""
-    batch, batches = piece.batch, injected.log.batches
-    if batch is None or batch.magic == 2 or not batch.is_compressed:
-        return False
-    offset = int.from_bytes(piece.data[:8], "big", signed=True)
-    before = batches[batch.number - 1].last if batch.number else -1
-    return before < offset < batches[batch.number + 1].last
+def _around(batch: Batch, injected: Injected) -> tuple[Batch | None, Batch | None]:
+    batches = injected.log.batches
+    after = batches[batch.number + 1] if batch.number + 1 < len(batches) else None
+    return batches[batch.number - 1] if batch.number else None, after
+
+
+def _span(piece: Piece) -> tuple[int, int]:
+    """The offsets that an altered batch says it has."""
+    assert piece.batch is not None
+    field = int.from_bytes(piece.data[:8], "big", signed=True)
+    count = piece.batch.last - piece.batch.first
+    if piece.batch.magic == 2 or not piece.batch.is_compressed:
+        return field, field + count
+    return field - count, field
+
+
+# ------------------------------------------------------------------------------------------ leader epochs
+
+
+def _epoch(data: bytes) -> int:
+    (epoch,) = struct.unpack_from(">i", data, 12)
+    return int(epoch)
+
+
+def _epochs_around(piece: Piece, injected: Injected) -> tuple[int | None, int | None]:
+    assert piece.batch is not None
+    before, after = _around(piece.batch, injected)
+    has = [each if each is not None and each.magic == 2 else None for each in (before, after)]
+    found = [None if each is None else _epoch(each.data) for each in has]
+    return tuple(None if each == -1 else each for each in found)  # type: ignore[return-value]
+
+
+def _is_wrong_epoch(piece: Piece, injected: Injected) -> bool:
+    """Whether the neighbours contradict an altered epoch: epochs do not decrease along a log."""
+    before, after = _epochs_around(piece, injected)
+    epoch = _epoch(piece.data)
+    return epoch < -1 or (
+        epoch != -1 and ((before is not None and epoch < before) or (after is not None and epoch > after))
+    )
+
+
+def _is_ambiguous_epoch(piece: Piece, injected: Injected) -> bool:
+    """Whether the neighbours contradict an altered epoch and do not determine the right one."""
+    before, after = _epochs_around(piece, injected)
+    near = [each for each in {before, after} if each is not None and (each ^ _epoch(piece.data)).bit_count() == 1]
+    return before != after and len(near) != 1
+
+
+# ------------------------------------------------------------------------------------------ what loses nothing
+
+
+#: Kinds that lose no record and show all the same, in whichever log.
+_TWICE = frozenset({"batch repeated directly", "batch repeated later", "overlapping segments", "segment copied"})
+
+
+def _must_warn(injected: Injected) -> bool:
+    if injected.kind in _TWICE:
+        return True
+    if injected.kind == "wrong base offset in the file name":
+        return _is_wrong_name(injected)
+    pieces = [piece for segment in injected.segments for piece in segment.pieces if piece.batch]
+    return any(piece.state == "epoch" and _is_wrong_epoch(piece, injected) for piece in pieces)
+
+
+def _is_wrong_name(injected: Injected) -> bool:
+    """Whether batches contradict a segment's name: they lie below it, or it lies below those of the segment before."""
+    for segment in injected.segments:
+        batch = segment.pieces[0].batch
+        assert batch is not None
+        if batch.first < segment.base:
+            return True
+    for one, other in pairwise(injected.segments):
+        batch = one.pieces[-1].batch
+        if batch is not None and batch.last >= other.base:
+            return True
+    return False

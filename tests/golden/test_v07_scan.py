@@ -104,6 +104,9 @@ def test_a_folder_is_a_log(folder: Path) -> None:
     topic, _, partition = folder.name.rpartition("-")
     found = list(zip(table["offset"].to_pylist(), table["value"].to_pylist(), strict=True))
     assert found == wanted
+    reader = kc.scan(folder, columns=["offset"])
+    list(reader)
+    assert not reader.report.missing
     for name in ("key", "timestamp", "headers"):
         assert table[name].null_count == len(wanted)
     if wanted:

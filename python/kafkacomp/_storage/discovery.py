@@ -28,6 +28,7 @@ from kafkacomp._storage.names import (
     basename,
     is_like_a_segment,
     is_marked,
+    is_segment,
     is_tiered_segment,
     leading_offset,
     parent_of,
@@ -349,7 +350,9 @@ def _folder(
     depth: int = 0,
 ) -> Iterator[Partition]:
     """Yield a folder's partitions: its own, or those of the folders in it."""
-    if (remote := remote_folder(filesystem, path, entries)) is not None:
+    # Among segments with plain names, those with ids are files of the log that were copied there.
+    is_local = any(not e.is_dir and is_segment(basename(e.path)) for e in entries)
+    if not is_local and (remote := remote_folder(filesystem, path, entries)) is not None:
         if remote.topic is None and depth > 0 and not remote.has_manifests:
             _LOGGER.warning("%s: skipped: the folder's name is not that of a partition in tiered storage", path)
             return

@@ -87,8 +87,8 @@ class Repair:
     position: int
     #: Its length in bytes.
     length: int
-    #: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``quarantined``, ``dropped``,
-    #: ``repeat dropped`` or ``truncated``.
+    #: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch that stood in the place
+    #: of another), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
     action: str
     #: The first offset that is missing for it; ``None`` where none is, or the batches around it do not determine it.
     first_offset: int | None

@@ -165,6 +165,7 @@ def verified_partition(
             findings.append(_error(path, position, message, first, last))
     findings += _overlaps(ordered, overlaps, max_output_size)
     findings += _epochs(ordered)
+    findings += _names(ordered)
     # The files of a segment together, and its log first.
     places = {path: index for index, (path, _, _) in enumerate(segments)}
     for index, (path, _, _) in enumerate(segments):
@@ -197,6 +198,21 @@ def _overlaps(
         else:
             message = f"{one} has different records at offset {offset}"
             found.append(_error(other, 0, message))
+    return found
+
+
+def _names(segments: Sequence[tuple[str, int | None, SegmentReport]]) -> list[PartitionFinding]:
+    """Whether segments begin where their names say, and not within those before, with batches that follow these."""
+    found = []
+    end = 0
+    for path, base, report in segments:
+        first = report.first_offset
+        if base is not None and first is not None and base < end <= first:
+            before = f"the segments before it reach to {end - 1}"
+            message = f"the segment begins at offset {first}, and {before}, past the {base} of its name"
+            found.append(_error(path, 0, message))
+        if report.last_offset is not None:
+            end = max(end, report.last_offset + 1)
     return found
 
 

@@ -17,6 +17,8 @@ from kafkacomp._storage.discovery import Seams
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kafkacomp._storage.discovery import Segment
 
 __all__ = ["Ends", "Pieces", "Run", "runs"]
@@ -76,6 +78,7 @@ def runs(pieces: Pieces, log_format: str, known: Ends | None = None) -> list[Run
     if any(segment.offsets is not None for segment, _ in pieces):
         return [Run([piece], None) for piece in pieces]  # decided before: they have no offsets in common
     ends = _ends([segment for segment, _ in pieces[:-1]], log_format, {} if known is None else known)
+    pieces = _with_true_ends(pieces, ends, log_format)
     found: list[Run] = []
     reach: int | None = None
     for (segment, next_base), end in zip(pieces, [*ends, None], strict=True):
@@ -94,18 +97,34 @@ def runs(pieces: Pieces, log_format: str, known: Ends | None = None) -> list[Run
     return found
 
 
+def _with_true_ends(pieces: Pieces, ends: list[int | None], log_format: str) -> Pieces:
+    """Correct where the next segment begins, if its name is greater than its first offset: nothing is missing there."""
+    found = list(pieces)
+    for place, (end, (following, _)) in enumerate(zip(ends, pieces[1:], strict=True)):
+        segment, next_base = pieces[place]
+        if end is not None and next_base is not None and end < next_base == following.base_offset:
+            first = _asked(_kafkacomp.start_offset, following, log_format)
+            if first is not None and first < next_base:
+                found[place] = (segment, max(first, end))
+    return found
+
+
+def _asked(ask: Callable[[tuple[object, ...], str], int | None], segment: Segment, log_format: str) -> int | None:
+    try:
+        return ask(segment.as_tuple(), log_format)
+    except FileNotFoundError:
+        raise
+    except (KafkaCompError, OSError, ValueError):
+        return None  # the task that reads it reports it
+
+
 def _ends(segments: list[Segment], log_format: str, known: Ends) -> list[int | None]:
     unknown = [each for each in segments if (each.name, each.size) not in known]
 
     def ask(segment: Segment) -> int | None:
         if segment.base_offset is None:
             return None  # captured record sets: offsets need not rise
-        try:
-            return _kafkacomp.end_offset(segment.as_tuple(), log_format)
-        except FileNotFoundError:
-            raise
-        except (KafkaCompError, OSError, ValueError):
-            return None  # the task that reads it reports it
+        return _asked(_kafkacomp.end_offset, segment, log_format)
 
     if len(unknown) > 1 and any(not isinstance(each.source, str) for each in unknown):
         with ThreadPoolExecutor(_REQUESTS) as pool:

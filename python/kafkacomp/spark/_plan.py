@@ -191,6 +191,9 @@ def cut(segment: Segment, options: ReadOptions, next_base: int | None = None) ->
         length = pieces[-1][1]
         if next_base is not None and length != segment.size:
             raise _ReplacedError(f"{segment.name}: had {segment.size} bytes when it was listed, then {length}")
+    base = segment.base_offset
+    if base is not None and any(seam and seam[2] is not None and seam[2] <= base for _, _, seam in pieces):
+        pieces = [(0, pieces[-1][1], None)]  # its name is wrong, and tells nothing about the offsets of its pieces
     # Only the last piece can end in a batch that a broker is just writing.
     found = [
         replace(segment, range=(begin, end), active=segment.active and end == pieces[-1][1]) for begin, end, _ in pieces

@@ -202,10 +202,15 @@ def check_losses(report: ScanReport, options: ReadOptions) -> None:
         return
     first = losses[0]
     more = len(losses) - 1 + report.more_missing
+    advice = (
+        " If the topic is compacted, copy the broker's cleaner-offset-checkpoint into the folder above the partition's:"
+        " it tells which gaps compaction left."
+    )
     raise KafkaCompError(
         f"{first.topic}-{first.partition}: offsets {first.first_offset} to {first.last_offset} are missing"
         f" ({first.reason} at {first.segment}){f' and {more} more ranges' if more else ''}."
         " The query stops, because records may have been lost; with failOnDataLoss=false it continues."
+        f"{advice if any(each.reason == 'gap' for each in losses) else ''}"
     )
 
 

@@ -11,6 +11,7 @@ right. The prefix is any text, also one without a slash at its end; the manifest
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import Entry, FileSystem
 
 __all__ = ["RemoteFolder", "StoredSegment", "remote_folder"]
+
+_LOGGER = logging.getLogger("kafkacomp")
 
 _FILE = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.(log|indexes|rsm-manifest)")
 _MAX_OFFSET = 2**63 - 1
@@ -75,6 +78,10 @@ def remote_folder(
         if matched is None or int(matched[1]) > _MAX_OFFSET:
             continue
         segment = found.setdefault(matched[2], StoredSegment(matched[2], int(matched[1])))
+        if segment.start_offset != int(matched[1]):
+            other = f"{segment.start_offset:020}-{segment.id}"
+            _LOGGER.warning("%s: skipped: its segment id is that of %s, and ids are unique", entry.path, other)
+            continue
         segment.files[matched[3]] = entry
     if not found:
         return None

@@ -10,6 +10,7 @@ use kafkacomp_core::log::{MissingRange, MissingReason, Placement, Span, place};
 use kafkacomp_core::record::{RecordBatch, RecordReader, Records};
 
 use crate::context::Context;
+use crate::leader_epochs::LeaderEpochs;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, SkippedRange};
 
@@ -61,6 +62,7 @@ struct Pending {
     position: u64,
     length: u64,
     thinned: bool,
+    epoch: i32,
 }
 
 /// Batches in a row that repeat offsets.
@@ -78,6 +80,8 @@ pub struct Following<'f> {
     pub span: Option<Span>,
     /// Whether its checksum is right.
     pub is_valid: Option<&'f dyn Fn() -> bool>,
+    /// Whether the segment has the batch that waits at an earlier place, too.
+    pub is_copy: &'f dyn Fn(Span, u64) -> bool,
     /// The base offset of the next segment, where the batch is the last one of its segment.
     pub end_offset: Option<i64>,
 }
@@ -97,6 +101,9 @@ pub struct Continuity {
     /// The segment before and the first offset after it, until a batch of this segment was accepted.
     before: Option<(Arc<str>, i64)>,
     pending: Option<Pending>,
+    /// The batch directly before, whether it is in order or not.
+    previous: Option<Span>,
+    epochs: LeaderEpochs,
     /// Bytes that were left out since the last accepted batch.
     losses: Vec<SkippedRange>,
     repeats: Option<Repeats>,
@@ -111,6 +118,7 @@ impl Continuity {
         options: &ScanOptions,
         expected: Option<i64>,
         before: Option<(Arc<str>, i64)>,
+        epochs: LeaderEpochs,
     ) -> Self {
         Self {
             context,
@@ -121,6 +129,8 @@ impl Continuity {
             calm: false,
             before,
             pending: None,
+            previous: None,
+            epochs,
             losses: Vec::new(),
             repeats: None,
             found: Findings::default(),
@@ -143,6 +153,11 @@ impl Continuity {
         self.started && self.expected.is_some_and(|expected| expected > last_offset)
     }
 
+    /// The leader epochs up to the last accepted batch.
+    pub fn epochs(&self) -> LeaderEpochs {
+        self.epochs
+    }
+
     /// Takes what was found since the last call.
     pub fn take_findings(&mut self) -> Findings {
         std::mem::take(&mut self.found)
@@ -163,8 +178,10 @@ impl Continuity {
     pub fn observe(&mut self, batch: &RecordBatch<'_>) {
         let span = Span::of(batch);
         let thinned = is_thinned(batch);
-        if self.calm && span.first == self.expected && span.last >= span.first.unwrap_or_default() && !thinned {
+        let is_next = self.calm && span.first == self.expected && span.last >= span.first.unwrap_or_default();
+        if is_next && !thinned && self.epochs.goes_on(batch.partition_leader_epoch()) {
             self.expected = Some(span.last.saturating_add(1));
+            self.previous = Some(span);
             return;
         }
         self.wait(batch, span, thinned);
@@ -179,7 +196,8 @@ impl Continuity {
             // Whether offsets are missing before the segment, or its name is wrong, only its first record shows.
             span.first = implied_first(batch, &mut RecordReader::new(self.max_output_size));
         }
-        let pending = Pending { span, position: batch.position(), length: batch.size_in_bytes() as u64, thinned };
+        let (position, length) = (batch.position(), batch.size_in_bytes() as u64);
+        let pending = Pending { span, position, length, thinned, epoch: batch.partition_leader_epoch() };
         match (self.expected, span.first) {
             // Its place is certain without the next batch.
             (Some(expected), Some(first)) if first == expected && span.last >= first => self.accept(pending),
@@ -206,6 +224,13 @@ impl Continuity {
             next.span = None;
             placement = self.judge(expected, pending.span, None, None);
         }
+        if matches!(placement, Placement::Misplaced { .. })
+            && pending.span.last < expected
+            && (next.is_copy)(pending.span, pending.position)
+        {
+            placement = Placement::Repeated;
+        }
+        self.previous = Some(pending.span);
         match placement {
             Placement::InOrder => self.accept(pending),
             Placement::PartlyRepeated => {
@@ -235,13 +260,19 @@ impl Continuity {
     }
 
     fn judge(&self, expected: i64, span: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
-        let placement = place(expected, span, next, end_offset.filter(|&end| end >= expected));
+        let placement = place(expected, self.previous, span, next, end_offset.filter(|&end| end >= expected));
         let least = span.first.unwrap_or(span.last);
         match placement {
             // No batch of this segment was accepted: what the name says is wrong, not the batches, which continue one
             // another. What the segment before has of them is left out by the bound.
             Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
             Placement::Repeated if !self.started && least >= 0 && self.continues_below_base(span, next) => {
+                Placement::InOrder
+            }
+            // It continues the segment before.
+            Placement::Misplaced { .. }
+                if !self.started && self.before.as_ref().is_some_and(|(_, from)| span.first == Some(*from)) =>
+            {
                 Placement::InOrder
             }
             Placement::InOrder
@@ -263,11 +294,16 @@ impl Continuity {
         }
     }
 
-    /// The header of the batch that waits does not give its first offset, though it is needed: it ends at `end_offset` or
-    /// after it.
-    pub fn needs_first(&self, end_offset: Option<i64>) -> bool {
+    /// Whether the header of the batch that waits does not give its first offset.
+    pub fn is_wrapper(&self) -> bool {
+        self.pending.is_some_and(|pending| pending.span.first.is_none())
+    }
+
+    /// Whether the first offset of the batch that waits is needed and its header does not give it: what follows does not
+    /// begin where the batch ends.
+    pub fn needs_first(&self, resumes: Option<i64>) -> bool {
         self.pending.is_some_and(|pending| {
-            pending.span.first.is_none() && end_offset.is_some_and(|end| pending.span.last >= end)
+            pending.span.first.is_none() && resumes.is_some_and(|next| pending.span.last.checked_add(1) != Some(next))
         })
     }
 
@@ -279,8 +315,10 @@ impl Continuity {
     }
 
     fn accept(&mut self, pending: Pending) {
-        let Pending { span, position, thinned, .. } = pending;
+        let Pending { span, position, thinned, epoch, .. } = pending;
         self.end_repeats();
+        self.previous = Some(span);
+        self.epochs.accept(epoch, position);
         if thinned {
             self.found.is_compacted = true;
         }
@@ -352,6 +390,7 @@ impl Continuity {
     /// bytes were left out before it: then what is missing up to there is reported.
     pub fn end(&mut self, resumes: Option<i64>) -> bool {
         self.end_repeats();
+        self.found.warnings.extend(self.epochs.take_warning(&self.context.place.segment));
         self.gap_before(self.context.base_offset);
         if self.losses.is_empty() {
             return false;

@@ -5,17 +5,24 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kafkacomp_core::log::MissingReason;
-use kafkacomp_core::record::RecordBatch;
+use kafkacomp_core::log::{ContentError, MissingReason, Placement, Span, place};
 use kafkacomp_core::record::v0_v1::LegacyRecords;
+use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::continuity::Note;
 use crate::plan::Chunk;
 use crate::report::{ScanReport, SkippedRange};
 
+/// The offset field of a batch cannot be right.
+#[derive(Debug)]
+pub struct Misplaced(pub ContentError);
+
 /// Follows the batches of a chunk.
 pub struct Course<'c> {
     chunk: &'c Chunk,
+    /// Its bytes.
+    data: &'c [u8],
+    max_output_size: usize,
     report: Arc<Mutex<ScanReport>>,
     /// The offset after the batch before, if it is known.
     expected: Option<i64>,
@@ -28,16 +35,18 @@ pub struct Course<'c> {
     start: Option<i64>,
     /// The last offset of the batch, if its records showed it.
     last: Option<i64>,
-    losses: &'c [SkippedRange],
+    losses: Vec<SkippedRange>,
 }
 
 impl<'c> Course<'c> {
-    /// From the beginning of `chunk`.
-    pub fn new(chunk: &'c Chunk, report: Arc<Mutex<ScanReport>>) -> Self {
+    /// From the beginning of `chunk`, whose bytes are `data`.
+    pub fn new(chunk: &'c Chunk, data: &'c [u8], max_output_size: usize, report: Arc<Mutex<ScanReport>>) -> Self {
         let notes = chunk.notes.iter();
         let next = notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
         Self {
             chunk,
+            data,
+            max_output_size,
             report,
             expected: chunk.expected,
             started: chunk.started,
@@ -45,7 +54,7 @@ impl<'c> Course<'c> {
             next,
             start: None,
             last: None,
-            losses: &[],
+            losses: Vec::new(),
         }
     }
 
@@ -63,7 +72,7 @@ impl<'c> Course<'c> {
                 Some((_, Note::LeaveOut)) => takes = false,
                 Some((_, Note::From(offset))) => self.start = Some(*offset),
                 Some((_, Note::Unexpected)) => self.expected = None,
-                Some((_, Note::After(losses))) => self.losses = losses,
+                Some((_, Note::After(losses))) => self.losses.extend_from_slice(losses),
                 None => {}
             }
             self.next = self.notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
@@ -90,8 +99,24 @@ impl<'c> Course<'c> {
     }
 
     /// A compressed message of magic 0 or 1 was decompressed; the first offset of it that is wanted, if not all are.
-    pub fn unwrapped(&mut self, records: &LegacyRecords<'_>) -> Option<i64> {
-        let (Some(expected), Some(Ok(first))) = (self.expected, records.first_offset()) else { return self.start };
+    ///
+    /// # Errors
+    /// Its offset field cannot be right.
+    pub fn unwrapped(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        records: &LegacyRecords<'_>,
+    ) -> Result<Option<i64>, Misplaced> {
+        let (Some(expected), Some(Ok(first))) = (self.expected, records.first_offset()) else { return Ok(self.start) };
+        if first != expected && batch.magic() == 1 && self.is_misplaced(batch, (first, records.last_offset()), expected)
+        {
+            let (position, stored) = (batch.position(), batch.offset_field());
+            return Err(Misplaced(ContentError::OffsetField { position, stored, expected }));
+        }
+        let base_offset = self.chunk.context.base_offset;
+        if first < base_offset && batch.last_offset() >= base_offset && !self.started {
+            self.warn_of_name(first);
+        }
         // In magic 0 the messages have offsets of their own.
         self.last = Some(records.last_offset());
         let span = records.last_offset().saturating_sub(first).saturating_add(1);
@@ -99,7 +124,42 @@ impl<'c> Course<'c> {
         if first > expected || is_thinned || !self.losses.is_empty() {
             self.gap(expected, first, is_thinned);
         }
-        Some(expected).filter(|_| self.started && first < expected)
+        Ok(Some(expected).filter(|_| self.started && first < expected))
+    }
+
+    /// The first batch of the segment begins below the offset of its name.
+    #[cold]
+    fn warn_of_name(&self, first: i64) {
+        let context = &self.chunk.context;
+        let warning = format!(
+            "{}: the file's name says that it begins with offset {}, and it begins with {first}",
+            context.place.segment, context.base_offset
+        );
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(warning);
+    }
+
+    /// Whether a batch that does not begin where it is expected leaves exactly the room that it needs, by the batch after
+    /// it. The planner has judged the last one of a chunk.
+    #[cold]
+    fn is_misplaced(&self, batch: &RecordBatch<'_>, (first, last): (i64, i64), expected: i64) -> bool {
+        let end = batch.position().saturating_add(batch.size_in_bytes() as u64);
+        let at = usize::try_from(end.saturating_sub(self.chunk.position)).unwrap_or(usize::MAX);
+        let next = Batches::new(self.data.get(at..).unwrap_or_default(), end).next();
+        let Some(next) = next.and_then(Result::ok).filter(RecordBatch::is_valid) else { return false };
+        let Ok(next_first) = RecordReader::new(self.max_output_size).base_offset(&next) else { return false };
+        let next = Span { first: Some(next_first), ..Span::of(&next) };
+        let span = Span { first: Some(first), last, crc: batch.crc() };
+        // After what the planner left out, it has judged this one, too.
+        self.chunk.ordered
+            && self.losses.is_empty()
+            && (self.started || first > expected)
+            && matches!(place(expected, None, span, Some(next), None), Placement::Misplaced { .. })
+    }
+
+    /// The batch is left out: which offsets are missing for it, the next one shows.
+    pub fn lose(&mut self, range: SkippedRange) {
+        self.losses.push(range);
+        (self.start, self.last) = (None, None);
     }
 
     #[cold]
@@ -111,7 +171,7 @@ impl<'c> Course<'c> {
         context.missing(expected, first, reason, &mut |range| {
             report.missing.add(&context.id, &context.place.segment, range);
         });
-        report.skipped.extend(losses.iter().map(|loss| loss.clone().between(Some(expected), Some(first))));
+        report.skipped.extend(losses.into_iter().map(|loss| loss.between(Some(expected), Some(first))));
         if is_thinned {
             report.missing.set_compacted(&context.id);
         }
@@ -130,10 +190,17 @@ impl<'c> Course<'c> {
         }
     }
 
+    /// The chunk is done.
+    pub fn finish(&mut self) {
+        if !self.losses.is_empty() {
+            self.unresolved();
+        }
+    }
+
     /// Which offsets are missing for what was left out is not known: the batch after it was not decompressed.
     #[cold]
     fn unresolved(&mut self) {
         let losses = std::mem::take(&mut self.losses);
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).skipped.extend(losses.iter().cloned());
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).skipped.extend(losses);
     }
 }

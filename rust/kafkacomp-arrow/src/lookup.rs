@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_core::log::continuity::sequence;
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, Resync};
 use kafkacomp_core::record::{RecordReader, TimestampType};
 
@@ -60,6 +61,21 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
                 return Ok(end.filter(|_| next >= length));
             }
         }
+    }
+}
+
+/// The first offset of `segment`: that of its name, or one below it if its first two batches show that the name is wrong.
+///
+/// # Errors
+/// What the file system says; a log format that cannot be determined.
+pub fn start_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    let Opened { source, log_format, .. } = open(segment, options)?;
+    match segment.base_offset {
+        Some(base) if log_format == LogFormat::Records => {
+            let found = sequence::start_offset(source.as_ref(), base);
+            found.map(Some).map_err(|error| ScanError::chunk(&segment.name, error))
+        }
+        base => Ok(base),
     }
 }
 

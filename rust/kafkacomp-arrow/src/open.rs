@@ -262,7 +262,9 @@ impl Open {
             if let Some(continuity) = &mut continuity {
                 if continuity.pending().is_some() {
                     let is_valid = || !verify || batch.is_valid();
-                    let next = Following { span: Some(Span::of(batch)), is_valid: Some(&is_valid), end_offset: None };
+                    let span = Some(Span::of(batch));
+                    let is_copy = |span: Span, position| has_before(source, span, position);
+                    let next = Following { span, is_valid: Some(&is_valid), is_copy: &is_copy, end_offset: None };
                     if let Err(stopped) = continuity.settle(next, known) {
                         halt = Some(stopped);
                         finish = Some(Finish::Bound);
@@ -302,11 +304,16 @@ impl Open {
                 self.reader.seek(position);
                 return Ok((position.saturating_sub(begin) as usize, Framed::Step(Step::More)));
             }
-            let next = Next::read(source, after, self.reader.end(), &end, finish)?;
+            let mut next = Next::read(source, after, self.reader.end(), &end, finish)?;
+            if let Some(header) = next.0.as_mut().filter(|header| header.span.first.is_none())
+                && continuity.is_wrapper()
+            {
+                header.span.first = first_offset(source, after, self.reader.end(), max_output_size)?;
+            }
             let is_valid = || !verify || next.is_valid(source);
             let at_end = end == ChunkEnd::End && after >= self.reader.end();
-            if at_end
-                && continuity.needs_first(self.ends.next_base)
+            let resumes = next.0.as_ref().map_or(self.ends.next_base.filter(|_| at_end), |header| header.span.first);
+            if continuity.needs_first(resumes)
                 && let Some(first) = first_offset(source, position, self.reader.end(), max_output_size)?
             {
                 continuity.set_first(first);
@@ -314,6 +321,7 @@ impl Open {
             let following = Following {
                 span: next.0.as_ref().map(|header| header.span),
                 is_valid: Some(&is_valid),
+                is_copy: &|span, position| has_before(source, span, position),
                 end_offset: self.ends.next_base.filter(|_| at_end),
             };
             match continuity.settle(following, known) {
@@ -460,6 +468,17 @@ impl Open {
     pub fn left(&self) -> u64 {
         self.reader.end().saturating_sub(self.reader.position())
     }
+}
+
+/// Whether a batch before `position` has these offsets and this checksum.
+fn has_before(source: &dyn ReadAt, span: Span, position: u64) -> bool {
+    let mut walk = HeaderWalk::new(source, 0, position);
+    while let Ok(Hop::Batch(header)) = walk.next_batch() {
+        if header.span == span {
+            return true;
+        }
+    }
+    false
 }
 
 /// [`implied_first`] of the batch at `position`.

@@ -14,6 +14,7 @@ use crate::bounds::Start;
 use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings, Note};
+use crate::leader_epochs::LeaderEpochs;
 use crate::log_format::log_format_of;
 use crate::missing::PartitionId;
 use crate::open::{Ends, Finish, Open, Reader, SharedSource, Step};
@@ -91,6 +92,8 @@ struct Current {
     position: Option<i64>,
     /// The offset after the last one that was delivered or reported as missing, and the segment that it is of.
     accounted: Option<(Arc<str>, i64)>,
+    /// The leader epochs so far.
+    epochs: LeaderEpochs,
     /// Which segment has delivered which offsets: the last one exclusive.
     delivered: Vec<(usize, i64, i64)>,
 }
@@ -255,6 +258,7 @@ impl Planner {
         let reported = open.finish(finish, is_last, high_watermark);
         let valid_end =
             current.partition.segments.get(open.index).and_then(|segment| segment.offsets).map(|(_, end)| end);
+        current.epochs = open.continuity.as_ref().map_or(current.epochs, Continuity::epochs);
         let Some(end) = expected.filter(|_| open.ordered) else { return };
         let end = valid_end.map_or(end, |valid| end.min(valid));
         let begin = current.position.unwrap_or(i64::MIN).max(open.context.base_offset);
@@ -310,8 +314,8 @@ impl Planner {
                 Some(Arc::new(filter))
             }
         };
-        let delivered = Vec::new();
-        Ok(Current { partition, id, next: 0, transactions, position: None, accounted: None, delivered })
+        let (delivered, epochs) = (Vec::new(), LeaderEpochs::default());
+        Ok(Current { partition, id, next: 0, transactions, position: None, accounted: None, epochs, delivered })
     }
 
     /// Reports what is missing before a segment that is not opened.
@@ -379,6 +383,9 @@ impl Planner {
             context.start_offset = context.start_offset.max(position);
         }
         let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
+        // A segment that overlaps those before may be of an earlier leader.
+        let follows = segment.base_offset.zip(current.position).is_some_and(|(base, position)| base >= position);
+        let epochs = if follows { current.epochs } else { LeaderEpochs::default() };
         if let Some((_, accounted)) = &before {
             context.asked.0 = context.asked.0.max(*accounted);
         }
@@ -433,7 +440,7 @@ impl Planner {
             context: Arc::clone(&context),
         };
         if ordered && context.log_format == LogFormat::Records {
-            open.continuity = Some(Continuity::new(context, &self.options, expected, before));
+            open.continuity = Some(Continuity::new(context, &self.options, expected, before, epochs));
         } else if let (Some((name, from)), Some(base)) = (before, segment.base_offset) {
             context.missing(from, base, MissingReason::Gap, &mut |range| {
                 open.found.missing.push((Arc::clone(&name), range));

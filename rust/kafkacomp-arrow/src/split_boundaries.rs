@@ -5,7 +5,7 @@ use std::io;
 use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{BatchHeader, ReadAt};
 use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
-use kafkacomp_core::record::{BatchHead, RecordBatch};
+use kafkacomp_core::record::{BatchHead, RecordBatch, RecordReader};
 
 /// The batch that stood where a segment was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,14 +14,14 @@ pub struct SplitBoundary {
     pub offset: i64,
     /// Its size in bytes.
     pub size: u64,
-    /// Its first offset; `None` where only its content tells: compressed messages of magic 0 and 1.
+    /// Its first offset; `None` for compressed messages of magic 0 and 1 that cannot be decompressed.
     pub first_offset: Option<i64>,
 }
 
 impl SplitBoundary {
     /// That of a batch.
-    pub(crate) fn of(header: &BatchHeader, batch: &RecordBatch<'_>) -> Self {
-        Self { offset: header.offset_field, size: header.size, first_offset: batch.base_offset() }
+    pub(crate) fn of(header: &BatchHeader, batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Self {
+        Self { offset: header.offset_field, size: header.size, first_offset: reader.base_offset(batch).ok() }
     }
 
     pub(crate) fn is_at(&self, source: &dyn ReadAt, position: u64) -> io::Result<bool> {

@@ -9,7 +9,7 @@ use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::{
     BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, next_entry_from,
 };
-use kafkacomp_core::record::RecordBatch;
+use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::committed::whole_batch;
 use crate::log_format::log_format_of;
@@ -46,7 +46,8 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
         let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
         let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
         let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
-        let mut cutter = Cutter { source, length, known: 0, entries, entry: None };
+        let reader = RecordReader::new(options.max_output_size);
+        let mut cutter = Cutter { source, length, reader, known: 0, entries, entry: None };
         let mut target = piece_bytes;
         while target < last {
             let found = match log_format {
@@ -74,6 +75,8 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
 struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
     source: &'s dyn ReadAt,
     length: u64,
+    /// For the first offsets of compressed messages of magic 0 and 1.
+    reader: RecordReader,
     /// Where a batch begins, or what is none: as far as headers led.
     known: u64,
     entries: Peekable<I>,
@@ -84,7 +87,8 @@ struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
 impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
     /// The first batch with the right checksum that begins at `target` or after it, that continues the batch before, and
     /// that the next batch continues: no checksum covers its base offset, by which a piece is known. Where there is none
-    /// among the next batches (in a compacted log, say), the first one that is in order.
+    /// among the next batches (in a compacted log, say), the first one that is in order. A batch that an index leads to has
+    /// none before it that could contradict it.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
@@ -110,17 +114,18 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
                 self.known = header.position;
             } else if left == 0 {
                 break false;
-            } else {
+            } else if let Some(before) = previous {
                 left = left.saturating_sub(1);
                 candidate = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
                     .filter(RecordBatch::is_valid)
-                    .filter(|_| previous.is_none_or(|previous| rises(&previous, &header)))
-                    .map(|batch| (header, SplitBoundary::of(&header, &batch)));
-                continued = previous.is_none_or(|previous| continues(&previous, &header));
+                    .filter(|_| rises(&before, &header))
+                    .map(|batch| (header, SplitBoundary::of(&header, &batch, &mut self.reader)));
+                continued = continues(&before, &header);
             }
             previous = Some(header);
         };
-        let found = in_order.or(candidate.filter(|_| at_end));
+        // No batch follows the last one that could contradict it.
+        let found = in_order.or(candidate.filter(|_| at_end && continued));
         self.known = found.map_or(walk.position(), |(header, _)| header.position);
         Ok(found.map(|(header, boundary)| (header.position, Some(boundary))))
     }

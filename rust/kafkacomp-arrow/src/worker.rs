@@ -77,7 +77,7 @@ impl Worker {
 
     fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
         let filter = RecordFilter::new(&self.options, &chunk.context);
-        let mut course = Course::new(chunk, Arc::clone(&self.report));
+        let mut course = Course::new(chunk, data, self.options.max_output_size, Arc::clone(&self.report));
         for framed in Batches::new(data, chunk.position) {
             let batch = framed.map_err(|error| failed(&chunk.context, error))?;
             if !course.takes(&batch) {
@@ -87,12 +87,22 @@ impl Worker {
                 Err(BatchError::Content(error)) => {
                     self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, error, course.offsets(&batch))?;
                 }
+                Err(BatchError::Misplaced(error)) => {
+                    let error = ScanError::record(&chunk.context.place.segment, error);
+                    if self.options.on_error == OnError::Raise {
+                        return Err(error);
+                    }
+                    let length = batch.size_in_bytes() as u64;
+                    course.lose(SkippedRange::of(&chunk.context.place.segment, batch.position(), length, &error));
+                    continue;
+                }
                 Err(BatchError::Scan(error)) => return Err(error),
                 Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
                 Ok(()) => {}
             }
             course.passed(&batch);
         }
+        course.finish();
         Ok(())
     }
 
@@ -119,6 +129,7 @@ impl Worker {
                     });
                     self.skip(position, length, &chunk.context, error, offsets)?;
                 }
+                Err(BatchError::Misplaced(error)) => return Err(failed(&chunk.context, error)),
                 Err(BatchError::Scan(error)) => return Err(error),
                 Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
                 Ok(()) => {}
@@ -251,7 +262,8 @@ impl Worker {
             Records::Legacy(mut records) => {
                 let unwrapped;
                 if batch.base_offset().is_none()
-                    && let Some(start) = course.unwrapped(&records)
+                    && let Some(start) =
+                        course.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
                 {
                     unwrapped = rows.filter.starting_at(start);
                     rows.filter = &unwrapped;
@@ -408,6 +420,8 @@ fn flush_builder(
 enum BatchError {
     /// Its content.
     Content(ContentError),
+    /// Its offset field: what it holds is intact.
+    Misplaced(ContentError),
     /// The scan ends.
     Scan(ScanError),
 }

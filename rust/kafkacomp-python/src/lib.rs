@@ -98,6 +98,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(write::write_log, m)?)?;
     m.add_function(wrap_pyfunction!(plan::cut_segment, m)?)?;
     m.add_function(wrap_pyfunction!(plan::end_offset, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::start_offset, m)?)?;
     m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
     m.add_function(wrap_pyfunction!(plan::offset_for_time, m)?)?;
     m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;

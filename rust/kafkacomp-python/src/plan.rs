@@ -47,6 +47,15 @@ pub fn end_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) ->
     raised.or(py, found)
 }
 
+/// The first offset of the segment `source`, below that of its name if its batches show that the name is wrong.
+#[pyfunction]
+pub fn start_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) -> PyResult<Option<i64>> {
+    let raised = Raised::default();
+    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
+    let found = py.detach(|| lookup::start_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    raised.or(py, found)
+}
+
 /// The offset of the first record with `timestamp` ms or later.
 #[pyfunction]
 pub fn offset_for_time(

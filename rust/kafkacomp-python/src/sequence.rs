@@ -9,7 +9,7 @@ use kafkacomp_core::log::continuity::sequence::OtherSegments;
 use kafkacomp_core::log::maintain::rewrite::SegmentRewritten;
 use kafkacomp_core::log::{
     HeaderWalk, Hop, LeaderEpochEntry, MAX_MISSING_RANGES, MissingRange, MissingReason, OffsetIndex, OffsetPosition,
-    OverlapError, ReadAt, ReadError, SegmentBounds, compare_overlap,
+    OverlapError, ReadAt, ReadError, SegmentBounds, SequenceReport, compare_overlap,
 };
 use pyo3::prelude::*;
 
@@ -183,10 +183,25 @@ impl<'a> Tracker<'a> {
         SegmentJob { source, bounds, from: self.end, index }
     }
 
+    /// Warns of a name that does not say where the segment begins.
+    fn check_name(&mut self, name: &str, found: &SequenceReport) {
+        let (Some(base), Some(first)) = (self.base_offset(), found.first_offset) else { return };
+        if first < base {
+            self.warnings.push(format!("{name}: the segment begins at offset {first}, below the {base} of its name"));
+        } else if base < self.end && first >= self.end {
+            let before = self.end.saturating_sub(1);
+            self.warnings.push(format!(
+                "{name}: the segment begins at offset {first}, and those before it have offset {before}: {base}, the offset of \
+                 its name, is not where it begins"
+            ));
+        }
+    }
+
     /// Goes on after a segment that was worked on.
     pub fn add(&mut self, found: SegmentRewritten) {
         let SegmentRewritten { sequence, warnings, more_warnings } = found;
         let name = self.name(self.at).to_owned();
+        self.check_name(&name, &sequence);
         self.warnings.extend(warnings.into_iter().map(|warning| format!("{name}: {warning}")));
         if more_warnings > 0 {
             self.warnings.push(format!("{name}: {more_warnings} more warnings"));

@@ -6,10 +6,13 @@
 //! the offset index or the leader epoch checkpoint determine an altered field, the visitor gets the batch with the
 //! field restored, unless the batch is a copy of another one of the partition.
 //!
+//! Where all batches are there but not in order, the visitor gets them in order.
+//!
 //! Missing offsets are those between two batches in order, from the base offset on and up to the next segment's.
 
 mod copies;
 mod epochs;
+mod reorder;
 
 use std::mem;
 use std::ops::ControlFlow;
@@ -18,6 +21,7 @@ use copies::Copies;
 pub use copies::{FolderSegments, OtherSegments};
 pub use epochs::EpochFault;
 use epochs::{Epochs, NextEpochs};
+use reorder::reordered;
 
 use super::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
@@ -26,7 +30,7 @@ use crate::log::error::{Error, ReadError};
 use crate::log::index::offset::OffsetPosition;
 use crate::log::read::chunk::{ChunkReader, chunk_bytes};
 use crate::log::read::placement::{Neighbours, Placement, Span, place_between};
-use crate::log::read::source::ReadAt;
+use crate::log::read::source::{ReadAt, read_full};
 use crate::log::read::walk::{Damage, Piece, walk_segment};
 use crate::memory;
 use crate::record::{self, Batches, MutableRecordBatch, RecordBatch, RecordReader};
@@ -75,6 +79,11 @@ pub enum Place {
         /// The one that its neighbours determine.
         offset_field: i64,
     },
+    /// In the place of another batch, with which it was swapped. The visitor gets such batches in order of offsets.
+    Reordered {
+        /// The first offset of the batch in whose place it stands.
+        expected: i64,
+    },
     /// Unknown: its offset field cannot be right.
     Misplaced {
         /// The offset that was expected.
@@ -115,7 +124,7 @@ pub trait Visitor {
     /// What is kept of a batch until it is judged.
     type Detail;
 
-    /// Reads a batch whose checksum is right, in file order. A batch that is restored is read a second time.
+    /// Reads a batch whose checksum is right, in file order. A batch that is restored or reordered is read a second time.
     ///
     /// # Errors
     /// Ends the walk.
@@ -188,7 +197,9 @@ pub fn walk_in_order<V: Visitor>(
         before: Vec::new(),
         after: Vec::new(),
         claimed: None,
+        previous: None,
         has_zero_tail: false,
+        is_done: false,
         copies: Copies::new(bounds.others),
         epochs: Epochs::new(bounds.leader_epochs, bounds.leader_epoch),
         report: SequenceReport::default(),
@@ -232,9 +243,11 @@ pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadEr
         |batch: RecordBatch<'_>| reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset()));
     let first = batches.next().and_then(&mut first_of);
     let next = batches.next().and_then(&mut first_of);
-    let below = first
-        .zip(next)
-        .filter(|((first, last), (next, _))| (0..base_offset).contains(first) && last.checked_add(1) == Some(*next));
+    // In a compacted log the next batch need not follow directly, and is below the name as well.
+    let below = first.zip(next).filter(|&((first, last), (next, next_last))| {
+        let follows = last.checked_add(1) == Some(next) || (next > last && next_last < base_offset);
+        (0..base_offset).contains(&first) && follows
+    });
     Ok(below.map_or(base_offset, |((first, _), _)| first))
 }
 
@@ -269,8 +282,12 @@ struct Walk<'w, V: Visitor> {
     after: Vec<Damage>,
     /// The offsets of a batch that stands before the one it should follow.
     claimed: Option<(i64, i64)>,
+    /// The batch directly before the one that is judged.
+    previous: Option<Span>,
     /// Whether zeros follow the last batch.
     has_zero_tail: bool,
+    /// Whether the visitor has all batches.
+    is_done: bool,
     copies: Copies<'w>,
     epochs: Epochs<'w>,
     report: SequenceReport,
@@ -285,6 +302,9 @@ impl<V: Visitor> Walk<'_, V> {
         }
         let mut held: Option<(&RecordBatch<'_>, Content<V::Detail>)> = None;
         for (index, batch) in batches.iter().enumerate() {
+            if self.is_done {
+                return Ok(());
+            }
             let content = self.visitor.read(batch)?;
             let epochs = NextEpochs::of(batches.get(index..).unwrap_or_default());
             let next = Next { span: Some(content.span), epochs };
@@ -294,13 +314,14 @@ impl<V: Visitor> Walk<'_, V> {
             }
             held = Some((batch, content));
         }
-        if let Some((batch, content)) = held {
+        if let Some((batch, content)) = held.filter(|_| !self.is_done) {
             self.waiting = Some(Waiting { data: copy_of(batch)?, position: batch.position(), content });
         }
         Ok(())
     }
 
     fn corrupt(&mut self, range: Damage) -> Result<(), Error> {
+        self.previous = None;
         self.after.push(range);
         if self.after.len() > MAX_WAITING {
             self.settle(Next::default())?;
@@ -330,10 +351,13 @@ impl<V: Visitor> Walk<'_, V> {
             && has_field_of(batch, span);
         let is_quiet = self.before.is_empty() && self.after.is_empty() && self.epochs.goes_on(batch);
         if self.bounds.base_offset.is_none() || (in_order && is_quiet) {
+            self.previous = Some(span);
             let judgement = Judgement { place: Place::InOrder, span, epoch: None, missing: None };
             return self.accept(batch, content, judgement);
         }
-        self.judge_closely(batch, content, next)
+        self.judge_closely(batch, content, next)?;
+        self.previous = Some(span).filter(|_| self.after.is_empty());
+        Ok(())
     }
 
     #[cold]
@@ -346,7 +370,12 @@ impl<V: Visitor> Walk<'_, V> {
                 self.before.extend(self.after.drain(..).map(Between::Range));
                 return Ok(());
             }
-            Place::Misplaced { .. } => return self.put_aside(batch, content, judgement, next),
+            Place::Misplaced { .. } => {
+                return match self.order_from(batch)? {
+                    Some(order) => self.deliver(&order),
+                    None => self.put_aside(batch, content, judgement, next),
+                };
+            }
             _ => {}
         }
         judgement.epoch = self.epochs.judge(batch, content.span, next.epochs);
@@ -363,10 +392,35 @@ impl<V: Visitor> Walk<'_, V> {
         self.accept(&restored, read, judgement)
     }
 
+    /// The order of the batches from this one on, if they are all there.
+    fn order_from(&self, batch: &RecordBatch<'_>) -> Result<Option<Vec<reorder::Ordered>>, ReadError> {
+        if !self.before.is_empty() || !self.after.is_empty() || self.report.is_compacted {
+            return Ok(None);
+        }
+        reordered(self.source, batch.position(), self.expected, self.bounds.end_offset)
+    }
+
+    /// Gives the visitor batches in the order of their offsets, and no others after them.
+    fn deliver(&mut self, order: &[reorder::Ordered]) -> Result<(), Error> {
+        self.is_done = true;
+        let mut data = Vec::new();
+        for each in order {
+            memory::resize(&mut data, each.size).map_err(|error| ReadError::Io(error.into()))?;
+            read_full(self.source, &mut data, each.position).map_err(ReadError::from)?;
+            let batch = RecordBatch::new(&data, each.position).map_err(unread)?;
+            let content = self.visitor.read(&batch)?;
+            let place = each.expected.map_or(Place::InOrder, |expected| Place::Reordered { expected });
+            let judgement = Judgement { place, span: content.span, epoch: None, missing: None };
+            self.accept(&batch, content, judgement)?;
+        }
+        Ok(())
+    }
+
     fn place(&mut self, batch: &RecordBatch<'_>, span: Span, next: Next) -> Result<Place, ReadError> {
         let expected = self.expected;
         let around = Neighbours {
             expected,
+            before: self.previous,
             follows: self.before.is_empty(),
             next: next.span,
             adjacent: self.after.is_empty() && !self.has_zero_tail,
@@ -422,11 +476,14 @@ impl<V: Visitor> Walk<'_, V> {
         let at = self.bounds.offset_index.partition_point(|entry| u64::from(entry.position) < batch.position());
         let entry = self.bounds.offset_index.get(at).filter(|entry| u64::from(entry.position) == batch.position())?;
         let first = span.first?;
-        if next.is_some_and(|next| next.first.is_none_or(|next| Some(next) == span.last.checked_add(1))) {
+        let after = next.map_or(self.bounds.end_offset, |next| next.first);
+        if (next.is_some() && after.is_none()) || (after.is_some() && after == span.last.checked_add(1)) {
             return None;
         }
         let found = entry.offset.checked_sub(span.last.wrapping_sub(first))?;
-        let fits = found >= self.expected && next.is_none_or(|next| next.first.unwrap_or(next.last) > entry.offset);
+        // An index that says that batches are missing before is older than the file as well.
+        let follows = found == self.expected || (found > self.expected && self.report.is_compacted);
+        let fits = follows && next.is_none_or(|next| next.first.unwrap_or(next.last) > entry.offset);
         (fits && (found ^ first).count_ones() == 1).then(|| field_for(batch, span, found))
     }
 
@@ -556,9 +613,27 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
+    /// The leader epoch of the next segment's first batch, where the one that waits is not that of the batch before.
+    fn next_segment_epochs(&self) -> Result<NextEpochs, ReadError> {
+        let (Some(others), Some(end), Some(waiting)) = (self.bounds.others, self.bounds.end_offset, &self.waiting)
+        else {
+            return Ok(NextEpochs::default());
+        };
+        let batch = RecordBatch::new(&waiting.data, waiting.position).map_err(unread)?;
+        // A segment that overlaps this one may be of another leader.
+        if self.epochs.goes_on(&batch) || waiting.content.span.last >= end {
+            return Ok(NextEpochs::default());
+        }
+        match others.open(end)? {
+            Some((_, next)) => Ok(NextEpochs::of_segment(next.as_ref())?),
+            None => Ok(NextEpochs::default()),
+        }
+    }
+
     fn finish(mut self, zeros: Option<(u64, u64)>) -> Result<SequenceReport, Error> {
         self.has_zero_tail = zeros.is_some();
-        self.settle(Next::default())?;
+        let epochs = self.next_segment_epochs()?;
+        self.settle(Next { span: None, epochs })?;
         if let Some((first, last)) = self.claimed.filter(|&(first, _)| first == self.expected) {
             self.add_missing(self.claimed, MissingReason::Corrupt);
             self.expected = first.max(last.saturating_add(1));

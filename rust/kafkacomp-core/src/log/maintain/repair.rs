@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a batch whose LZ4 header checksum alone is wrong | fixed, see [`check_batch`](super::check_batch) |
 //! | an altered offset field or leader epoch that the batches around it determine | restored |
+//! | a batch in the place of another one of the segment, with none missing | put in order |
 //! | a wrong checksum, records that cannot be read, bytes that are no batch | quarantined or dropped |
 //! | a batch whose offsets or leader epoch cannot be right, and are not determined | quarantined or dropped |
 //! | a batch that is there a second time | dropped |
@@ -44,6 +45,8 @@ pub enum RepairAction {
     Fixed,
     /// Its offset field or leader epoch was restored.
     Restored,
+    /// It stood in the place of another batch, and stands where its offsets belong.
+    Reordered,
     /// It is not in the new log, but in the quarantine file.
     Quarantined,
     /// It is not in the new log.
@@ -60,6 +63,7 @@ impl RepairAction {
         match self {
             Self::Fixed => "fixed",
             Self::Restored => "restored",
+            Self::Reordered => "reordered",
             Self::Quarantined => "quarantined",
             Self::Dropped => "dropped",
             Self::RepeatDropped => "repeat dropped",
@@ -385,6 +389,10 @@ impl<B> SegmentRepair<'_, B> {
 
     fn note_restored(&mut self, range: (u64, u64), judgement: &Judgement) {
         let mut reasons = Vec::new();
+        if let Place::Reordered { expected } = judgement.place {
+            let reason = format!("it stood in the place of the batch of offset {expected}");
+            self.repairer.add(range, RepairAction::Reordered, None, reason);
+        }
         if let Place::Restored { stored, offset_field } = judgement.place {
             reasons.push(format!(
                 "offset field restored from {stored} to {offset_field}, determined by the batches before and after"

@@ -286,10 +286,7 @@ impl<B> Visitor for SegmentRewrite<'_, '_, B> {
         }
         let mut from = self.from;
         match judgement.place {
-            Place::InOrder => {}
-            Place::BelowBaseOffset { base_offset } => {
-                self.warn(format!("the segment begins at offset {first}, below the {base_offset} of its name"));
-            }
+            Place::InOrder | Place::BelowBaseOffset { .. } => {}
             Place::Repeated => {
                 self.warn(format!("the batch at byte {at} repeats offsets {first} to {last} and is left out"));
                 return Ok(());
@@ -303,7 +300,7 @@ impl<B> Visitor for SegmentRewrite<'_, '_, B> {
                 let expected = expected.saturating_sub(batch.offset_field()).saturating_add(first);
                 return Err(ContentError::OffsetField { position: at, stored, expected }.into());
             }
-            Place::Misplaced { expected } => {
+            Place::Reordered { expected } | Place::Misplaced { expected } => {
                 return Err(ContentError::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
             }
         }

@@ -156,7 +156,7 @@ impl<B> Visitor for Check<'_, '_, B> {
             Ok((records, decompressed)) if is_used => self.count(batch, records, decompressed),
             Ok(_) => {}
         }
-        if !is_used || content.is_corrupt {
+        if !is_used || content.is_corrupt || matches!(judgement.place, Place::Reordered { .. }) {
             self.indexes.lost(at, batch.size_in_bytes() as u64);
         } else {
             let first = judgement.span.first.unwrap_or(judgement.span.last);
@@ -243,6 +243,13 @@ impl<B> Check<'_, '_, B> {
             Place::Restored { stored, offset_field } => {
                 let message = format!(
                     "offset field {stored} of the batch at byte {at} was altered: its neighbours determine {offset_field}"
+                );
+                self.report.add_error(at, message, None);
+            }
+            Place::Reordered { expected } => {
+                let last = judgement.span.last;
+                let message = format!(
+                    "the batch at byte {at}, offsets {first} to {last}, stands in the place of the one of offset {expected}"
                 );
                 self.report.add_error(at, message, None);
             }

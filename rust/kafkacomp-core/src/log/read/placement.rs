@@ -63,6 +63,8 @@ pub enum Placement {
 pub struct Neighbours {
     /// The offset after the last batch in order before it, or the base offset of the segment.
     pub expected: i64,
+    /// The batch directly before, whether it is in order or not.
+    pub before: Option<Span>,
     /// Whether nothing corrupt lies between that batch and this one.
     pub follows: bool,
     /// The next intact batch of the segment.
@@ -82,6 +84,13 @@ impl Neighbours {
     /// The first offset that belongs to what follows.
     fn limit(&self) -> Option<i64> {
         self.next.map(Span::least).or(self.end_offset)
+    }
+
+    /// Whether `batch` is the middle one of three in descending order: the two around it have changed places.
+    fn is_between_swapped(&self, batch: Span) -> bool {
+        let (Some(before), Some(next)) = (self.before, self.next) else { return false };
+        let continues = next.first.map_or(next.last >= self.expected, |first| first == self.expected);
+        self.adjacent && before.least() > batch.last && continues && next.last < batch.least()
     }
 
     /// The first offset of a batch of `count` offsets whose own says `first`.
@@ -105,11 +114,18 @@ impl Neighbours {
     }
 }
 
-/// Judges the offsets of `batch`, where `expected` is the offset after the batch before (or the base offset of the
-/// segment), `next` the intact batch that directly follows, and `end_offset` the base offset of the next segment.
+/// Judges the offsets of `batch`, where `expected` is the offset after the last batch in order (or the base offset of
+/// the segment), `before` the batch that directly precedes, `next` the intact batch that directly follows, and
+/// `end_offset` the base offset of the next segment.
 #[inline]
-pub fn place(expected: i64, batch: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
-    place_between(&Neighbours { expected, follows: true, next, adjacent: true, end_offset }, batch)
+pub fn place(
+    expected: i64,
+    before: Option<Span>,
+    batch: Span,
+    next: Option<Span>,
+    end_offset: Option<i64>,
+) -> Placement {
+    place_between(&Neighbours { expected, before, follows: true, next, adjacent: true, end_offset }, batch)
 }
 
 /// Judges the offsets of `batch` where something corrupt may lie between it and its neighbours.
@@ -136,9 +152,13 @@ fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
     if batch.least() < 0 || batch.last < batch.least() {
         return misplaced;
     }
-    let is_copy_of_next =
-        next.is_some_and(|next| (next.first, next.last, next.crc) == (batch.first, batch.last, batch.crc));
-    if is_copy_of_next {
+    let same = |other: Option<Span>| {
+        other.is_some_and(|other| (other.first, other.last, other.crc) == (batch.first, batch.last, batch.crc))
+    };
+    if same(around.before) && batch.last < expected {
+        return Placement::Repeated;
+    }
+    if same(next) {
         // Of two copies, the first continues the log; the second is then the repeated one.
         return if batch.last >= expected { Placement::InOrder } else { Placement::Repeated };
     }
@@ -146,7 +166,7 @@ fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
     let witness = next.filter(|next| next.least() >= expected && next.last >= next.least());
     if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
         return match witness {
-            Some(next) if next.least() <= batch.last => misplaced,
+            Some(next) if next.least() <= batch.last && !around.is_between_swapped(batch) => misplaced,
             None if batch.first.is_some() && end_offset.is_some_and(|end| batch.last >= end) => misplaced,
             _ => Placement::InOrder,
         };
@@ -178,13 +198,13 @@ mod tests {
 
     #[test]
     fn batches_in_order_are_in_order() {
-        assert_eq!(place(5, span(5, 9), Some(span(10, 12)), None), Placement::InOrder);
-        assert_eq!(place(5, span(7, 9), Some(span(10, 12)), None), Placement::InOrder);
-        assert_eq!(place(5, span(7, 9), Some(span(20, 22)), Some(30)), Placement::InOrder);
-        assert_eq!(place(5, span(7, 9), None, Some(30)), Placement::InOrder);
-        assert_eq!(place(5, span(7, 9), None, None), Placement::InOrder);
+        assert_eq!(place(5, None, span(5, 9), Some(span(10, 12)), None), Placement::InOrder);
+        assert_eq!(place(5, None, span(7, 9), Some(span(10, 12)), None), Placement::InOrder);
+        assert_eq!(place(5, None, span(7, 9), Some(span(20, 22)), Some(30)), Placement::InOrder);
+        assert_eq!(place(5, None, span(7, 9), None, Some(30)), Placement::InOrder);
+        assert_eq!(place(5, None, span(7, 9), None, None), Placement::InOrder);
         // An overlap with the next segment, reached in order.
-        assert_eq!(place(5, span(5, 9), None, Some(7)), Placement::InOrder);
+        assert_eq!(place(5, None, span(5, 9), None, Some(7)), Placement::InOrder);
     }
 
     #[test]
@@ -195,11 +215,15 @@ mod tests {
                 let first = expected ^ (1_i64 << bit);
                 let batch = Span { first: Some(first), last: first.wrapping_add(count - 1), crc: 1 };
                 let next = span(last + 1, last + 3);
-                let found = place(expected, batch, Some(next), None);
+                let found = place(expected, None, batch, Some(next), None);
                 assert_eq!(found, moved(expected, last), "{count} records, bit {bit}");
-                assert_eq!(place(expected, batch, None, Some(last + 1)), moved(expected, last), "{count} {bit} end");
+                assert_eq!(
+                    place(expected, None, batch, None, Some(last + 1)),
+                    moved(expected, last),
+                    "{count} {bit} end"
+                );
                 // The batch after it is not blamed.
-                assert_eq!(place(last + 1, next, Some(span(last + 4, last + 4)), None), Placement::InOrder);
+                assert_eq!(place(last + 1, None, next, Some(span(last + 4, last + 4)), None), Placement::InOrder);
             }
         }
     }
@@ -207,13 +231,30 @@ mod tests {
     #[test]
     fn copies_are_told_from_moved_batches() {
         let (a, b) = (span(10, 14), span(15, 19));
-        assert_eq!(place(15, a, Some(b), None), Placement::Repeated);
-        assert_eq!(place(15, a, None, None), Placement::Repeated);
-        assert_eq!(place(15, a, None, Some(15)), Placement::Repeated);
+        assert_eq!(place(15, None, a, Some(b), None), Placement::Repeated);
+        assert_eq!(place(15, None, a, None, None), Placement::Repeated);
+        assert_eq!(place(15, None, a, None, Some(15)), Placement::Repeated);
         // A copy of the next batch in the place of a lost one.
-        assert_eq!(place(10, b, Some(b), None), Placement::InOrder);
-        assert_eq!(place(20, b, Some(span(20, 24)), None), Placement::Repeated);
-        assert_eq!(place(12, span(10, 14), Some(span(15, 16)), None), Placement::PartlyRepeated);
+        assert_eq!(place(10, None, b, Some(b), None), Placement::InOrder);
+        assert_eq!(place(20, None, b, Some(span(20, 24)), None), Placement::Repeated);
+        assert_eq!(place(12, None, span(10, 14), Some(span(15, 16)), None), Placement::PartlyRepeated);
+    }
+
+    #[test]
+    fn the_middle_of_three_in_descending_order_is_in_order() {
+        let (a, b, c) = (span(10, 12), span(13, 14), span(15, 19));
+        assert!(matches!(place(10, None, c, Some(b), None), Placement::Misplaced { .. }));
+        assert_eq!(place(10, Some(c), b, Some(a), None), Placement::InOrder);
+        // Two that have changed places.
+        assert!(matches!(place(10, None, b, Some(a), None), Placement::Misplaced { .. }));
+        assert_eq!(place(10, Some(b), a, Some(c), None), Placement::InOrder);
+    }
+
+    #[test]
+    fn a_copy_of_the_batch_before_is_repeated_even_if_one_bit_makes_it_the_next() {
+        let batch = span(3000, 3000);
+        assert!(matches!(place(3001, None, batch, None, None), Placement::Misplaced { .. }));
+        assert_eq!(place(3001, Some(batch), batch, None, None), Placement::Repeated);
     }
 
     #[test]
@@ -224,9 +265,11 @@ mod tests {
             let first = place ^ (1_i64 << bit);
             let batch = Span { first: Some(first), last: first.wrapping_add(9), crc: 1 };
             let next = Some(span(1010, 1019));
-            let after = Neighbours { expected: 900, follows: false, next, adjacent: true, end_offset: None };
+            let after =
+                Neighbours { expected: 900, before: None, follows: false, next, adjacent: true, end_offset: None };
             let before = Neighbours {
                 expected: 1000,
+                before: None,
                 follows: true,
                 next: Some(span(1030, 1039)),
                 adjacent: false,
@@ -242,6 +285,7 @@ mod tests {
         // After a corrupt range, any offset from there on is one of its own.
         let around = Neighbours {
             expected: 900,
+            before: None,
             follows: false,
             next: Some(span(1010, 1019)),
             adjacent: true,
@@ -254,9 +298,9 @@ mod tests {
     #[test]
     fn wrappers_are_judged_by_their_last_offset() {
         let wrapper = |last| Span { first: None, last, crc: 7 };
-        assert_eq!(place(5, wrapper(9), Some(span(10, 10)), None), Placement::InOrder);
-        assert_eq!(place(5, wrapper(9), Some(Span { crc: 8, ..wrapper(12) }), None), Placement::InOrder);
-        assert_eq!(place(5, wrapper(9 + 4096), Some(span(10, 10)), None), moved(9, 9));
-        assert_eq!(place(15, wrapper(9), Some(span(15, 15)), None), Placement::Repeated);
+        assert_eq!(place(5, None, wrapper(9), Some(span(10, 10)), None), Placement::InOrder);
+        assert_eq!(place(5, None, wrapper(9), Some(Span { crc: 8, ..wrapper(12) }), None), Placement::InOrder);
+        assert_eq!(place(5, None, wrapper(9 + 4096), Some(span(10, 10)), None), moved(9, 9));
+        assert_eq!(place(15, None, wrapper(9), Some(span(15, 15)), None), Placement::Repeated);
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::log::LeaderEpochEntry;
 use crate::log::read::placement::Span;
+use crate::log::read::source::{ReadAt, read_full};
 use crate::record::RecordBatch;
+use crate::record::v2::RECORD_BATCH_OVERHEAD;
 
 /// A leader epoch that cannot be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,15 @@ impl NextEpochs {
     pub(super) fn of(batches: &[RecordBatch<'_>]) -> Self {
         let epoch = |index: usize| batches.get(index).and_then(epoch_of);
         Self { next: epoch(0), after_next: epoch(1) }
+    }
+
+    /// That of the first batch of the next segment.
+    pub(super) fn of_segment(next: &dyn ReadAt) -> std::io::Result<Self> {
+        let mut header = [0_u8; RECORD_BATCH_OVERHEAD];
+        let read = read_full(next, &mut header, 0)?;
+        let epoch = header.get(12..16).and_then(|epoch| epoch.try_into().ok()).map(i32::from_be_bytes);
+        let is_batch = read == header.len() && header.get(16) == Some(&2);
+        Ok(Self { next: epoch.filter(|&epoch| is_batch && epoch != -1), after_next: None })
     }
 }
 

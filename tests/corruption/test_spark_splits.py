@@ -1,0 +1,46 @@
+"""What Spark's tasks miss together is what a scan of the whole partition misses, wherever the segments are split."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kafkacomp as kc
+from corruption.inject import applies, inject
+from corruption.logs import all_logs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from corruption.logs import Log
+
+KINDS = ["zeroed range", "batch removed", "middle segment deleted", "flipped bit: crc", "closed segment truncated"]
+CASES = [(kind, log) for kind in KINDS for log in all_logs() if applies(kind, log) and not log.is_compacted]
+
+
+def missed(reports: list[kc.ScanReport]) -> set[int]:
+    """All offsets that are named."""
+    ranges = [each for report in reports for each in report.missing]
+    return {offset for each in ranges for offset in range(each.first_offset, each.last_offset + 1)}
+
+
+@pytest.mark.parametrize(("kind", "log"), CASES, ids=lambda value: str(value).replace(" ", "-"))
+@pytest.mark.parametrize("split_size", [100, 300, 10_000])
+def test_tasks_miss_what_a_scan_misses(kind: str, log: Log, split_size: int, tmp_path: Path) -> None:
+    """With ``mode=DROPMALFORMED``; no task names an offset that another one delivers."""
+    from kafkacomp.spark import KafkaCompDataSource  # noqa: PLC0415 - takes a second
+
+    folder = inject(log, kind, random.Random(f"splits {kind} {log.name}")).write(tmp_path)
+    whole = kc.scan(folder, columns=["offset"], on_error="skip", include_control=True)
+    offsets = [offset for batch in whole for offset in batch.column("offset").to_pylist()]
+    source = KafkaCompDataSource({"path": str(folder), "mode": "DROPMALFORMED", "splitSize": str(split_size)})
+    reports, delivered = [], []
+    for task in source.reader(source.schema()).partitions():
+        bounds = {"start_offset": task.start_offset, "end_offset": task.end_offset}
+        part = kc.scan(task.partition, columns=["offset"], on_error="skip", include_control=True, threads=1, **bounds)
+        delivered += [offset for batch in part for offset in batch.column("offset").to_pylist()]
+        reports.append(part.report)
+    assert delivered == offsets
+    assert missed(reports) == missed([whole.report])
