@@ -31,6 +31,7 @@ def missed(reports: list[kc.ScanReport]) -> set[int]:
 def test_tasks_miss_what_a_scan_misses(kind: str, log: Log, split_size: int, tmp_path: Path) -> None:
     """With ``mode=DROPMALFORMED``; no task names an offset that another one delivers."""
     from kafkacomp.spark import KafkaCompDataSource  # noqa: PLC0415 - takes a second
+    from kafkacomp.spark._plan import SegmentPartition  # noqa: PLC0415 - takes a second
 
     folder = inject(log, kind, random.Random(f"splits {kind} {log.name}")).write(tmp_path)
     whole = kc.scan(folder, columns=["offset"], on_error="skip", include_control=True)
@@ -38,6 +39,7 @@ def test_tasks_miss_what_a_scan_misses(kind: str, log: Log, split_size: int, tmp
     source = KafkaCompDataSource({"path": str(folder), "mode": "DROPMALFORMED", "splitSize": str(split_size)})
     reports, delivered = [], []
     for task in source.reader(source.schema()).partitions():
+        assert isinstance(task, SegmentPartition)
         bounds = {"start_offset": task.start_offset, "end_offset": task.end_offset}
         part = kc.scan(task.partition, columns=["offset"], on_error="skip", include_control=True, threads=1, **bounds)
         delivered += [offset for batch in part for offset in batch.column("offset").to_pylist()]
