@@ -40,8 +40,15 @@ def test_tasks_miss_what_a_scan_misses(kind: str, log: Log, split_size: int, tmp
     reports, delivered = [], []
     for task in source.reader(source.schema()).partitions():
         assert isinstance(task, SegmentPartition)
-        bounds = {"start_offset": task.start_offset, "end_offset": task.end_offset}
-        part = kc.scan(task.partition, columns=["offset"], on_error="skip", include_control=True, threads=1, **bounds)
+        part = kc.scan(
+            task.partition,
+            columns=["offset"],
+            on_error="skip",
+            include_control=True,
+            threads=1,
+            start_offset=task.start_offset,
+            end_offset=task.end_offset,
+        )
         delivered += [offset for batch in part for offset in batch.column("offset").to_pylist()]
         reports.append(part.report)
     assert delivered == offsets

@@ -4,7 +4,7 @@ use crate::log::LeaderEpochEntry;
 use crate::log::read::placement::Span;
 use crate::log::read::source::{ReadAt, read_full};
 use crate::record::RecordBatch;
-use crate::record::v2::RECORD_BATCH_OVERHEAD;
+use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 
 /// A leader epoch that cannot be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
