@@ -15,6 +15,7 @@ mod after_frame;
 mod compression;
 mod construct;
 mod contexts;
+mod decode_options;
 mod fault;
 pub mod gzip;
 mod input;
@@ -26,6 +27,7 @@ pub mod stream;
 pub mod zstd;
 
 pub use compression::{Compression, LevelOutOfRange};
+pub use decode_options::DecodeOptions;
 pub use fault::{CodecError, CodecFault, CodecFaultKind};
 pub use one_shot::{compress, decompress, open};
 
@@ -40,15 +42,6 @@ pub enum Strictness {
     Tolerant,
     /// Exactly what Kafka's own reader accepts: of LZ4 the first frame only, without linked blocks.
     Kafka,
-}
-
-/// How compressed data are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DecodeOptions {
-    /// How much of the specification counts.
-    pub strictness: Strictness,
-    /// The header checksum that every LZ4 frame must have.
-    pub lz4_header_checksum: lz4::HeaderChecksumCheck,
 }
 
 /// Kafka's compression types with the ids that the attributes of a batch carry
