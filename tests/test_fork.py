@@ -111,3 +111,85 @@ def test_forks_in_the_middle_of_scans(turns: int) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "alive"
+
+
+HELD = """
+import io, os, signal, sys, threading, time, warnings
+import kafkacomp as kc
+from kafkacomp import log, record, zstd
+from kafkacomp import _kafkacomp
+
+warnings.simplefilter("ignore", DeprecationWarning)
+DATA = os.urandom(1 << 20) * 48
+CODED = zstd.compress(DATA, level=1)
+
+
+class Compress:
+    def __init__(self): self.made = zstd.ZstdCompressor(level=19)
+    def use(self, data=DATA): self.made.compress(data)
+    def again(self): self.made.compress(b"a")
+
+
+class Decompress:
+    def __init__(self): self.made = zstd.ZstdDecompressor()
+    def use(self): self.made.decompress(CODED)
+    def again(self): self.made.needs_input
+
+
+class Build:
+    def __init__(self):
+        self.made = record.RecordBatchBuilder(compression_type="zstd", level=19)
+        self.made.append(DATA)
+    def use(self): self.made.build()
+    def again(self): self.made.next_offset
+
+
+class Validate:
+    def __init__(self):
+        kinds = {"source_compression_type": "none", "target_compression_type": "zstd"}
+        self.made = log.LogValidator(log.ValidatorConfig(**kinds, level=19))
+        builder = record.RecordBatchBuilder(compression_type="none")
+        builder.append(b"value")
+        self.small = builder.build()
+        builder = record.RecordBatchBuilder(compression_type="none")
+        builder.append(DATA)
+        self.data = builder.build()
+    def use(self): self.made.validate_messages_and_assign_offsets(self.data)
+    def again(self): self.made.validate_messages_and_assign_offsets(self.small)
+
+
+def attempt(held):
+    "The status of a child that uses the object: 0 for the right error, 3 where it works."
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # a hang ends it
+        try:
+            held.again()
+        except RuntimeError as error:
+            os._exit(0 if "was forked" in str(error) else 1)
+        except BaseException:
+            os._exit(2)
+        os._exit(3)
+    return os.waitpid(child, 0)[1]
+
+
+case = globals()[sys.argv[1]]
+assert attempt(case()) == 3 << 8, "an object that no thread uses works in the child"
+for turn in range(50):
+    held = case()
+    worker = threading.Thread(target=held.use, daemon=True)
+    worker.start()
+    time.sleep(0.02 * (turn + 1))
+    status = attempt(held)
+    if status == 0:
+        os._exit(0)
+    assert status == 3 << 8, status  # too early or too late
+    worker.join()
+os._exit(4)
+"""
+
+
+@pytest.mark.parametrize("case", ["Compress", "Decompress", "Build", "Validate"])
+def test_a_fork_while_another_thread_uses_an_object(case: str) -> None:
+    done = subprocess.run([sys.executable, "-c", HELD, case], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr

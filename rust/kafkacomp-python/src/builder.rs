@@ -1,7 +1,7 @@
 //! `kafkacomp.record`'s way back to bytes: the builder, batches from Arrow columns, other message formats.
 
 use std::cell::RefCell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use arrow_array::RecordBatchReader;
 use kafkacomp_arrow::build::{Batcher, RecordColumns};
@@ -16,7 +16,6 @@ use kafkacomp_core::record::{
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 use pyo3_arrow::input::AnyRecordBatch;
 
@@ -26,6 +25,7 @@ use crate::encode::{Level, compression};
 use crate::enums::compression_type;
 use crate::error::{arrow_build_to_py, build_to_py, to_py};
 use crate::input::bytes_like;
+use crate::shared::Shared;
 
 thread_local! {
     static BATCHES: RefCell<Batches> = RefCell::default();
@@ -192,11 +192,11 @@ struct Inner {
 
 /// Builds one batch. Usable from several threads, one after another.
 #[pyclass(module = "kafkacomp._kafkacomp", name = "RecordBatchBuilder", frozen, subclass)]
-pub struct Builder(Mutex<Inner>);
+pub struct Builder(Shared<Inner>);
 
 impl Builder {
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Inner> {
-        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inner>> {
+        self.0.lock_attached(py)
     }
 
     /// Changes the builder; `change` gets the offset that comes next, too.
@@ -205,7 +205,7 @@ impl Builder {
         py: Python<'_>,
         change: impl FnOnce(&mut RecordBatchBuilder, i64) -> Result<R, BuildFault>,
     ) -> PyResult<R> {
-        let builder = &mut self.lock(py).builder;
+        let builder = &mut self.lock(py)?.builder;
         let next_offset = builder.next_offset();
         change(builder, next_offset).map_err(|fault| build_to_py(py, fault))
     }
@@ -216,7 +216,7 @@ impl Builder {
     #[new]
     fn new(py: Python<'_>, settings: Settings) -> PyResult<Self> {
         let builder = RecordBatchBuilder::new(settings.settings()?).map_err(|fault| build_to_py(py, fault))?;
-        Ok(Self(Mutex::new(Inner { builder, built: None })))
+        Ok(Self(Shared::new(Inner { builder, built: None })))
     }
 
     #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, key=None, timestamp=-1, headers=None, offset=None)")]
@@ -273,7 +273,7 @@ impl Builder {
             let mut appended = 0_usize;
             for rows in reader {
                 let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
-                let builder = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).builder;
+                let builder = &mut self.0.lock()?.builder;
                 let columns = RecordColumns::new(&rows).map_err(arrow_build_to_py)?;
                 let taken = columns.append(0..columns.len(), builder, &mut headers);
                 let taken = taken.map_err(|error| arrow_build_to_py(error.later(appended)))?;
@@ -288,27 +288,28 @@ impl Builder {
 
     /// The batch; the same bytes when asked again.
     fn build(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
-        if let Some(built) = &self.lock(py).built {
+        if let Some(built) = &self.lock(py)?.built {
             return Ok(built.clone_ref(py));
         }
         let mut out = Vec::new();
         let built = py.detach(|| {
-            let builder = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).builder;
+            let builder = &mut self.0.lock()?.builder;
             // An estimate above the size without compression is worth no memory: Kafka lets a caller set any ratio.
             let expected = builder.estimated_size_in_bytes().min(builder.uncompressed_bytes_written());
-            memory::reserve_exact(&mut out, expected)?;
-            builder.build(&mut out).map(drop)
+            let reserved = memory::reserve_exact(&mut out, expected).map_err(From::from);
+            PyResult::Ok(reserved.and_then(|()| builder.build(&mut out).map(drop)))
         });
-        built.map_err(|fault| build_to_py(py, fault))?;
+        built?.map_err(|fault| build_to_py(py, fault))?;
         let built = bytes(py, &out)?.unbind();
-        self.lock(py).built = Some(built.clone_ref(py));
+        self.lock(py)?.built = Some(built.clone_ref(py));
         Ok(built)
     }
 
-    fn abort(&self, py: Python<'_>) {
-        let mut inner = self.lock(py);
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        let mut inner = self.lock(py)?;
         inner.builder.abort();
         inner.built = None;
+        Ok(())
     }
 
     fn override_last_offset(&self, py: Python<'_>, last_offset: Int64) -> PyResult<()> {
@@ -342,7 +343,7 @@ impl Builder {
         self.change(py, |builder, _| {
             builder.set_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
         })?;
-        self.lock(py).built = None;
+        self.lock(py)?.built = None;
         Ok(())
     }
 
@@ -355,111 +356,111 @@ impl Builder {
         headers: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let Row { value: fields, key, headers } = Row::of(value, key, headers)?;
-        let builder = &self.lock(value.py()).builder;
+        let builder = &self.lock(value.py())?.builder;
         Ok(builder.has_room_for(timestamp.0, key.get(), fields.get(), headers.as_headers()))
     }
 
-    fn has_room_for_bytes(&self, py: Python<'_>, size: u64) -> bool {
-        self.lock(py).builder.has_room_for_bytes(size)
+    fn has_room_for_bytes(&self, py: Python<'_>, size: u64) -> PyResult<bool> {
+        Ok(self.lock(py)?.builder.has_room_for_bytes(size))
     }
 
     #[getter]
-    fn magic(&self, py: Python<'_>) -> i8 {
-        self.lock(py).builder.settings().magic
+    fn magic(&self, py: Python<'_>) -> PyResult<i8> {
+        Ok(self.lock(py)?.builder.settings().magic)
     }
 
     #[getter]
     fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let kind = self.lock(py).builder.settings().compression.compression_type();
+        let kind = self.lock(py)?.builder.settings().compression.compression_type();
         compression_type(py, kind)
     }
 
     #[getter]
-    fn base_offset(&self, py: Python<'_>) -> i64 {
-        self.lock(py).builder.settings().base_offset
+    fn base_offset(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.lock(py)?.builder.settings().base_offset)
     }
 
     #[getter]
-    fn next_offset(&self, py: Python<'_>) -> i64 {
-        self.lock(py).builder.next_offset()
+    fn next_offset(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.lock(py)?.builder.next_offset())
     }
 
     #[getter]
-    fn producer_id(&self, py: Python<'_>) -> i64 {
-        self.lock(py).builder.settings().producer_id
+    fn producer_id(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.lock(py)?.builder.settings().producer_id)
     }
 
     #[getter]
-    fn producer_epoch(&self, py: Python<'_>) -> i16 {
-        self.lock(py).builder.settings().producer_epoch
+    fn producer_epoch(&self, py: Python<'_>) -> PyResult<i16> {
+        Ok(self.lock(py)?.builder.settings().producer_epoch)
     }
 
     #[getter]
-    fn base_sequence(&self, py: Python<'_>) -> i32 {
-        self.lock(py).builder.settings().base_sequence
+    fn base_sequence(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(self.lock(py)?.builder.settings().base_sequence)
     }
 
     #[getter]
-    fn is_transactional(&self, py: Python<'_>) -> bool {
-        self.lock(py).builder.settings().is_transactional
+    fn is_transactional(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.builder.settings().is_transactional)
     }
 
     #[getter]
-    fn is_control_batch(&self, py: Python<'_>) -> bool {
-        self.lock(py).builder.settings().is_control_batch
+    fn is_control_batch(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.builder.settings().is_control_batch)
     }
 
     #[getter]
-    fn records_count(&self, py: Python<'_>) -> i32 {
-        self.lock(py).builder.records_count()
+    fn records_count(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(self.lock(py)?.builder.records_count())
     }
 
     #[getter]
-    fn max_timestamp(&self, py: Python<'_>) -> i64 {
-        self.lock(py).builder.info().max_timestamp
+    fn max_timestamp(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.lock(py)?.builder.info().max_timestamp)
     }
 
     #[getter]
-    fn shallow_offset_of_max_timestamp(&self, py: Python<'_>) -> i64 {
-        self.lock(py).builder.info().shallow_offset_of_max_timestamp
+    fn shallow_offset_of_max_timestamp(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.lock(py)?.builder.info().shallow_offset_of_max_timestamp)
     }
 
     #[getter]
-    fn compression_ratio(&self, py: Python<'_>) -> f32 {
-        self.lock(py).builder.compression_ratio()
+    fn compression_ratio(&self, py: Python<'_>) -> PyResult<f32> {
+        Ok(self.lock(py)?.builder.compression_ratio())
     }
 
     fn set_estimated_compression_ratio(&self, py: Python<'_>, ratio: f32) -> PyResult<()> {
         if !(ratio.is_finite() && ratio >= 0.0) {
             return Err(PyValueError::new_err(format!("a compression ratio must be 0 or more, not {ratio}")));
         }
-        self.lock(py).builder.set_estimated_compression_ratio(ratio);
+        self.lock(py)?.builder.set_estimated_compression_ratio(ratio);
         Ok(())
     }
 
     #[getter]
-    fn estimated_size_in_bytes(&self, py: Python<'_>) -> usize {
-        self.lock(py).builder.estimated_size_in_bytes()
+    fn estimated_size_in_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py)?.builder.estimated_size_in_bytes())
     }
 
     #[getter]
-    fn uncompressed_bytes_written(&self, py: Python<'_>) -> usize {
-        self.lock(py).builder.uncompressed_bytes_written()
+    fn uncompressed_bytes_written(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py)?.builder.uncompressed_bytes_written())
     }
 
     #[getter]
-    fn max_allowed_bytes(&self, py: Python<'_>) -> u64 {
-        self.lock(py).builder.max_allowed_bytes()
+    fn max_allowed_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.builder.max_allowed_bytes())
     }
 
     #[getter]
-    fn is_full(&self, py: Python<'_>) -> bool {
-        self.lock(py).builder.is_full()
+    fn is_full(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.builder.is_full())
     }
 
     #[getter]
-    fn is_closed(&self, py: Python<'_>) -> bool {
-        self.lock(py).builder.is_closed()
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.builder.is_closed())
     }
 }
 

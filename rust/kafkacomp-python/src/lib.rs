@@ -27,6 +27,7 @@ mod scan;
 mod scratch;
 mod segment;
 mod sequence;
+mod shared;
 mod sidecar;
 mod staged;
 mod stream;

@@ -1,7 +1,7 @@
 //! What a thread must know of its process: whether the interpreter is about to end, and whether a fork made the process.
 
 use std::process::id;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,13 @@ const TICK: Duration = Duration::from_millis(5);
 static EXITING: AtomicBool = AtomicBool::new(false);
 /// How many calls into Python are under way, or waiting for the GIL, on threads that Python need not know.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
+/// How many forks there are between the process that loaded this module and this one.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// A number that no process between the one that loaded this module and this one has.
+pub fn forks() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
 
 /// Whether the interpreter is about to end.
 pub fn is_exiting() -> bool {
@@ -60,6 +67,7 @@ fn before_exit(py: Python<'_>) -> PyResult<()> {
 #[pyfunction]
 fn after_fork_in_child() {
     INSIDE.store(0, Ordering::SeqCst);
+    FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Registers the hooks. `atexit` is early enough and no earlier than it must be: its functions run after all threads that

@@ -1,8 +1,6 @@
 //! Incremental compression and decompression in the shape of PEP 784. An object may be used from several
 //! threads: each call has it for itself, and the GIL is free meanwhile.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use kafkacomp_core::buffer::{NoRoom, OutputBuffer};
 use kafkacomp_core::compress::lz4;
 use kafkacomp_core::compress::stream::{
@@ -20,9 +18,10 @@ use pyo3::types::PyBytes;
 use crate::bytes::bytes;
 use crate::codec::{kind, specification};
 use crate::encode::{Level, Lz4Options, compression, lz4_options};
-use crate::error::{codec_to_py, out_of_memory};
+use crate::error::codec_to_py;
 use crate::input::bytes_like;
 use crate::scratch::with_output;
+use crate::shared::Shared;
 
 /// By how much room is asked for at a time.
 const ROOM: usize = 64 << 10;
@@ -31,14 +30,9 @@ const CONTINUE: i32 = 0;
 const FLUSH_BLOCK: i32 = 1;
 const FLUSH_FRAME: i32 = 2;
 
-/// The state of an object. A panic cannot leave it in a worse state than an error can.
-fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The base of the compressing classes.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, subclass)]
-pub struct Compressor(Mutex<Compressing>);
+pub struct Compressor(Shared<Compressing>);
 
 struct Compressing {
     compression_type: CompressionType,
@@ -46,6 +40,15 @@ struct Compressing {
     last_mode: i32,
     /// Memory ran out for output that the encoder will not make again.
     lost: bool,
+}
+
+impl Compressor {
+    /// What was made did not reach the caller, who cannot go on from here.
+    fn lose(&self, py: Python<'_>) {
+        if let Ok(mut state) = self.0.lock_attached(py) {
+            state.lost = true;
+        }
+    }
 }
 
 #[pymethods]
@@ -69,13 +72,13 @@ impl Compressor {
                 encoder(compression, written_header_checksum(magic)).map_err(|error| codec_to_py(py, error))
             })?,
         };
-        Ok(Self(Mutex::new(Compressing { compression_type, encoder, last_mode: FLUSH_FRAME, lost: false })))
+        Ok(Self(Shared::new(Compressing { compression_type, encoder, last_mode: FLUSH_FRAME, lost: false })))
     }
 
     /// The last mode.
     #[getter]
-    fn last_mode(&self, py: Python<'_>) -> i32 {
-        py.detach(|| lock(&self.0).last_mode)
+    fn last_mode(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(self.0.lock_attached(py)?.last_mode)
     }
 
     /// Compresses data.
@@ -91,12 +94,12 @@ impl Compressor {
         let data = bytes_like(data)?;
         with_output(isize::MAX as usize, |out| {
             py.detach(|| {
-                let mut state = lock(&self.0);
+                let mut state = self.0.lock()?;
                 state.last_mode = mode;
-                state.compress(&data, operation, out)
-            })
+                PyResult::Ok(state.compress(&data, operation, out))
+            })?
             .map_err(|error| codec_to_py(py, error))?;
-            bytes(py, out.as_slice()).inspect_err(|_| py.detach(|| lock(&self.0).lost = true))
+            bytes(py, out.as_slice()).inspect_err(|_| self.lose(py))
         })
     }
 
@@ -152,7 +155,7 @@ fn no_room(compression_type: CompressionType, reason: NoRoom) -> CodecError {
 
 /// The base of the decompressing classes.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, subclass)]
-pub struct Decompressor(Mutex<Decompressing>);
+pub struct Decompressor(Shared<Decompressing>);
 
 /// Bytes that wait to be decoded.
 #[derive(Default)]
@@ -256,6 +259,15 @@ impl Decompressing {
     }
 }
 
+impl Decompressor {
+    /// What was made did not reach the caller, who cannot go on from here.
+    fn lose(&self, py: Python<'_>) {
+        if let Ok(mut state) = self.0.lock_attached(py) {
+            state.lost = true;
+        }
+    }
+}
+
 #[pymethods]
 impl Decompressor {
     /// One frame, or with `frames` all of them: by the specification, or for a magic as Kafka's stream reads.
@@ -278,7 +290,7 @@ impl Decompressor {
             decoder(compression_type, options)
         };
         let (waiting, taken, eof, needs_input, lost) = (Waiting::Nothing, 0, false, true, false);
-        Ok(Self(Mutex::new(Decompressing { compression_type, decoder, waiting, taken, eof, needs_input, lost })))
+        Ok(Self(Shared::new(Decompressing { compression_type, decoder, waiting, taken, eof, needs_input, lost })))
     }
 
     /// Decompresses data.
@@ -289,44 +301,41 @@ impl Decompressor {
         let max_length = usize::try_from(max_length).ok();
         with_output(max_length.unwrap_or(DEFAULT_MAX_OUTPUT_SIZE), |out| {
             let done = py.detach(|| {
-                let mut state = lock(&self.0);
-                (!state.eof).then(|| state.run(data, max_length, out))
-            });
+                let mut state = self.0.lock()?;
+                PyResult::Ok((!state.eof).then(|| state.run(data, max_length, out)))
+            })?;
             done.ok_or_else(|| PyEOFError::new_err("the end of the frame was already reached"))?
                 .map_err(|error| codec_to_py(py, error))?;
-            bytes(py, out.as_slice()).inspect_err(|_| py.detach(|| lock(&self.0).lost = true))
+            bytes(py, out.as_slice()).inspect_err(|_| self.lose(py))
         })
     }
 
     /// Raises `TruncatedError` where the data may not end.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| {
-            let state = lock(&self.0);
+        let finished = {
+            let state = self.0.lock_attached(py)?;
             if state.eof { Ok(()) } else { state.decoder.finish() }
-        })
-        .map_err(|error| codec_to_py(py, error))
+        };
+        finished.map_err(|error| codec_to_py(py, error))
     }
 
     /// Whether the frame has ended.
     #[getter]
-    fn eof(&self, py: Python<'_>) -> bool {
-        py.detach(|| lock(&self.0).eof)
+    fn eof(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.0.lock_attached(py)?.eof)
     }
 
     /// Whether more input is needed for more output.
     #[getter]
-    fn needs_input(&self, py: Python<'_>) -> bool {
-        py.detach(|| lock(&self.0).needs_input)
+    fn needs_input(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.0.lock_attached(py)?.needs_input)
     }
 
     /// What follows the frame.
     #[getter]
     fn unused_data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let unused = py.detach(|| {
-            let state = lock(&self.0);
-            memory::copy_of(if state.eof { state.rest() } else { &[] })
-        });
-        bytes(py, &unused.map_err(out_of_memory)?)
+        let state = self.0.lock_attached(py)?;
+        bytes(py, if state.eof { state.rest() } else { &[] })
     }
 
     #[expect(clippy::unused_self, reason = "a method of Python's")]

@@ -1,7 +1,5 @@
 //! `kafkacomp.broker`: what a broker does with a record set.
 
-use std::sync::{Mutex, PoisonError};
-
 use kafkacomp_core::broker;
 use kafkacomp_core::broker::profile::{self, Append, Broker};
 use kafkacomp_core::broker::validator::{
@@ -19,6 +17,7 @@ use crate::bytes::bytes;
 use crate::encode::{Level, compression};
 use crate::error::{of_kind, out_of_memory, to_py};
 use crate::input::bytes_like;
+use crate::shared::Shared;
 
 static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -103,7 +102,7 @@ impl Settings {
 /// The validator of a topic; `kafkacomp.broker.LogValidator` is the public one.
 #[pyclass(frozen, module = "kafkacomp._kafkacomp")]
 pub struct Validator {
-    inner: Mutex<validator::LogValidator>,
+    inner: Shared<validator::LogValidator>,
 }
 
 /// `max_timestamp`, `log_append_time`, `next_offset`, whether written anew, temporary bytes, converted records.
@@ -113,7 +112,7 @@ type Outcome = (i64, i64, i64, bool, i64, i32);
 impl Validator {
     #[new]
     fn new(config: Settings) -> PyResult<Self> {
-        Ok(Self { inner: Mutex::new(validator::LogValidator::new(config.config()?)) })
+        Ok(Self { inner: Shared::new(validator::LogValidator::new(config.config()?)) })
     }
 
     /// The records to be stored, and what else there is to say.
@@ -128,11 +127,11 @@ impl Validator {
         let mut changed = memory::copy_of(&records).map_err(out_of_memory)?;
         let (result, stored) = py.detach(|| {
             let mut rebuilt = Vec::new();
-            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut inner = self.inner.lock()?;
             let result = inner.validate_messages_and_assign_offsets(&mut changed, offset, now, &mut rebuilt);
             let anew = result.as_ref().is_ok_and(|result| result.message_size_maybe_changed);
-            (result, if anew { rebuilt } else { changed })
-        });
+            PyResult::Ok((result, if anew { rebuilt } else { changed }))
+        })?;
         let result = result.map_err(|error| refusal_to_py(py, &error))?;
         let stats = result.record_validation_stats;
         let outcome = (

@@ -1,0 +1,79 @@
+//! State that several threads use one after another, also after a fork.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+
+use crate::process::forks;
+
+/// How long a lock may be held by nobody known: a thread that has just taken it is about to leave its mark.
+const PATIENCE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(1);
+
+/// A mutex that a fork may catch held. The thread that holds it then does not exist in the child, where taking it is an
+/// error; one that was free is as good in the child as in the parent.
+pub struct Shared<T> {
+    value: Mutex<T>,
+    /// [`forks`] of the process whose thread took the mutex last.
+    taken_in: AtomicU32,
+}
+
+impl<T> Shared<T> {
+    /// It, free.
+    pub fn new(value: T) -> Self {
+        Self { value: Mutex::new(value), taken_in: AtomicU32::new(u32::MAX) }
+    }
+
+    /// Waits for it, without the GIL. A panic cannot leave the state worse than an error can.
+    ///
+    /// # Errors
+    /// `RuntimeError` if a thread held it when this process was forked.
+    pub fn lock(&self) -> PyResult<MutexGuard<'_, T>> {
+        let guard = match self.at_once()? {
+            Some(guard) => guard,
+            None => self.value.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        Ok(self.mark(guard))
+    }
+
+    /// Waits for it, with the GIL free meanwhile.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn lock_attached(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, T>> {
+        let guard = match self.at_once()? {
+            Some(guard) => guard,
+            None => self.value.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner),
+        };
+        Ok(self.mark(guard))
+    }
+
+    fn mark<'s>(&self, guard: MutexGuard<'s, T>) -> MutexGuard<'s, T> {
+        self.taken_in.store(forks(), Ordering::Relaxed);
+        guard
+    }
+
+    /// It if it is free; `None` if a thread of this process has it, which is to be waited for.
+    fn at_once(&self) -> PyResult<Option<MutexGuard<'_, T>>> {
+        let mut since = None;
+        loop {
+            match self.value.try_lock() {
+                Ok(guard) => return Ok(Some(guard)),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(Some(poisoned.into_inner())),
+                Err(TryLockError::WouldBlock) if self.taken_in.load(Ordering::Relaxed) == forks() => return Ok(None),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                return Err(PyRuntimeError::new_err(
+                    "another thread was using this object when the process was forked: make another one in this process",
+                ));
+            }
+            sleep(TICK);
+        }
+    }
+}
