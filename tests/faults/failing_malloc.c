@@ -11,6 +11,21 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
+/* How many allocations of each size there were while they were recorded. */
+#define RECORDED (1 << 20)
+static atomic_uint counts[RECORDED];
+static atomic_int recording;
+
+/* Starts or ends recording. */
+void faults_record(int on) {
+    atomic_store(&recording, on);
+}
+
+/* How many allocations of this size were recorded. */
+unsigned faults_recorded(size_t size) {
+    return size < RECORDED ? atomic_load(&counts[size]) : 0;
+}
+
 static atomic_int armed;
 static atomic_long seen, refused;
 static size_t least, most;
@@ -39,6 +54,8 @@ long faults_refused(void) {
 }
 
 static int refuses(size_t size) {
+    if (atomic_load(&recording) && size < RECORDED)
+        atomic_fetch_add(&counts[size], 1);
     if (!atomic_load(&armed) || size < least || size > most)
         return 0;
     long number = atomic_fetch_add(&seen, 1);

@@ -2,6 +2,9 @@
 
 Run as ``python operations.py FOLDER NAME LEAST MOST AT_MOST``: every allocation of LEAST to MOST bytes is refused in
 turn, and all from each on. The last line of the output is the number of refused allocations.
+
+Run as ``python operations.py FOLDER NAME LEAST``: all allocations of one size are refused, of every size from LEAST
+bytes to a mebibyte that the operation asks for, each in a process of its own. The last line is the number of sizes.
 """
 
 from __future__ import annotations
@@ -9,8 +12,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import io
+import os
 import shutil
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -29,6 +34,8 @@ ZSTD = 4
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 #: A record of more than a mebibyte, half of it random by a fixed rule.
 VALUE = b"".join(hashlib.sha256(b"%d" % number).digest() + bytes(32) for number in range(22_000))
+#: Levels whose contexts are of other sizes than those of the default.
+LEVELS = {"gzip": (1, 9), "lz4": (1, 17), "zstd": (-5, 12, 22)}
 MODULES = {name: getattr(kc, name) for name in CODECS[1:]}
 
 
@@ -80,6 +87,8 @@ class Operations:
         for codec, module in MODULES.items():
             compressed = self.compressed[codec]
             found[f"compress_{codec}"] = partial(module.compress, VALUE)
+            for level in LEVELS.get(codec, ()):
+                found[f"compress_{codec}_{level}"] = partial(module.compress, VALUE, level=level)
             found[f"decompress_{codec}"] = partial(module.decompress, compressed)
             found[f"stream_{codec}"] = partial(_stream, module)
             found[f"read_stream_{codec}"] = partial(_read_stream, module, compressed)
@@ -164,13 +173,55 @@ class Operations:
         return message_set.write_messages([VALUE, VALUE], compression_type="snappy")
 
 
+def one_size(shim: ctypes.CDLL, operation: Callable[[], Any], expected: Any, size: int) -> int:
+    """Refuse all allocations of this size in a child; its exit status: 0 for the right data or ``MemoryError``."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    status = 1
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(int).result()
+            shim.faults_arm(size, size, 0, 1 << 30)
+            try:
+                found = pool.submit(operation).result()
+            finally:
+                shim.faults_disarm()
+        assert found == expected, "other data"
+        status = 0
+    except MemoryError:
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, it is wrong
+        traceback.print_exc()
+    os._exit(status)
+
+
+def refuse_sizes(shim: ctypes.CDLL, operation: Callable[[], Any], least: int) -> None:
+    """Refuse the sizes that the operation asks for, one after another."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        shim.faults_record(1)
+        expected = pool.submit(operation).result()
+        shim.faults_record(0)
+    sizes = [size for size in range(least, 1 << 20) if shim.faults_recorded(size)]
+    for size in sizes:
+        status = one_size(shim, operation, expected, size)
+        print(f"size {size}: {status}", flush=True)  # noqa: T201 - a program
+    print(len(sizes))  # noqa: T201 - a program
+
+
 def main() -> None:
     """Refuse one allocation after another."""
-    folder, name, least, most, at_most = Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6])
+    folder, name, least = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     shim = ctypes.CDLL(None)
     shim.faults_arm.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_long, ctypes.c_long]
+    shim.faults_recorded.argtypes = [ctypes.c_size_t]
     operations = Operations(folder)
     operation = operations.named()[name]
+    if len(sys.argv) == 4:  # noqa: PLR2004 - see above
+        refuse_sizes(shim, operation, least)
+        return
+    most, at_most = map(int, sys.argv[4:6])
     expected = operation()
     refused = 0
     # A thread's first use makes its contexts, which are kept: so each attempt has a thread of its own.
