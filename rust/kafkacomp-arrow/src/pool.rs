@@ -50,15 +50,14 @@ impl BufferPool {
         if bytes < MIN_POOLED_BUFFER {
             return Vec::new();
         }
-        let Some(mut free) = self.lock() else { return Vec::with_capacity(bytes) };
-        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
+        let mut free = self.lock();
+        let fitting = free.iter().flat_map(|free| free.iter()).enumerate();
+        let fitting = fitting.filter(|(_, buffer)| buffer.capacity() >= bytes);
         let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
+        let kept = free.as_mut().zip(tightest).map(|(free, index)| free.swap_remove(index));
         // A little more than last time, so that the next batch does not outgrow it.
         // Room is a hint: where memory runs out, whoever fills the buffer says so.
-        tightest.map_or_else(
-            || memory::with_capacity(bytes.saturating_add(bytes / 8)).unwrap_or_default(),
-            |index| free.swap_remove(index),
-        )
+        kept.unwrap_or_else(|| memory::with_capacity(bytes.saturating_add(bytes / 8)).unwrap_or_default())
     }
 
     /// The largest buffer that came back, for a column of unknown size.

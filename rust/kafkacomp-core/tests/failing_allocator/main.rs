@@ -7,6 +7,8 @@
 mod allocator;
 
 use allocator::{Failing, counting, refusing};
+use kafkacomp_core::broker::profile::{Append, Broker, append};
+use kafkacomp_core::broker::validator::BrokerCompressionType;
 use kafkacomp_core::compress::lz4::HeaderChecksum;
 use kafkacomp_core::compress::stream::{DecoderOptions, MultiFrameDecoder, encoder};
 use kafkacomp_core::compress::{Compression, DecodeOptions, compress, decompress};
@@ -189,6 +191,7 @@ fn lack_of_memory_is_an_error_of_its_own() {
             }
         }
     }
+    brokers(&values);
     message_sets(&values);
     logs(&values);
 }
@@ -261,6 +264,35 @@ fn records(kind: CompressionType, magic: i8, values: &[&[u8]]) {
         merger.finish(&mut out)?;
         Ok(out)
     });
+}
+
+/// What a broker of each version stores for produce requests of each format.
+fn brokers(values: &[&[u8]]) {
+    for broker in &Broker::ALL {
+        for magic in 0..=1 {
+            for kind in [CompressionType::None, CompressionType::Gzip, CompressionType::Lz4] {
+                let records = batch(kind, magic, 0, values).unwrap();
+                for compression_type in ["producer", "uncompressed", "snappy"] {
+                    let topic = Append {
+                        compression_type: BrokerCompressionType::for_config(compression_type).unwrap(),
+                        max_message_size: i32::MAX,
+                        timestamp_type: TimestampType::LogAppendTime,
+                        ..Append::default()
+                    };
+                    // Some versions refuse some formats.
+                    if append(*broker, &topic, &records).is_ok() {
+                        let name =
+                            format!("{} with {compression_type} and {} of magic {magic}", broker.name(), kind.name());
+                        withstands(&name, || match append(*broker, &topic, &records) {
+                            Ok(stored) => Ok(stored),
+                            Err(error) if error.category() == Category::Resource => Err(Ended::OutOfMemory),
+                            Err(error) => Err(Ended::Other(error.to_string())),
+                        });
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn message_sets(values: &[&[u8]]) {

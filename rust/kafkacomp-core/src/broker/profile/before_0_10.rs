@@ -5,13 +5,14 @@
 use std::borrow::Cow;
 
 use super::codec::Unpacker;
-use super::message::{Entry, Message, analyze, entries, inner_entries, nth, put, put_set};
+use super::message::{Entry, Message, analyze, copied, entries, inner_entries, nth, put, put_set};
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::ValidationFault;
 use crate::limits::MAX_MESSAGE_SET_NESTING;
+use crate::memory;
 use crate::record::TimestampType;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
 use crate::record::layout::v0_v1::{KEY_SIZE_OFFSET_V0, SIZE_OF_LENGTH};
@@ -32,7 +33,7 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
             if compacted && behind_key_size < size && message.key_size(false).is_some_and(|size| size <= 0) {
                 return missing_key(*position);
             }
-            put(&mut out, nth(topic.offset, index), &message.data);
+            put(&mut out, nth(topic.offset, index), &message.data)?;
         }
         return Ok(out);
     }
@@ -67,7 +68,8 @@ fn unpack<'a>(
     let position = *position;
     let kind = message.compression_type(position)?;
     if kind == CompressionType::None || (depth > 0 && broker != Broker::V0_8_2) {
-        messages.push(message.data.clone());
+        let data = copied(&message.data)?;
+        memory::push(messages, data).map_err(|error| error.at(position))?;
         return Ok(());
     }
     if depth > MAX_MESSAGE_SET_NESTING {

@@ -9,6 +9,7 @@ use crate::broker;
 use crate::broker::validator::ValidationFault;
 use crate::checksum::crc32;
 use crate::compress::{Compression, compress};
+use crate::memory;
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
@@ -23,6 +24,8 @@ use crate::record::{Error, RecordFault, Result};
 const LAST_CODEC: u8 = CompressionType::Lz4 as u8;
 /// The bit of the attributes that says: append time.
 const TIMESTAMP_TYPE_MASK: u8 = 0x08;
+/// The bytes of a timestamp.
+const TIMESTAMP_LENGTH: usize = 8;
 
 /// What a broker of those days had for memory. A message that claims more is no cut message but an
 /// `OutOfMemoryError`, from 0.9 on; 0.8.2 takes no memory for it.
@@ -126,8 +129,11 @@ impl<'a> Message<'a> {
     }
 
     /// Sets timestamp and timestamp type.
-    pub(super) fn stamp(&mut self, timestamp: i64, kind: TimestampType) {
+    pub(super) fn stamp(&mut self, timestamp: i64, kind: TimestampType) -> Result<()> {
         let attributes = update_attributes(self.byte(ATTRIBUTES_OFFSET), kind);
+        if let Cow::Borrowed(data) = self.data {
+            self.data = Cow::Owned(memory::copy_of(data).map_err(|error| error.at(0))?);
+        }
         let data = self.data.to_mut();
         if let Some(place) = data.get_mut(ATTRIBUTES_OFFSET) {
             *place = attributes;
@@ -136,12 +142,15 @@ impl<'a> Message<'a> {
             *place = timestamp.to_be_bytes();
         }
         seal(data);
+        Ok(())
     }
 
     /// Another format: what follows the header is copied, whatever it is.
-    pub(super) fn converted(&self, to_magic: i8, timestamp: i64, kind: TimestampType) -> Vec<u8> {
+    pub(super) fn converted(&self, to_magic: i8, timestamp: i64, kind: TimestampType) -> Result<Vec<u8>> {
         let attributes = self.byte(ATTRIBUTES_OFFSET);
-        let mut data = vec![0; CRC_LENGTH];
+        // A timestamp is the most that comes to it.
+        let mut data = room(self.data.len().saturating_add(TIMESTAMP_LENGTH))?;
+        data.extend([0; CRC_LENGTH]);
         data.push(to_magic as u8);
         let from = if to_magic == 0 {
             data.push(update_attributes(attributes, TimestampType::CreateTime));
@@ -153,8 +162,21 @@ impl<'a> Message<'a> {
         };
         data.extend(self.data.get(from..).unwrap_or_default());
         seal(&mut data);
-        data
+        Ok(data)
     }
+}
+
+/// An empty buffer with room for a message.
+fn room(size: usize) -> Result<Vec<u8>> {
+    memory::with_capacity(size).map_err(|error| error.at(0))
+}
+
+/// The message's bytes once more: borrowed ones as they are, others copied.
+pub(super) fn copied<'a>(data: &Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
+    Ok(match data {
+        Cow::Borrowed(data) => Cow::Borrowed(data),
+        Cow::Owned(data) => Cow::Owned(memory::copy_of(data).map_err(|error| error.at(0))?),
+    })
 }
 
 /// The attributes with another timestamp type.
@@ -174,8 +196,16 @@ fn seal(data: &mut [u8]) {
 }
 
 /// A message of this format from its fields.
-pub(super) fn message(magic: i8, attributes: u8, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> Vec<u8> {
-    let mut data = vec![0; CRC_LENGTH];
+pub(super) fn message(
+    magic: i8,
+    attributes: u8,
+    timestamp: i64,
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+) -> Result<Vec<u8>> {
+    let fields = [key, value].into_iter().flatten().fold(0_usize, |size, field| size.saturating_add(field.len()));
+    let mut data = room(RECORD_OVERHEAD_V0.saturating_add(TIMESTAMP_LENGTH).saturating_add(fields))?;
+    data.extend([0; CRC_LENGTH]);
     data.extend([magic as u8, attributes]);
     if magic > 0 {
         data.extend(timestamp.to_be_bytes());
@@ -185,7 +215,7 @@ pub(super) fn message(magic: i8, attributes: u8, timestamp: i64, key: Option<&[u
         data.extend(field.unwrap_or_default());
     }
     seal(&mut data);
-    data
+    Ok(data)
 }
 
 /// One entry: where it begins, its offset, its message.
@@ -202,7 +232,7 @@ pub(super) fn entries(records: &[u8]) -> Result<Vec<Entry<'_>>> {
             return Err(Error::SizeTooSmall { position, size, minimum: RECORD_OVERHEAD_V0 as i32 });
         }
         let Some((data, behind)) = body.split_at_checked(size as usize) else { break };
-        found.push((position, offset, Message::new(data)));
+        memory::push(&mut found, (position, offset, Message::new(data))).map_err(|error| error.at(position))?;
         rest = behind;
     }
     Ok(found)
@@ -221,7 +251,8 @@ pub(super) fn inner_entries(broker: Broker, content: &[u8], position: u64) -> br
             check_heap(broker, size as usize, position)?;
             break;
         };
-        found.push((offset, data.to_vec()));
+        let copied = memory::copy_of(data).and_then(|data| memory::push(&mut found, (offset, data)));
+        copied.map_err(|error| error.at(position))?;
         rest = behind;
     }
     Ok(found)
@@ -246,10 +277,12 @@ pub(super) fn nth(first: i64, index: usize) -> i64 {
 }
 
 /// Appends an entry to `out`.
-pub(super) fn put(out: &mut Vec<u8>, offset: i64, message: &[u8]) {
+pub(super) fn put(out: &mut Vec<u8>, offset: i64, message: &[u8]) -> Result<()> {
+    memory::reserve(out, message.len().saturating_add(LOG_OVERHEAD)).map_err(|error| error.at(0))?;
     out.extend(offset.to_be_bytes());
     out.extend((message.len() as i32).to_be_bytes());
     out.extend_from_slice(message);
+    Ok(())
 }
 
 /// The checks of the shallow pass, and the last codec that is not none.
@@ -279,19 +312,17 @@ pub(super) fn put_set(
     messages: &[Cow<'_, [u8]>],
 ) -> broker::Result<()> {
     let (magic, timestamp, kind) = wrapper;
-    let numbered = messages.iter().enumerate().map(|(index, message)| (message, nth(first, index)));
+    let mut numbered = messages.iter().enumerate().map(|(index, message)| (message, nth(first, index)));
     if codec == CompressionType::None {
-        numbered.for_each(|(message, offset)| put(out, offset, message));
-        return Ok(());
+        return Ok(numbered.try_for_each(|(message, offset)| put(out, offset, message))?);
     }
     let Some(last) = messages.len().checked_sub(1) else { return Ok(()) };
     let mut inner = Vec::new();
     for (message, offset) in numbered {
-        put(&mut inner, if magic > 0 { offset.wrapping_sub(first) } else { offset }, message);
+        put(&mut inner, if magic > 0 { offset.wrapping_sub(first) } else { offset }, message)?;
     }
     let mut payload = Vec::new();
     compress(Compression::of(codec), written_header_checksum(magic), &inner, &mut payload)?;
     let attributes = update_attributes(codec.id(), if magic > 0 { kind } else { TimestampType::CreateTime });
-    put(out, nth(first, last), &self::message(magic, attributes, timestamp, None, Some(&payload)));
-    Ok(())
+    Ok(put(out, nth(first, last), &self::message(magic, attributes, timestamp, None, Some(&payload))?)?)
 }

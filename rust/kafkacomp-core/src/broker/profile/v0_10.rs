@@ -6,12 +6,13 @@ use std::borrow::Cow;
 
 use super::before_0_10::missing_key;
 use super::codec::Unpacker;
-use super::message::{self, Entry, Message, analyze, entries, inner_entries, nth, put, put_set};
+use super::message::{self, Entry, Message, analyze, copied, entries, inner_entries, nth, put, put_set};
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::ValidationFault;
+use crate::memory;
 use crate::record::TimestampType;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::{Error, RecordFault};
@@ -59,10 +60,10 @@ fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> broker::Result<Vec<u8>> 
         if message.magic() > 0 {
             check_timestamp(topic, &message, position)?;
             if topic.timestamp_type == TimestampType::LogAppendTime {
-                message.stamp(topic.now, TimestampType::LogAppendTime);
+                message.stamp(topic.now, TimestampType::LogAppendTime)?;
             }
         }
-        put(&mut out, offset, &message.data);
+        put(&mut out, offset, &message.data)?;
     }
     Ok(out)
 }
@@ -83,14 +84,14 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
         let same = message.magic() == to_magic;
         let timestamp = if append_time { topic.now } else { NO_TIMESTAMP };
         if broker == Broker::V0_10_2 && same {
-            put(&mut out, offset, &message.data);
+            put(&mut out, offset, &message.data)?;
         } else if broker == Broker::V0_10_2 {
-            put(&mut out, offset, &rewritten(message, to_magic, timestamp, topic.timestamp_type, *position)?);
+            put(&mut out, offset, &rewritten(message, to_magic, timestamp, topic.timestamp_type, *position)?)?;
         } else if same && to_magic > 0 {
             // There is no room for a second timestamp.
             return Err(broker::Error::Refused { position: *position, fault: ValidationFault::JavaMemory });
         } else {
-            put(&mut out, offset, &message.converted(to_magic, timestamp, topic.timestamp_type));
+            put(&mut out, offset, &message.converted(to_magic, timestamp, topic.timestamp_type)?)?;
         }
     }
     Ok(out)
@@ -106,7 +107,7 @@ fn rewritten(
 ) -> broker::Result<Vec<u8>> {
     let (key, value) = (message.key(true, position)?, message.value(true, position)?);
     let attributes = if to_magic > 0 && kind == TimestampType::LogAppendTime { 8 } else { 0 };
-    Ok(message::message(to_magic, attributes, timestamp, key, value))
+    Ok(message::message(to_magic, attributes, timestamp, key, value)?)
 }
 
 fn compressed(
@@ -137,14 +138,15 @@ fn compressed(
                 return Err(Error::Invalid { position, fault: RecordFault::NestedCompression }.into());
             }
             stays &= message.magic() == to_magic;
-            messages.push(if message.magic() == to_magic {
-                message.data.clone()
+            let data = if message.magic() == to_magic {
+                copied(&message.data)?
             } else if broker == Broker::V0_10_0 {
-                Cow::Owned(message.converted(to_magic, NO_TIMESTAMP, kind_of(&message)))
+                Cow::Owned(message.converted(to_magic, NO_TIMESTAMP, kind_of(&message))?)
             } else {
                 Cow::Owned(rewritten(&message, to_magic, message.timestamp(), kind_of(&message), position)?)
-            });
-            deep.push(message);
+            };
+            let kept = memory::push(&mut messages, data).and_then(|()| memory::push(&mut deep, message));
+            kept.map_err(|error| error.at(position))?;
         }
     }
     if stays {
@@ -183,15 +185,15 @@ fn keep(
     for (index, (_, own, message)) in entries.iter().enumerate() {
         let mut message = message.clone();
         if index == 0 && append_time {
-            message.stamp(topic.now, TimestampType::LogAppendTime);
+            message.stamp(topic.now, TimestampType::LogAppendTime)?;
         } else if index == 0 && broker == Broker::V0_10_2 && message.timestamp() != max_timestamp {
             // 0.10.0 computes the checksum anew and forgets the timestamp.
-            message.stamp(max_timestamp, TimestampType::CreateTime);
+            message.stamp(max_timestamp, TimestampType::CreateTime)?;
         }
         if index > 0 {
             offset = *own;
         }
-        put(&mut out, offset, &message.data);
+        put(&mut out, offset, &message.data)?;
     }
     Ok(out)
 }
@@ -227,9 +229,10 @@ fn unpack<'a>(
         (_, base) => base,
     };
     let wrapper = (magic > 0).then(|| (message.own_timestamp(), message.attributes().timestamp_type()));
-    let numbered =
-        inner.into_iter().map(|(own, data)| (base.wrapping_add(own), Message { data: Cow::Owned(data), wrapper }));
-    let messages: Vec<_> = numbered.collect();
+    let mut messages = memory::with_capacity(inner.len()).map_err(|error| error.at(position))?;
+    for (own, data) in inner {
+        messages.push((base.wrapping_add(own), Message { data: Cow::Owned(data), wrapper }));
+    }
     let nested = |(_, message): &(i64, Message<'_>)| message.attributes().compression_id() != 0;
     if broker == Broker::V0_10_2 && messages.iter().any(nested) {
         return Err(fail(RecordFault::NestedCompression));

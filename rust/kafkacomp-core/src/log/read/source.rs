@@ -54,10 +54,19 @@ pub trait ReadAt: Send + Sync {
 /// `InvalidInput` for what is not a regular file, or what the file system says.
 pub fn open_file(path: &Path) -> io::Result<File> {
     check_regular(&fs::metadata(path)?)?;
-    let file = File::open(path)?;
+    let mut options = File::options();
+    options.read(true);
+    // Another file may have come to the name meanwhile. Opened so, a FIFO does not wait; a regular file is read as ever.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, O_NONBLOCK);
+    let file = options.open(path)?;
     check_regular(&file.metadata()?)?;
     Ok(file)
 }
+
+/// As the systems define it.
+#[cfg(unix)]
+const O_NONBLOCK: i32 = if cfg!(any(target_os = "linux", target_os = "android")) { 0o4000 } else { 0x4 };
 
 fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
     // Reading a folder fails as it always does.
