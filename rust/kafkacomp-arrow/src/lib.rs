@@ -32,6 +32,7 @@ pub mod split_boundaries;
 pub mod splits;
 mod unreadable;
 mod validity;
+pub mod watched;
 mod worker;
 
 pub use missing::{Missing, MissingOffsets};

@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
+use crate::gil::call;
+
 static COMPRESSION_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static TIMESTAMP_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -14,7 +16,7 @@ static TIMESTAMP_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 /// # Errors
 /// Only what the import says.
 pub fn compression_type(py: Python<'_>, kind: CompressionType) -> PyResult<Bound<'_, PyAny>> {
-    COMPRESSION_TYPE.import(py, "kafkacomp._types", "CompressionType")?.call1((kind.id(),))
+    call(COMPRESSION_TYPE.import(py, "kafkacomp._types", "CompressionType")?, (kind.id(),))
 }
 
 /// The member of `kafkacomp.record.TimestampType`.
@@ -22,5 +24,5 @@ pub fn compression_type(py: Python<'_>, kind: CompressionType) -> PyResult<Bound
 /// # Errors
 /// Only what the import says.
 pub fn timestamp_type(py: Python<'_>, kind: TimestampType) -> PyResult<Bound<'_, PyAny>> {
-    TIMESTAMP_TYPE.import(py, "kafkacomp._types", "TimestampType")?.call1((kind as i8,))
+    call(TIMESTAMP_TYPE.import(py, "kafkacomp._types", "TimestampType")?, (kind as i8,))
 }

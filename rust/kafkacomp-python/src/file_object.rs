@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kafkacomp_arrow::{OpenSegment, SideFile};
 use kafkacomp_core::log::ReadAt;
+use kafkacomp_core::memory;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 
+use crate::error::out_of_memory;
 use crate::gil::{Held, attach, call};
 use crate::input::bytes_like;
 
@@ -123,7 +125,7 @@ where
     PyErr: From<A::Error>,
 {
     let object = object.ok_or_else(|| PyRuntimeError::new_err("the file object is gone"))?.bind(py);
-    call(&object.getattr(name)?, &arguments.into_pyobject(py)?)
+    call(&object.getattr(name)?, arguments)
 }
 
 fn type_name(object: &Bound<'_, PyAny>) -> String {
@@ -164,7 +166,10 @@ impl OpenSegment for PySegment {
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
         attached(&self.raised, |py| {
             let data = method(self.opener.get(), "side_file", (kind.suffix(),), py)?;
-            if data.is_none() { Ok(None) } else { Ok(Some(bytes_of(&data, "side_file")?.to_vec())) }
+            if data.is_none() {
+                return Ok(None);
+            }
+            memory::copy_of(&bytes_of(&data, "side_file")?).map(Some).map_err(out_of_memory)
         })
     }
 }

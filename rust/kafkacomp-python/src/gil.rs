@@ -61,19 +61,24 @@ impl Drop for Hang {
     }
 }
 
-/// Calls `callable`, which is code of the caller's and may take as long as it likes. Where `CPython` unwinds the stack
+/// Calls `callable`, which is written in Python and may take as long as it likes. Where `CPython` unwinds the stack
 /// because the interpreter ended meanwhile, the thread hangs instead.
 ///
 /// # Errors
 /// What it raises.
 #[expect(unsafe_code, reason = "PyO3's calls are declared as if nothing could unwind through them")]
-pub fn call<'py>(callable: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+pub fn call<'py, A>(callable: &Bound<'py, PyAny>, arguments: A) -> PyResult<Bound<'py, PyAny>>
+where
+    A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
+    PyErr: From<A::Error>,
+{
     type Call =
         unsafe extern "C-unwind" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
     type Declared =
         unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
     // SAFETY: the same function by an ABI that differs only in that unwinding is allowed.
     let call = unsafe { std::mem::transmute::<Declared, Call>(ffi::PyObject_Call) };
+    let arguments = arguments.into_pyobject(callable.py())?;
     // The innermost frame's last local is dropped first when the stack is unwound, so nothing else is. A forced unwind
     // through a destructor is unspecified in Rust; that the destructor runs is what PyO3's own wrappers of
     // PyGILState_Ensure and PyEval_RestoreThread rely on as well. Without it, the process aborts.

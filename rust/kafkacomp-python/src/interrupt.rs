@@ -4,7 +4,8 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use kafkacomp_arrow::{OpenSegment, Segment, SideFile};
+use kafkacomp_arrow::Segment;
+use kafkacomp_arrow::watched::{Watch, Watched, watched};
 use kafkacomp_core::log::ReadAt;
 use pyo3::prelude::*;
 
@@ -14,56 +15,31 @@ use crate::file_object::{Raised, failure};
 const TICK: Duration = Duration::from_millis(100);
 
 /// The segment as one whose reading Ctrl-C interrupts. Not for the workers of a scan: signals arrive on the main thread.
+/// `raised` takes the exception of the signal's handler.
 pub fn interruptible(segment: Segment, raised: &Raised) -> Segment {
-    let files = Arc::new(Files { inner: segment.files, raised: raised.clone() });
-    Segment { files, ..segment }
-}
-
-#[derive(Debug)]
-struct Files {
-    inner: Arc<dyn OpenSegment>,
-    raised: Raised,
-}
-
-impl OpenSegment for Files {
-    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(Interruptible::new(self.inner.open()?, &self.raised)))
-    }
-
-    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
-        self.inner.side_file(kind)
-    }
+    watched(segment, &Signals::watch(raised))
 }
 
 /// A source whose reading Ctrl-C interrupts.
-pub struct Interruptible {
-    inner: Arc<dyn ReadAt>,
+pub fn interruptible_source(source: Arc<dyn ReadAt>, raised: &Raised) -> Watched {
+    Watched::new(source, Signals::watch(raised))
+}
+
+/// Looks for signals.
+#[derive(Debug)]
+struct Signals {
     raised: Raised,
     looked: Mutex<Instant>,
 }
 
-impl Interruptible {
-    /// `raised` takes the exception of the signal's handler.
-    pub fn new(inner: Arc<dyn ReadAt>, raised: &Raised) -> Self {
-        Self { inner, raised: raised.clone(), looked: Mutex::new(Instant::now()) }
+impl Signals {
+    fn watch(raised: &Raised) -> Arc<dyn Watch> {
+        Arc::new(Self { raised: raised.clone(), looked: Mutex::new(Instant::now()) })
     }
 }
 
-impl ReadAt for Interruptible {
-    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.inner.read_at(buffer, position)
-    }
-
-    fn as_slice(&self) -> Option<&[u8]> {
-        self.inner.as_slice()
-    }
-
-    fn worth_reading(&self) -> usize {
-        self.inner.worth_reading()
-    }
-
+impl Watch for Signals {
     fn check_interrupt(&self) -> io::Result<()> {
-        self.inner.check_interrupt()?;
         {
             let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
             if looked.elapsed() < TICK {
@@ -72,9 +48,5 @@ impl ReadAt for Interruptible {
             *looked = Instant::now();
         }
         Python::attach(|py| py.check_signals().map_err(|error| failure(py, error, &self.raised)))
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        self.inner.length()
     }
 }

@@ -92,7 +92,7 @@ impl Job {
             py.check_signals()?;
             self.progress
                 .as_ref()
-                .map_or(Ok(()), |progress| call(progress.bind(py), &(done,).into_pyobject(py)?).map(drop))
+                .map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
         });
         told.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }

@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyType};
 use crate::bytes::bytes;
 use crate::enums::compression_type;
 use crate::error::to_py;
+use crate::gil::call;
 use crate::input::bytes_like;
 use crate::record::{Backing, Span};
 
@@ -139,7 +140,7 @@ impl MessageReader {
                 self.piece.next = self.piece.next.saturating_add(1);
                 let message = PyMessage { backing: self.piece.backing.clone(), span };
                 let kind = MESSAGE_AND_OFFSET.import(py, "kafkacomp.message_set", "MessageAndOffset")?;
-                return kind.call1((message, offset)).map(Some);
+                return call(kind, (message, offset)).map(Some);
             }
             if let Some(error) = self.piece.error.take() {
                 return Err(to_py(py, &error, None));

@@ -11,6 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::bytes::bytes;
 use crate::error::log_to_py;
+use crate::gil::call;
 use crate::input::bytes_like;
 use crate::job::{Job, JobError, JobTuple, completed};
 use crate::rewrite::{Counts, counts};
@@ -82,7 +83,7 @@ fn migrate(
 
 fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> PyResult<()> {
     let Some(mapped) = mapped else { return Ok(()) };
-    Python::attach(|py| mapped.call1(py, (mappings,)).map(drop))
+    Python::attach(|py| call(mapped.bind(py), (mappings,)).map(drop))
 }
 
 /// Carries a message set over: the batches, and positions from `initial_offset` on with the offsets that they lead to.

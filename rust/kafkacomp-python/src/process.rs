@@ -1,5 +1,6 @@
 //! What a thread must know of its process: whether the interpreter is about to end, and whether a fork made the process.
 
+use std::cell::Cell;
 use std::process::id;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::sleep;
@@ -18,6 +19,10 @@ const TICK: Duration = Duration::from_millis(5);
 static EXITING: AtomicBool = AtomicBool::new(false);
 /// How many calls into Python are under way, or waiting for the GIL, on threads that Python need not know.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Whether this is the thread that ends the interpreter.
+    static ENDS_IT: Cell<bool> = const { Cell::new(false) };
+}
 /// How many forks there are between the process that loaded this module and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
@@ -27,19 +32,41 @@ pub fn forks() -> u32 {
 }
 
 /// Whether the interpreter is about to end.
-pub fn is_exiting() -> bool {
+fn is_exiting() -> bool {
     EXITING.load(Ordering::SeqCst)
+}
+
+/// Whether this thread must leave what Python called, because another one ends the interpreter.
+pub fn must_leave() -> bool {
+    is_exiting() && !ENDS_IT.get()
 }
 
 /// A call into Python that the interpreter's exit waits for.
 pub struct Inside(());
 
 impl Inside {
+    /// For a method that Python called: before the interpreter ends, the exit waits until the thread is back in Python's own
+    /// code. The thread that ends the interpreter may still read.
+    ///
+    /// # Errors
+    /// `RuntimeError` when the interpreter is about to end.
+    pub fn method() -> PyResult<Self> {
+        match Self::enter() {
+            Some(inside) => Ok(inside),
+            None if ENDS_IT.get() => Ok(Self::count()),
+            None => Err(PyRuntimeError::new_err("the interpreter is exiting: scans are closed")),
+        }
+    }
+
+    fn count() -> Self {
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+
     /// `None` when the interpreter is about to end. It counts first and looks then, as the exit sets the flag first and
     /// looks at the count then: either this call sees the flag or the exit sees the call.
     pub fn enter() -> Option<Self> {
-        INSIDE.fetch_add(1, Ordering::SeqCst);
-        let inside = Self(());
+        let inside = Self::count();
         (!is_exiting()).then_some(inside)
     }
 }
@@ -54,6 +81,7 @@ impl Drop for Inside {
 /// From here on no thread of ours enters Python; waits a while for those that are inside.
 #[pyfunction]
 fn before_exit(py: Python<'_>) -> PyResult<()> {
+    ENDS_IT.set(true);
     EXITING.store(true, Ordering::SeqCst);
     let start = Instant::now();
     while INSIDE.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {

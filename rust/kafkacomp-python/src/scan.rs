@@ -11,7 +11,7 @@ use kafkacomp_arrow::{
     Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
 };
 use kafkacomp_core::log::LogFormat;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use pyo3_arrow::PyRecordBatch;
@@ -22,7 +22,7 @@ use crate::cells::{column, time_unit};
 use crate::error::scan_to_py;
 use crate::file_object::{Exiting, Raised, not_the_end};
 use crate::gil::{call, with_gil};
-use crate::process::Owner;
+use crate::process::{Inside, Owner, must_leave};
 use crate::segment::partitions;
 
 /// The names of all columns, in the order of the documentation.
@@ -81,24 +81,30 @@ impl Stream {
         loop {
             let step = py.detach(|| scan.poll(TICK));
             py.check_signals()?;
-            if !matches!(step, Step::Waiting) {
+            if !matches!(step, Step::Waiting) || must_leave() {
                 return Ok(step);
             }
         }
     }
 
-    fn pull(&mut self, py: Python<'_>) -> PyResult<Option<ArrowRecordBatch>> {
+    /// `inside` is left while the caller's callback runs, which may take as long as it likes.
+    fn pull(&mut self, py: Python<'_>, inside: &mut Option<Inside>) -> PyResult<Option<ArrowRecordBatch>> {
         let step = self.poll(py)?;
         self.log(py, matches!(step, Step::End | Step::Failed(_)))?;
         let pulled = match step {
             Step::Batch(batch) => Some(batch),
-            Step::End | Step::Waiting => self.raised.or(py, Ok(None))?,
+            Step::End => self.raised.or(py, Ok(None))?,
+            Step::Waiting => return Err(PyRuntimeError::new_err(Exiting.to_string())),
             Step::Failed(error) => return self.raised.or(py, Err(scan_to_py(py, error))),
         };
         if let Some(progress) = &self.progress {
             let done = lock(&self.report).bytes_in;
-            let arguments = (done.min(self.total_bytes), self.total_bytes).into_pyobject(py)?;
-            call(progress.bind(py), &arguments).map_err(|error| not_the_end(py, error, "progress"))?;
+            let arguments = (done.min(self.total_bytes), self.total_bytes);
+            let is_method = inside.take().is_some();
+            call(progress.bind(py), arguments).map_err(|error| not_the_end(py, error, "progress"))?;
+            if is_method {
+                *inside = Some(Inside::method()?);
+            }
         }
         Ok(pulled)
     }
@@ -114,8 +120,8 @@ impl Stream {
             fresh.extend(lock(&self.report).skipped.iter().map(left_out));
         }
         for warning in &fresh {
-            let logger = py.import("logging")?.call_method1("getLogger", ("kafkacomp",))?;
-            logger.call_method1("warning", ("%s", warning))?;
+            let logger = call(&py.import("logging")?.getattr("getLogger")?, ("kafkacomp",))?;
+            call(&logger.getattr("warning")?, ("%s", warning))?;
         }
         Ok(())
     }
@@ -168,7 +174,7 @@ impl Iterator for Stream {
         if !self.owner.is_current() {
             return failed(self.owner.message("scan"));
         }
-        let pulled = with_gil(|py| self.pull(py).map_err(|error| self.fail(py, error)));
+        let pulled = with_gil(|py| self.pull(py, &mut None).map_err(|error| self.fail(py, error)));
         match pulled {
             Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
             Some(Err(message)) => failed(message),
@@ -304,8 +310,11 @@ impl ScanReader {
         if self.exhausted.load(Ordering::Relaxed) {
             return Ok(None);
         }
+        // A thread that waits for the GIL once the interpreter is ending is ended itself, in whatever it has called: the exit
+        // waits while this one is in pyarrow, which gives the GIL away, and lets callbacks of the caller's be.
+        let mut inside = Some(Inside::method()?);
         let mut stream = self.take(State::Running)?;
-        let pulled = stream.pull(py);
+        let pulled = stream.pull(py, &mut inside);
         let goes_on = matches!(pulled, Ok(Some(_))) && !self.closer.is_closed();
         let mut stream = Some(stream);
         {
@@ -395,6 +404,6 @@ impl ScanReader {
         });
         counts.set_item("missing", missing.collect::<Vec<_>>())?;
         counts.set_item("more_missing", report.missing.more())?;
-        py.import("kafkacomp.arrow._report")?.getattr("ScanReport")?.call_method1("_of", (counts,))
+        call(&py.import("kafkacomp.arrow._report")?.getattr("ScanReport")?.getattr("_of")?, (counts,))
     }
 }

@@ -18,7 +18,7 @@ use crate::error::{log_to_py, read_to_py, to_py};
 use crate::file_object::Raised;
 use crate::gil::call;
 use crate::input::bytes_like;
-use crate::interrupt::Interruptible;
+use crate::interrupt::interruptible_source;
 
 /// Runs `read` with the GIL free; `name` is the file that errors name.
 fn parsed<T: Send>(
@@ -230,13 +230,13 @@ pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<
 fn open(source: &Bound<'_, PyAny>) -> PyResult<(String, Box<dyn ReadAt>)> {
     if !source.is_instance_of::<PyString>() {
         let content = Arc::new(InMemory(bytes_like(source)?));
-        return Ok(("<bytes>".to_owned(), Box::new(Interruptible::new(content, &Raised::default()))));
+        return Ok(("<bytes>".to_owned(), Box::new(interruptible_source(content, &Raised::default()))));
     }
     let path = source.extract::<PathBuf>()?;
     let name = path.to_string_lossy().into_owned();
     let file = log::open_file(&path);
     let file = file.map_err(|error| read_to_py(source.py(), &name, ReadError::Io(error)))?;
-    Ok((name, Box::new(Interruptible::new(Arc::new(file), &Raised::default()))))
+    Ok((name, Box::new(interruptible_source(Arc::new(file), &Raised::default()))))
 }
 
 /// A segment's base offset, the next segment's, and the entries of the leader epoch checkpoint.
@@ -318,7 +318,7 @@ fn side_files(indexes: &Indexes) -> SideFiles<'_> {
 fn tell(progress: Option<&Py<PyAny>>, done: u64) -> PyResult<()> {
     Python::attach(|py| {
         py.check_signals()?;
-        progress.map_or(Ok(()), |progress| call(progress.bind(py), &(done,).into_pyobject(py)?).map(drop))
+        progress.map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
     })
 }
 

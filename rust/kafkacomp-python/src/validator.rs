@@ -16,6 +16,7 @@ use pyo3::types::{PyBytes, PyTuple, PyType};
 use crate::bytes::bytes;
 use crate::encode::{Level, compression};
 use crate::error::{of_kind, out_of_memory, to_py};
+use crate::gil::call;
 use crate::input::bytes_like;
 use crate::shared::Shared;
 
@@ -274,6 +275,6 @@ fn refusal_to_py(py: Python<'_>, error: &broker::Error) -> PyErr {
 /// Refused records as a tuple of `RecordError`.
 fn record_errors<'py>(py: Python<'py>, errors: &[RecordError]) -> PyResult<Bound<'py, PyTuple>> {
     let class = RECORD_ERROR.import(py, "kafkacomp.exceptions", "RecordError")?;
-    let made: PyResult<Vec<_>> = errors.iter().map(|error| class.call1((error.batch_index, error.message()))).collect();
+    let made: PyResult<Vec<_>> = errors.iter().map(|error| call(class, (error.batch_index, error.message()))).collect();
     PyTuple::new(py, made?)
 }

@@ -69,7 +69,7 @@ fn unpack<'a>(
     let kind = message.compression_type(position)?;
     if kind == CompressionType::None || (depth > 0 && broker != Broker::V0_8_2) {
         let data = copied(&message.data)?;
-        memory::push(messages, data).map_err(|error| error.at(position))?;
+        memory::push(messages, data).map_err(|error| Error::out_of_memory(error, position))?;
         return Ok(());
     }
     if depth > MAX_MESSAGE_SET_NESTING {

@@ -132,7 +132,7 @@ impl<'a> Message<'a> {
     pub(super) fn stamp(&mut self, timestamp: i64, kind: TimestampType) -> Result<()> {
         let attributes = update_attributes(self.byte(ATTRIBUTES_OFFSET), kind);
         if let Cow::Borrowed(data) = self.data {
-            self.data = Cow::Owned(memory::copy_of(data).map_err(|error| error.at(0))?);
+            self.data = Cow::Owned(memory::copy_of(data).map_err(|error| Error::out_of_memory(error, 0))?);
         }
         let data = self.data.to_mut();
         if let Some(place) = data.get_mut(ATTRIBUTES_OFFSET) {
@@ -168,14 +168,14 @@ impl<'a> Message<'a> {
 
 /// An empty buffer with room for a message.
 fn room(size: usize) -> Result<Vec<u8>> {
-    memory::with_capacity(size).map_err(|error| error.at(0))
+    memory::with_capacity(size).map_err(|error| Error::out_of_memory(error, 0))
 }
 
 /// The message's bytes once more: borrowed ones as they are, others copied.
 pub(super) fn copied<'a>(data: &Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
     Ok(match data {
         Cow::Borrowed(data) => Cow::Borrowed(data),
-        Cow::Owned(data) => Cow::Owned(memory::copy_of(data).map_err(|error| error.at(0))?),
+        Cow::Owned(data) => Cow::Owned(memory::copy_of(data).map_err(|error| Error::out_of_memory(error, 0))?),
     })
 }
 
@@ -232,7 +232,7 @@ pub(super) fn entries(records: &[u8]) -> Result<Vec<Entry<'_>>> {
             return Err(Error::SizeTooSmall { position, size, minimum: RECORD_OVERHEAD_V0 as i32 });
         }
         let Some((data, behind)) = body.split_at_checked(size as usize) else { break };
-        memory::push(&mut found, (position, offset, Message::new(data))).map_err(|error| error.at(position))?;
+        memory::push(&mut found, (position, offset, Message::new(data))).map_err(|error| Error::out_of_memory(error, position))?;
         rest = behind;
     }
     Ok(found)
@@ -252,7 +252,7 @@ pub(super) fn inner_entries(broker: Broker, content: &[u8], position: u64) -> br
             break;
         };
         let copied = memory::copy_of(data).and_then(|data| memory::push(&mut found, (offset, data)));
-        copied.map_err(|error| error.at(position))?;
+        copied.map_err(|error| Error::out_of_memory(error, position))?;
         rest = behind;
     }
     Ok(found)
@@ -278,7 +278,7 @@ pub(super) fn nth(first: i64, index: usize) -> i64 {
 
 /// Appends an entry to `out`.
 pub(super) fn put(out: &mut Vec<u8>, offset: i64, message: &[u8]) -> Result<()> {
-    memory::reserve(out, message.len().saturating_add(LOG_OVERHEAD)).map_err(|error| error.at(0))?;
+    memory::reserve(out, message.len().saturating_add(LOG_OVERHEAD)).map_err(|error| Error::out_of_memory(error, 0))?;
     out.extend(offset.to_be_bytes());
     out.extend((message.len() as i32).to_be_bytes());
     out.extend_from_slice(message);

@@ -146,7 +146,7 @@ fn compressed(
                 Cow::Owned(rewritten(&message, to_magic, message.timestamp(), kind_of(&message), position)?)
             };
             let kept = memory::push(&mut messages, data).and_then(|()| memory::push(&mut deep, message));
-            kept.map_err(|error| error.at(position))?;
+            kept.map_err(|error| Error::out_of_memory(error, position))?;
         }
     }
     if stays {
@@ -229,7 +229,7 @@ fn unpack<'a>(
         (_, base) => base,
     };
     let wrapper = (magic > 0).then(|| (message.own_timestamp(), message.attributes().timestamp_type()));
-    let mut messages = memory::with_capacity(inner.len()).map_err(|error| error.at(position))?;
+    let mut messages = memory::with_capacity(inner.len()).map_err(|error| Error::out_of_memory(error, position))?;
     for (own, data) in inner {
         messages.push((base.wrapping_add(own), Message { data: Cow::Owned(data), wrapper }));
     }

@@ -1,0 +1,92 @@
+//! Segments that ask before they are read on: whether their scan was closed, or somebody pressed Ctrl-C.
+
+use std::fmt::Debug;
+use std::io;
+use std::sync::Arc;
+
+use kafkacomp_core::log::ReadAt;
+
+use crate::options::{OpenSegment, Segment, SideFile};
+
+/// What is asked; an error ends the work on the segment.
+pub trait Watch: Send + Sync + Debug {
+    /// Called before a segment or side file is opened or read.
+    ///
+    /// # Errors
+    /// Why it must not be read.
+    fn before_read(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Called at least once for each megabyte, see [`ReadAt::check_interrupt`].
+    ///
+    /// # Errors
+    /// The interruption.
+    fn check_interrupt(&self) -> io::Result<()>;
+}
+
+/// The segment, with `watch` asked.
+pub fn watched(segment: Segment, watch: &Arc<dyn Watch>) -> Segment {
+    let files = Arc::new(WatchedFiles { inner: segment.files, watch: Arc::clone(watch) });
+    Segment { files, ..segment }
+}
+
+#[derive(Debug)]
+struct WatchedFiles {
+    inner: Arc<dyn OpenSegment>,
+    watch: Arc<dyn Watch>,
+}
+
+impl OpenSegment for WatchedFiles {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        self.watch.before_read()?;
+        Ok(Arc::new(Watched::new(self.inner.open()?, Arc::clone(&self.watch))))
+    }
+
+    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
+        self.watch.before_read()?;
+        self.inner.side_file(kind)
+    }
+}
+
+/// A source, with a watch asked.
+pub struct Watched {
+    inner: Arc<dyn ReadAt>,
+    watch: Arc<dyn Watch>,
+}
+
+impl Watched {
+    /// `inner`, with `watch` asked.
+    pub fn new(inner: Arc<dyn ReadAt>, watch: Arc<dyn Watch>) -> Self {
+        Self { inner, watch }
+    }
+}
+
+impl ReadAt for Watched {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.watch.before_read()?;
+        self.inner.read_at(buffer, position)
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        self.inner.as_slice()
+    }
+
+    fn worth_reading(&self) -> usize {
+        self.inner.worth_reading()
+    }
+
+    fn is_remote(&self) -> bool {
+        self.inner.is_remote()
+    }
+
+    fn check_interrupt(&self) -> io::Result<()> {
+        self.watch.check_interrupt()?;
+        self.inner.check_interrupt()
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.watch.before_read()?;
+        self.inner.length()
+    }
+}
