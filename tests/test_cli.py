@@ -380,6 +380,14 @@ def test_export_of_damage(tmp_path: Path, run: Run) -> None:
     assert report["skipped"][0]["position"] == 20751
 
 
+def test_export_to_the_longest_name(tmp_path: Path, run: Run) -> None:
+    """The file under way has a name of its own length, and is gone afterwards."""
+    target = tmp_path / f"{'x' * 251}.csv"
+    status, _, err = run("export", SEGMENT, "--to", target, "--bytes", "base64")
+    assert status == 0, err
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
 def test_export_overwrites_nothing(tmp_path: Path, run: Run) -> None:
     """Neither an existing file without --force, nor its input with it, nor anything on failure."""
     target = tmp_path / "x.csv"

@@ -196,6 +196,16 @@ def test_swaps_with_cleaned_files_are_given_up(folder: Path, cleaned: int, caplo
     assert verified(folder) == set(segments(folder))
 
 
+def test_a_swap_that_is_given_up_is_logged_where_its_old_segment_is(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(folder, 40, 70, ".swap")
+    write(folder, 0, 40, ".cleaned")
+    with caplog.at_level(logging.WARNING, "kafkacomp"):
+        assert segments(folder) == [f"{FIRST}.log", f"{SECOND}.log", f"{THIRD}.log"]
+    assert f"{SECOND}.log.swap: not read" in caplog.text
+
+
 def test_a_corrupt_swap_does_not_replace_what_is_there(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(folder, 40, 70, ".swap")
     swap = folder / f"{SECOND}.log.swap"

@@ -135,6 +135,49 @@ def test_a_read_that_outlasts_the_exit(threads: int) -> None:
     check("finalization that takes time", "exit", threads, "slow(7, after=1)")
 
 
+#: Threads that are ended wherever they are once the interpreter ends: in pyarrow, in a callback, in a handler of logs.
+DAEMONS = """
+import logging, sys, threading, time
+import pyarrow as pa
+import kafkacomp as kc
+from kafkacomp import message_set
+
+logging.getLogger("kafkacomp").addHandler(logging.StreamHandler(open("/dev/null", "w")))
+data = kc.record.build_batches(pa.table({{"offset": pa.array(range(3000)), "value": [b"v" * 20] * 3000}}))
+corrupt = data + b"\7" * 100 + data
+messages = message_set.write_messages([b"v"] * 1000)
+
+
+def consume():
+    while True:
+        {use}
+
+
+for _ in range(6):
+    threading.Thread(target=consume, daemon=True).start()
+time.sleep(0.3)
+sys.exit(7)
+"""
+#: What the threads do again and again.
+DAEMON_USES = {
+    "batches": "for batch in kc.scan(data, threads=1, batch_size=10): pass",
+    "progress": "for batch in kc.scan(data, threads=1, batch_size=10, progress=lambda *_: None): pass",
+    "warnings": "for batch in kc.scan(corrupt, threads=1, on_error='skip', batch_size=100): pass",
+    "report": "reader = kc.scan(data); list(reader); reader.report",
+    "messages": "for message in message_set.read_messages(messages): pass",
+    "records": "for batch in kc.record.read_batches(data): batch.compression_type",
+}
+
+
+@pytest.mark.parametrize("use", DAEMON_USES)
+@pytest.mark.parametrize("turns", [3, pytest.param(40, marks=pytest.mark.slow)])
+def test_daemon_threads_in_every_call(use: str, turns: int) -> None:
+    program = DAEMONS.format(use=DAEMON_USES[use])
+    for _ in range(turns):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 7, f"{done.returncode}\n{done.stderr}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("threads", [1, 2, 4])

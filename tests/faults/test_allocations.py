@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,16 +68,45 @@ def run(place: Place, tmp_path: Path, name: str, sizes: tuple[int, int], at_most
     """Run an operation under the shim; how many allocations were refused."""
     folder = tmp_path / "log"
     shutil.copytree(place.folder, folder)
-    command = [sys.executable, str(HERE / "operations.py"), str(folder), name, *map(str, sizes), str(at_most)]
+    return int(under_shim(place, [str(folder), name, *map(str, sizes), str(at_most)]).stdout.splitlines()[-1])
+
+
+def under_shim(place: Place, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """The program with the shim before the C library."""
+    command = [sys.executable, str(HERE / "operations.py"), *arguments]
     environment = {**os.environ, "LD_PRELOAD": str(place.shim), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    environment["RUST_BACKTRACE"] = "0"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     assert done.returncode == 0, f"{done.stdout[-500:]}\n{done.stderr[-3000:]}"
-    return int(done.stdout.splitlines()[-1])
+    return done
 
 
 @pytest.mark.parametrize("name", ["scan_skip", "repair", "decompress_zstd", "decompress_cells"])
 def test_a_failed_allocation_is_a_memory_error(place: Place, tmp_path: Path, name: str) -> None:
     assert run(place, tmp_path, name, LARGE, 3) > 0
+
+
+#: Levels of codecs whose contexts have sizes of their own.
+LEVELS = tuple(f"compress_{codec}_{level}" for codec, levels in operations.LEVELS.items() for level in levels)
+#: What ends a process for lack of less than a mebibyte: Rust's small allocations, and the loader's for thread-locals.
+ENDS = re.compile(r"memory allocation of (\d+) bytes failed|cannot allocate memory for thread-local data")
+QUICK_SIZES = ("compress_zstd_22", "decompress_gzip")
+SLOW_SIZES = tuple(name for name in (*NAMES, *LEVELS) if name not in QUICK_SIZES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*QUICK_SIZES, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_SIZES)],
+)
+def test_allocations_of_every_size_fail(place: Place, tmp_path: Path, name: str) -> None:
+    """The contexts of zstd and libdeflate as well: no other exception, no data left out."""
+    folder = tmp_path / "log"
+    shutil.copytree(place.folder, folder)
+    done = under_shim(place, [str(folder), name, "4096"])
+    statuses = [int(line.rpartition(" ")[2]) for line in done.stdout.splitlines() if line.startswith("size ")]
+    assert len(statuses) == int(done.stdout.splitlines()[-1])
+    # Whatever did not end well must have ended by itself, for lack of a small allocation of Rust's.
+    assert len(ENDS.findall(done.stderr)) == sum(status != 0 for status in statuses), done.stderr[-3000:]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import base64
 import fnmatch
 import json
 import os
+import secrets
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,7 +147,7 @@ def as_dict(report: ScanReport) -> dict[str, object]:
 @contextmanager
 def _appearing(target: Path, *, force: bool) -> Iterator[Path]:
     """A name beside the target that becomes the target at the end, and vanishes if anything fails."""
-    hidden = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    hidden = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         yield hidden
         if force:

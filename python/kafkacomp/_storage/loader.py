@@ -56,9 +56,7 @@ def loaded(names: Iterable[str], end_offset: Callable[[str], int | None]) -> Loa
     given_up = {name for name in swaps if least_cleaned is not None and offsets[name] >= least_cleaned}
     segments = sorted(name for name in swaps - given_up if is_segment(name.removesuffix(SWAP)))
     warnings = []
-    # Where the old segment is there, the log is what it was before.
-    own = {name for name in given_up if is_segment(name.removesuffix(SWAP)) and name.removesuffix(SWAP) not in offsets}
-    if refused := sorted(own):
+    if refused := sorted(name for name in given_up if is_segment(name.removesuffix(SWAP))):
         beside = ", ".join(sorted(name for name in cleaned if name.removesuffix(_CLEANED).endswith(".log")) or cleaned)
         warnings.append(f"{', '.join(refused)}: not read: of an unfinished compaction or split, with {beside}")
     replaced: set[str] = set()
