@@ -21,7 +21,7 @@ use kafkacomp_core::message_set::writer::{Content, write_message_set};
 use kafkacomp_core::message_set::{self, Entries, MessageSetCodec, MessageSetReader};
 use kafkacomp_core::record::{
     self, BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, Recompressor, RecordBatchBuilder,
-    RecordReader, convert,
+    RecordReader, TimestampType, convert,
 };
 use kafkacomp_core::{Category, CompressionType, ErrorKind, compress::CodecError};
 use std::convert::Infallible;
@@ -285,8 +285,8 @@ fn brokers(values: &[&[u8]]) {
                             format!("{} with {compression_type} and {} of magic {magic}", broker.name(), kind.name());
                         withstands(&name, || match append(*broker, &topic, &records) {
                             Ok(stored) => Ok(stored),
-                            Err(error) if error.category() == Category::Resource => Err(Ended::OutOfMemory),
-                            Err(error) => Err(Ended::Other(error.to_string())),
+                            Err(refusal) if refusal.error.category() == Category::Resource => Err(Ended::OutOfMemory),
+                            Err(refusal) => Err(Ended::Other(refusal.error.to_string())),
                         });
                     }
                 }

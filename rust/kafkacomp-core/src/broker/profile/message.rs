@@ -232,7 +232,8 @@ pub(super) fn entries(records: &[u8]) -> Result<Vec<Entry<'_>>> {
             return Err(Error::SizeTooSmall { position, size, minimum: RECORD_OVERHEAD_V0 as i32 });
         }
         let Some((data, behind)) = body.split_at_checked(size as usize) else { break };
-        memory::push(&mut found, (position, offset, Message::new(data))).map_err(|error| Error::out_of_memory(error, position))?;
+        memory::push(&mut found, (position, offset, Message::new(data)))
+            .map_err(|error| Error::out_of_memory(error, position))?;
         rest = behind;
     }
     Ok(found)

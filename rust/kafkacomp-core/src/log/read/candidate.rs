@@ -54,14 +54,34 @@ pub trait Framing {
     /// all that are left.
     fn candidate(header: &[u8], left: u64) -> Option<Candidate>;
 
-    /// Where the first candidate may begin in `data`, in `from..bound`, by a look at single bytes.
-    fn hint(data: &[u8], from: usize, bound: usize) -> Option<usize>;
+    /// Where the first candidate may begin in `data`, in `from..bound`, by a look at magic and size alone; `left` bytes follow
+    /// from `from` on. A size of 0 is no candidate's, but a place to leave out what follows it.
+    fn hint(data: &[u8], from: usize, bound: usize, left: u64) -> Option<usize>;
 
     /// The length that a batch states, whatever else is wrong with its header.
     fn stated_length(header: &[u8]) -> Option<u64>;
 
     /// Whether batches inside a batch that begins with `header` may end where it ends, or its size is known to be right.
     fn may_enclose_up_to_its_end(header: &[u8]) -> bool;
+}
+
+/// The first of `most` places in `data` where a size stands, and the magic in the last of `FIELDS` bytes, that a batch may
+/// have which begins there, with `left` bytes from the first place's batch on; or a size of 0. A size and `overhead` bytes
+/// are the batch.
+#[inline]
+fn first_possible<const FIELDS: usize>(
+    data: &[u8],
+    most: usize,
+    left: u64,
+    overhead: usize,
+    last_magic: u8,
+) -> Option<usize> {
+    // The size is no more than what follows: as 32 bits, which negative ones are above.
+    let largest = u32::try_from(left.saturating_sub(overhead as u64)).unwrap_or(i32::MAX as u32).min(i32::MAX as u32);
+    data.windows(FIELDS).take(most).position(|fields| {
+        let [a, b, c, d, .., magic] = *fields else { return false };
+        magic <= last_magic && u32::from_be_bytes([a, b, c, d]) <= largest
+    })
 }
 
 impl Framing for WholeBatches {
@@ -85,10 +105,11 @@ impl Framing for WholeBatches {
     }
 
     #[inline]
-    fn hint(data: &[u8], from: usize, bound: usize) -> Option<usize> {
-        let magics = data.get(from.saturating_add(MAGIC_OFFSET)..)?;
-        let magics = magics.get(..bound.saturating_sub(from)).unwrap_or(magics);
-        magics.iter().position(|&magic| magic <= 2).map(|at| from.saturating_add(at))
+    fn hint(data: &[u8], from: usize, bound: usize, left: u64) -> Option<usize> {
+        const FIELDS: usize = HEADER_SIZE_UP_TO_MAGIC - SIZE_OFFSET;
+        let fields = data.get(from.saturating_add(SIZE_OFFSET)..)?;
+        first_possible::<FIELDS>(fields, bound.saturating_sub(from), left, LOG_OVERHEAD, 2)
+            .map(|at| from.saturating_add(at))
     }
 
     fn stated_length(header: &[u8]) -> Option<u64> {
@@ -180,10 +201,10 @@ impl Framing for WholeEntries {
     }
 
     #[inline]
-    fn hint(data: &[u8], from: usize, bound: usize) -> Option<usize> {
-        let magics = data.get(from.saturating_add(SIZE_LENGTH + ENTRY_MAGIC_OFFSET)..)?;
-        let magics = magics.get(..bound.saturating_sub(from)).unwrap_or(magics);
-        magics.iter().position(|&magic| magic <= 1).map(|at| from.saturating_add(at))
+    fn hint(data: &[u8], from: usize, bound: usize, left: u64) -> Option<usize> {
+        const FIELDS: usize = SIZE_LENGTH + ENTRY_MAGIC_OFFSET + 1;
+        first_possible::<FIELDS>(data.get(from..)?, bound.saturating_sub(from), left, SIZE_LENGTH, 1)
+            .map(|at| from.saturating_add(at))
     }
 
     fn stated_length(header: &[u8]) -> Option<u64> {

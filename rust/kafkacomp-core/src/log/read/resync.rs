@@ -28,6 +28,8 @@ const PIECE: u64 = 256 << 10;
 /// Candidates whose end is awaited, for each polynomial; the ones that end last give way. Data that nobody made for it have
 /// a few hundred.
 const MAX_PENDING: usize = 1 << 16;
+/// [`Framing::HEADER`] is at most this.
+const MAX_HEADER: usize = 80;
 /// What may be looked at in advance in any file.
 const LEAST_BUDGET: u64 = 1 << 20;
 
@@ -111,6 +113,8 @@ impl Track {
 }
 
 impl<F: Framing> Resync<F> {
+    const HEADER_FITS: () = assert!(F::HEADER <= MAX_HEADER);
+
     /// For searches in a source of `end` bytes from `position` on.
     pub fn new(position: u64, end: u64) -> Self {
         Self {
@@ -173,14 +177,15 @@ impl<F: Framing> Resync<F> {
         self.paid_to = self.paid_to.max(position);
     }
 
-    fn header(&mut self, source: &dyn ReadAt, position: u64) -> Result<Vec<u8>, ReadError> {
+    fn header(&mut self, source: &dyn ReadAt, position: u64) -> Result<Header, ReadError> {
+        let () = Self::HEADER_FITS;
         let to = position.saturating_add(F::HEADER as u64).min(self.end);
         if self.window.has(position, to) || self.window.fits(position, to) {
             self.window.load(source, position, to, self.end)?;
-            return Ok(self.window.slice(source, position, to).to_vec());
+            return Ok(Header::of(self.window.slice(source, position, to)));
         }
         let mut buffer = Vec::new();
-        Ok(read_part(source, position, to.saturating_sub(position) as usize, &mut buffer)?.to_vec())
+        Ok(Header::of(read_part(source, position, to.saturating_sub(position) as usize, &mut buffer)?))
     }
 
     /// Where the corrupt batch at `position` states that it ends, if an intact batch or the source's end is there.
@@ -300,6 +305,31 @@ impl<F: Framing> Resync<F> {
     }
 }
 
+/// The first bytes of a batch.
+struct Header {
+    bytes: [u8; MAX_HEADER],
+    length: usize,
+}
+
+impl Header {
+    fn of(data: &[u8]) -> Self {
+        let mut bytes = [0; MAX_HEADER];
+        let length = data.len().min(MAX_HEADER);
+        for (to, from) in bytes.iter_mut().zip(data) {
+            *to = *from;
+        }
+        Self { bytes, length }
+    }
+}
+
+impl std::ops::Deref for Header {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
 /// What stands at a place.
 enum Check {
     /// A batch up to there.
@@ -361,7 +391,8 @@ impl<F: Framing> Pass<'_, F> {
         let index = |at: u64| usize::try_from(at.saturating_sub(self.begin)).unwrap_or(usize::MAX);
         let (mut at, bound) = (index(from), index(bound));
         loop {
-            at = F::hint(self.piece, at, bound)?;
+            let left = self.limit.saturating_sub(self.begin).saturating_sub(at as u64);
+            at = F::hint(self.piece, at, bound, left)?;
             let header = self.piece.get(at..)?;
             if header.len() < F::LEAST {
                 return None;

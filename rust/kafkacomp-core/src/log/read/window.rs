@@ -16,6 +16,8 @@ const STEP: u64 = 256 << 10;
 pub(super) struct Window {
     buffer: Vec<u8>,
     begin: u64,
+    /// Where it was when it looked whether the source was interrupted.
+    looked_at: Option<u64>,
 }
 
 impl Window {
@@ -80,8 +82,13 @@ impl Window {
     /// Reads what is not here of `[from, to)` of a source that ends at `end`, and somewhat more. Of what precedes, as much
     /// stays as there is room for.
     pub(super) fn load(&mut self, source: &dyn ReadAt, from: u64, to: u64, end: u64) -> Result<(), ReadError> {
-        source.check_interrupt()?;
-        if source.as_slice().is_some() || self.has(from, to) {
+        let is_here = source.as_slice().is_some() || self.has(from, to);
+        // A look takes longer than to go past a small batch.
+        if !is_here || self.looked_at.is_none_or(|at| from.abs_diff(at) >= STEP) {
+            source.check_interrupt()?;
+            self.looked_at = Some(from);
+        }
+        if is_here {
             return Ok(());
         }
         if from < self.begin || from > self.end() {
