@@ -90,9 +90,7 @@ impl Job {
     pub(crate) fn tell(&self, done: u64) -> ControlFlow<PyErr> {
         let told = Python::attach(|py| {
             py.check_signals()?;
-            self.progress
-                .as_ref()
-                .map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
+            self.progress.as_ref().map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
         });
         told.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }
