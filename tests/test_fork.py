@@ -116,7 +116,7 @@ def test_forks_in_the_middle_of_scans(turns: int) -> None:
 HELD = """
 import io, os, signal, sys, threading, time, warnings
 import kafkacomp as kc
-from kafkacomp import log, record, zstd
+from kafkacomp import broker, record, zstd
 from kafkacomp import _kafkacomp
 
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -147,7 +147,7 @@ class Build:
 class Validate:
     def __init__(self):
         kinds = {"source_compression_type": "none", "target_compression_type": "zstd"}
-        self.made = log.LogValidator(log.ValidatorConfig(**kinds, level=19))
+        self.made = broker.LogValidator(broker.ValidatorConfig(**kinds, level=19))
         builder = record.RecordBatchBuilder(compression_type="none")
         builder.append(b"value")
         self.small = builder.build()
