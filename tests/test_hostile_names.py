@@ -119,7 +119,7 @@ def test_special_files_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     for source in (tmp_path, folder, path):
         for options in (("verify",), ("dump",), ("export", "--to", tmp_path / "x.csv")):
             done = run(options[0], source, *options[1:])
-            assert done.returncode == 2, done.stderr
+            assert done.returncode == 3, done.stderr
             assert f"{path}: not a regular file" in done.stderr
     calls = [
         lambda: log.verify_segment(path),
