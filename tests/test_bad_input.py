@@ -82,7 +82,7 @@ def test_folder_without_segments(tmp_path: Path, content: list[str]) -> None:
         kc.scan(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"a,b,c\n1,2,3\n4,5,6\n7,8,9\n", b"PAR1" + bytes(range(256)), b"\xff" * 4096])
+@pytest.mark.parametrize("content", [b"a,b,c\n1,2,3\n4,5,6\n7,8,9\n", b"PAR2" + bytes(range(256)), b"\xff" * 4096])
 def test_file_that_is_no_segment(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(content)

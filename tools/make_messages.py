@@ -261,7 +261,7 @@ def module(name: str) -> str:
 
 def formatted(text: str) -> str:
     """As `ruff format` has it."""
-    command = ["ruff", "format", "--stdin-filename", str(TARGET / "made.py"), "-"]
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET / "made.py"), "-"]
     done = subprocess.run(command, input=text, check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603 - fixed
     return done.stdout
 

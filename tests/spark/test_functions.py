@@ -134,7 +134,7 @@ BAD: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: decompress("c", "lz4", magic=3), ValueError, "magic must be 0, 1 or 2, not 3"),
     (lambda: decompress("c", "lz4", mode="IGNORE"), ValueError, "mode must be one of FAILFAST, PERMISSIVE"),  # type: ignore[arg-type]
     (lambda: decompress("c", "lz4", max_output_size=0), ValueError, "max_output_size must be 1"),
-    (lambda: decompress("c", "lz4", max_output_size="1g"), TypeError, "max_output_size must be an int, not a str"),  # type: ignore[arg-type]
+    (lambda: decompress("c", "lz4", max_output_size="1g"), TypeError, "max_output_size must be an int, not str"),  # type: ignore[arg-type]
     (lambda: decompress("c", "lz4", mode=None), ValueError, "mode must be one of FAILFAST, PERMISSIVE"),  # type: ignore[arg-type]
     (lambda: compress("c", "lz4", 18), ValueError, "lz4 has compression levels 1 to 17, not 18"),
     (lambda: compress("c", "none", 1), ValueError, "none has no compression levels"),

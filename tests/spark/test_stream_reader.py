@@ -238,7 +238,7 @@ def test_a_look_reads_what_is_new(tmp_path: Path) -> None:
     log.show(log.size * 9 // 10)
     file = CountingFile(logs(tmp_path / "t-0")[0])
     follower = LogFollower(False)  # noqa: FBT003 - a position of the core's
-    source = (str(file.path), 0, file, None, None, True)
+    source = (str(file.path), 0, file, None, None, True, None)
     assert follower.follow(source, True, False) in {"end", "torn"}  # noqa: FBT003
     before = follower.position
     assert before > 100_000

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::enums::{compression_type, timestamp_type};
-use crate::error::{out_of_memory, to_py};
+use crate::error::to_py;
+use crate::memory::out_of_memory;
 use crate::record::{Backing, Records};
 
 /// Decompressed records of more bytes are given to Python with the reader's buffer, fewer are copied.

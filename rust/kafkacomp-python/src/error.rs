@@ -7,9 +7,9 @@ use kafkacomp_arrow::ScanError;
 use kafkacomp_arrow::build::BuildError;
 use kafkacomp_arrow::cells::{CellError, CellFault};
 use kafkacomp_core::ErrorKind;
+use kafkacomp_core::broker;
 use kafkacomp_core::compress::{CodecError, CodecFault};
 use kafkacomp_core::log::{self, ContentError, ReadError};
-use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::message_set::{self, MessageSetFault};
 use kafkacomp_core::record::{self, BuildFault};
 use pyo3::exceptions::{
@@ -19,6 +19,7 @@ use pyo3::import_exception;
 use pyo3::prelude::*;
 
 use crate::file_object::{Carried, Exiting};
+use crate::memory::out_of_memory;
 
 import_exception!(kafkacomp.exceptions, KafkaCompError);
 import_exception!(kafkacomp.exceptions, CompressionError);
@@ -118,6 +119,31 @@ impl Failure for record::Error {
     }
 }
 
+impl Failure for broker::Error {
+    fn kind(&self) -> ErrorKind {
+        self.kind()
+    }
+
+    fn position(&self) -> u64 {
+        self.position()
+    }
+
+    fn output_limit(&self) -> Option<u64> {
+        match self {
+            Self::Record(error) => error.output_limit(),
+            Self::Codec(error) => error.output_limit(),
+            Self::Refused { .. } => None,
+        }
+    }
+
+    fn codec(&self) -> Option<&CodecError> {
+        match self {
+            Self::Record(error) => error.codec(),
+            Self::Codec(_) | Self::Refused { .. } => None,
+        }
+    }
+}
+
 impl Failure for message_set::Error {
     fn kind(&self) -> ErrorKind {
         self.kind()
@@ -189,11 +215,6 @@ fn with_message(py: Python<'_>, error: &impl Failure, message: String) -> PyErr 
         exception.set_cause(py, Some(to_py(py, source, None)));
     }
     exception
-}
-
-/// The exception where memory ran out.
-pub fn out_of_memory(error: OutOfMemory) -> PyErr {
-    PyMemoryError::new_err(error.to_string())
 }
 
 /// The exception for compressed data outside a record set.

@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 
-use crate::error::out_of_memory;
 use crate::gil::{Held, attach, call};
 use crate::input::bytes_like;
+use crate::memory::out_of_memory;
 
 /// What the operating system calls bytes that the storage does not return.
 const EIO: i32 = 5;

@@ -16,6 +16,7 @@ mod gil;
 mod input;
 mod interrupt;
 mod job;
+mod memory;
 mod message_set;
 mod message_set_write;
 mod migrate;

@@ -11,8 +11,9 @@ use pyo3::types::PyBytes;
 use crate::bytes::bytes;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
-use crate::error::{codec_to_py, of_kind, out_of_memory};
+use crate::error::{codec_to_py, of_kind};
 use crate::input::bytes_like;
+use crate::memory::out_of_memory;
 use crate::message_set::PyMessage;
 
 /// Whether it is a message, and its bytes.

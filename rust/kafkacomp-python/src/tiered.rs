@@ -7,8 +7,9 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::bytes::bytes;
-use crate::error::{codec_to_py, out_of_memory};
+use crate::error::codec_to_py;
 use crate::input::bytes_like;
+use crate::memory::out_of_memory;
 use crate::scratch::with_output;
 
 /// Decodes the chunks of one segment.

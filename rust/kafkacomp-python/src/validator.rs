@@ -15,9 +15,10 @@ use pyo3::types::{PyBytes, PyTuple, PyType};
 
 use crate::bytes::bytes;
 use crate::encode::{Level, compression};
-use crate::error::{of_kind, out_of_memory, to_py};
+use crate::error::{of_kind, to_py};
 use crate::gil::call;
 use crate::input::bytes_like;
+use crate::memory::out_of_memory;
 use crate::shared::Shared;
 
 static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -257,8 +258,7 @@ pub fn profile_name(version: &str) -> Option<&'static str> {
 /// The exception for a record set that is not appended; refused records are its `record_errors`.
 fn refusal_to_py(py: Python<'_>, error: &broker::Error) -> PyErr {
     match error {
-        broker::Error::Record(error) => to_py(py, error, None),
-        broker::Error::Codec(error) => to_py(py, error, None),
+        broker::Error::Record(_) | broker::Error::Codec(_) => to_py(py, error, None),
         broker::Error::Refused { position, fault } => {
             let exception = of_kind(fault.kind(), error.to_string());
             let value = exception.value(py);

@@ -3,7 +3,7 @@
 use super::validator::ValidationFault;
 use crate::compress::CodecError;
 use crate::error_kind::{Category, ErrorKind};
-use crate::record;
+use crate::record::{self, BuildFault};
 
 /// The result of what a broker does.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -31,6 +31,8 @@ impl Error {
     /// The kind, for choosing an exception class.
     pub fn kind(&self) -> ErrorKind {
         match self {
+            // Brokers rebuild with a builder that throws `IllegalArgumentException`, for zstd before magic 2 as well.
+            Self::Record(record::Error::Rebuild { fault: BuildFault::Unsupported { .. }, .. }) => ErrorKind::Rebuild,
             Self::Record(error) => error.kind(),
             Self::Codec(error) => error.kind(),
             Self::Refused { fault, .. } => fault.kind(),
@@ -40,8 +42,7 @@ impl Error {
     /// What the error means for whoever sends or reads the records.
     pub fn category(&self) -> Category {
         match self {
-            Self::Record(error) => error.category(),
-            Self::Codec(error) => error.kind().category(),
+            Self::Record(_) | Self::Codec(_) => self.kind().category(),
             Self::Refused { .. } => Category::Rejected,
         }
     }

@@ -362,7 +362,7 @@ impl<V: Visitor> Walk<'_, V> {
 
     #[cold]
     fn judge_closely(&mut self, batch: &RecordBatch<'_>, content: Content<V::Detail>, next: Next) -> Result<(), Error> {
-        let place = self.place(batch, content.span, next)?;
+        let place = self.place(batch, &content, next)?;
         let mut judgement = Judgement { place, span: content.span, epoch: None, missing: None };
         match place {
             Place::Repeated => {
@@ -416,8 +416,9 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    fn place(&mut self, batch: &RecordBatch<'_>, span: Span, next: Next) -> Result<Place, ReadError> {
-        let expected = self.expected;
+    fn place(&mut self, batch: &RecordBatch<'_>, content: &Content<V::Detail>, next: Next) -> Result<Place, ReadError> {
+        let (expected, span) = (self.expected, content.span);
+        let compacted = self.report.is_compacted || is_compacted(batch, span, content.records);
         let around = Neighbours {
             expected,
             before: self.previous,
@@ -437,7 +438,9 @@ impl<V: Visitor> Walk<'_, V> {
                 // A field that differs in more than one bit is another batch's, of which this one may be a copy.
                 let fitting = offset_field
                     .map(|field| field_for(batch, span, field))
-                    .filter(|field| (field ^ batch.offset_field()).count_ones() == 1);
+                    .filter(|field| (field ^ batch.offset_field()).count_ones() == 1)
+                    // Where compaction leaves gaps, one neighbour alone determines nothing.
+                    .filter(|_| !compacted || around.room() == span.count());
                 (placement, fitting.or(indexed))
             }
         };

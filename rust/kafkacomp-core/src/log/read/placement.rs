@@ -36,7 +36,7 @@ impl Span {
     }
 
     /// How many offsets the batch covers, if the header tells.
-    fn count(self) -> Option<i64> {
+    pub(in crate::log) fn count(self) -> Option<i64> {
         self.first.map(|first| self.last.wrapping_sub(first).wrapping_add(1))
     }
 }
@@ -79,6 +79,11 @@ impl Neighbours {
     /// The offset at which the log continues directly after the batch, if that is known exactly.
     pub(in crate::log) fn resumes(&self) -> Option<i64> {
         if self.adjacent { self.next.map_or(self.end_offset, |next| next.first) } else { None }
+    }
+
+    /// How many offsets lie between the two neighbours, if both are known exactly.
+    pub(in crate::log) fn room(&self) -> Option<i64> {
+        self.resumes().filter(|_| self.follows)?.checked_sub(self.expected)
     }
 
     /// The first offset that belongs to what follows.
