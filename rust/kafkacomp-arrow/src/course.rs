@@ -139,13 +139,20 @@ impl<'c> Course<'c> {
     }
 
     /// Whether a batch that does not begin where it is expected leaves exactly the room that it needs, by the batch after
-    /// it. The planner has judged the last one of a chunk.
+    /// it, or begins inside the one before where none is after it. The planner has judged the last one of a chunk.
     #[cold]
     fn is_misplaced(&self, batch: &RecordBatch<'_>, (first, last): (i64, i64), expected: i64) -> bool {
         let end = batch.position().saturating_add(batch.size_in_bytes() as u64);
         let at = usize::try_from(end.saturating_sub(self.chunk.position)).unwrap_or(usize::MAX);
         let next = Batches::new(self.data.get(at..).unwrap_or_default(), end).next();
-        let Some(next) = next.and_then(Result::ok).filter(RecordBatch::is_valid) else { return false };
+        let Some(next) = next.and_then(Result::ok).filter(RecordBatch::is_valid) else {
+            // A broker writes no batch that begins inside the one before.
+            return self.chunk.ordered
+                && self.losses.is_empty()
+                && self.started
+                && self.start.is_none()
+                && first < expected;
+        };
         let Ok(next_first) = RecordReader::new(self.max_output_size).base_offset(&next) else { return false };
         let next = Span { first: Some(next_first), ..Span::of(&next) };
         let span = Span { first: Some(first), last, crc: batch.crc() };

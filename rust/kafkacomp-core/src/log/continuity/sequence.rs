@@ -444,7 +444,7 @@ impl<V: Visitor> Walk<'_, V> {
                 (placement, fitting.or(indexed))
             }
         };
-        if let Some(base_offset) = self.below_base_offset(span, &around) {
+        if let Some(base_offset) = self.below_base_offset(span, &around)? {
             return Ok(Place::BelowBaseOffset { base_offset });
         }
         if self.copies.has(self.source, batch)? {
@@ -491,15 +491,24 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// The base offset if it is the segment's name that is wrong: its first batch, and the one after that, which
-    /// continues it, lie below.
-    fn below_base_offset(&self, span: Span, around: &Neighbours) -> Option<i64> {
-        let base_offset = self.bounds.base_offset?;
-        let next = around.next.filter(|_| around.adjacent && self.report.first_offset.is_none())?;
-        // In a compacted log the next batch need not follow directly, and is below the name as well.
-        let follows = next.first == span.last.checked_add(1)
-            || (next.first.is_some_and(|first| first > span.last) && next.last < base_offset);
-        let continued = span.first? < base_offset && follows;
-        (continued && span.first? >= 0 && next.last < around.end_offset.unwrap_or(i64::MAX)).then_some(base_offset)
+    /// continues it, lie below; or its only batch does, and the segment before ends before that.
+    fn below_base_offset(&self, span: Span, around: &Neighbours) -> Result<Option<i64>, ReadError> {
+        let (Some(base_offset), Some(first)) = (self.bounds.base_offset, span.first) else { return Ok(None) };
+        let is_first = around.adjacent && self.report.first_offset.is_none();
+        if !is_first || first < 0 || first >= base_offset {
+            return Ok(None);
+        }
+        let end = around.end_offset.unwrap_or(i64::MAX);
+        let is_below = match around.next {
+            // In a compacted log the next batch need not follow directly, and is below the name as well.
+            Some(next) => {
+                let follows = next.first == span.last.checked_add(1)
+                    || (next.first.is_some_and(|first| first > span.last) && next.last < base_offset);
+                follows && next.last < end
+            }
+            None => span.last < end && self.copies.ends_before(first)?,
+        };
+        Ok(is_below.then_some(base_offset))
     }
 
     /// Keeps a batch that is not used until it is known which offsets are missing.

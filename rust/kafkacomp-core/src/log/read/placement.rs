@@ -108,9 +108,12 @@ impl Neighbours {
         if from_before.is_some() && from_before == from_after {
             return from_before;
         }
+        let last = |from: i64| from.wrapping_add(count).wrapping_sub(1);
         let fits = |&from: &i64| {
+            // The field is the first offset, or the last one of a wrapper.
+            let is_near = (from ^ first).count_ones() == 1 || (last(from) ^ last(first)).count_ones() == 1;
             let end = from.checked_add(count);
-            (from ^ first).count_ones() == 1 && end.is_some_and(|end| self.limit().is_none_or(|limit| end <= limit))
+            is_near && end.is_some_and(|end| self.limit().is_none_or(|limit| end <= limit))
         };
         match (from_before.filter(fits), from_after.filter(fits)) {
             (Some(_), Some(_)) => None,

@@ -107,6 +107,25 @@ impl<'a> Copies<'a> {
         Ok(self.other.as_ref().is_some_and(|(_, all)| all.binary_search(&wanted).is_ok()))
     }
 
+    /// Whether the segment that would have `offset` is there and ends before it.
+    pub(super) fn ends_before(&self, offset: i64) -> Result<bool, ReadError> {
+        let Some((_, source)) = self.others.map(|others| others.open(offset)).transpose()?.flatten() else {
+            return Ok(false);
+        };
+        let walked = walk_segment(source.as_ref(), &mut |piece, _| match piece {
+            Piece::Batches { data, position } => {
+                let mut batches = Batches::new(data, position).map_while(Result::ok);
+                if batches.any(|batch| batch.last_offset() >= offset) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            }
+            _ => ControlFlow::Continue(()),
+        })?;
+        Ok(walked.is_continue())
+    }
+
     /// Whether another batch of the segment has this offset field, as far as its low half tells.
     pub(super) fn has_offset_field(
         &mut self,
