@@ -170,7 +170,7 @@ DAEMON_USES = {
 
 
 @pytest.mark.parametrize("use", DAEMON_USES)
-@pytest.mark.parametrize("turns", [3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("turns", [1, pytest.param(40, marks=pytest.mark.slow)])
 def test_daemon_threads_in_every_call(use: str, turns: int) -> None:
     program = DAEMONS.format(use=DAEMON_USES[use])
     for _ in range(turns):
