@@ -145,7 +145,7 @@ lint: lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-w
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p kafkacomp-core -p kafkacomp-arrow
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p kafkacomp-core -p kafkacomp-arrow -p kafkacomp-tiered
 
 # The core's borders: it builds by itself, and neither Python nor Arrow is behind it.
 lint-core: $(DEV)
