@@ -105,7 +105,7 @@ impl Neighbours {
     fn fitting_first(&self, first: i64, count: i64) -> Option<i64> {
         let from_before = self.follows.then_some(self.expected);
         let from_after = self.resumes().and_then(|end| end.checked_sub(count)).filter(|&from| from >= self.expected);
-        if from_before.is_some() && from_before == from_after {
+        if self.room() == Some(count) {
             return from_before;
         }
         let last = |from: i64| from.wrapping_add(count).wrapping_sub(1);
