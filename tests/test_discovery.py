@@ -16,8 +16,8 @@ import pytest
 import kafkacomp as kc
 from kafkacomp import _kafkacomp, log, record
 from kafkacomp._cli.command import run
-from kafkacomp._storage.discovery import resolve
 from kafkacomp._storage.files import find
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

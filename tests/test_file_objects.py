@@ -362,7 +362,7 @@ def test_a_generator_that_writes_to_the_same_batches(tmp_path: Any) -> None:
 def test_wrong_answers_of_every_reader_of_segments(url: str) -> None:
     """What is found before a scan (splits, bounds, transactions) has the same rules."""
     from kafkacomp import _kafkacomp  # noqa: PLC0415 - internal
-    from kafkacomp._storage.discovery import resolve  # noqa: PLC0415 - internal
+    from kafkacomp.tiered.source import resolve  # noqa: PLC0415 - internal
 
     (partition,) = resolve(url)
     segment = partition.segments[0].as_tuple()

@@ -146,7 +146,7 @@ def test_a_key_as_text_and_as_bytes() -> None:
 
 
 def test_no_key_in_reprs_and_errors(tmp_path: Path) -> None:
-    from kafkacomp._storage.discovery import resolve  # noqa: PLC0415 - private names
+    from kafkacomp.tiered.source import resolve  # noqa: PLC0415 - private names
 
     pem = next(iter((BOTH.keys or {}).values())).read_text()
     secret = pem.splitlines()[5]

@@ -11,7 +11,7 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp import _kafkacomp, record
-from kafkacomp._storage.discovery import resolve
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,9 +25,9 @@ from kafkacomp._arguments import (
 from kafkacomp._arguments import integer as _integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, BatchStream, Record, RecordBatch
 from kafkacomp._log_format import cannot_be_a_set, check_format, undecided
-from kafkacomp._storage.discovery import resolve
 from kafkacomp._types import CompressionType, TimestampType
 from kafkacomp.message_set import convert as convert_set
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

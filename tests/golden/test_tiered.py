@@ -191,8 +191,8 @@ def test_states_and_the_plan_of_a_broker(cluster: Path) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if (case.expect / "originals.jsonl").exists()], ids=str)
 def test_the_original_bytes(case: TieredCase) -> None:
     """Size and SHA-256 of each object's original."""
-    from kafkacomp._storage.discovery import resolve  # noqa: PLC0415 - private names
     from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - as above
+    from kafkacomp.tiered.source import resolve  # noqa: PLC0415 - private names
 
     (partition,) = resolve(case.folder, tiered=TieredOptions.of(encryption_keys=case.keys))
     sources = {each.name.rpartition("/")[2]: each.source for each in partition.segments}

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import fs
 
 import kafkacomp as kc
-from kafkacomp._storage.discovery import find_in, resolve
+from kafkacomp._storage.discovery import find_in
 from kafkacomp._storage.filesystem import _Arrow
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
@@ -25,6 +25,7 @@ from kafkacomp.spark._options import parse
 from kafkacomp.spark._plan import Pruning, SegmentPartition, cut, plan
 from kafkacomp.spark._pushdown import pruning_of
 from kafkacomp.spark._read import KafkaCompReader, read_task
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

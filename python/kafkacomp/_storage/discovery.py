@@ -36,7 +36,7 @@ from kafkacomp._storage.names import (
     segment_offset,
     side_file,
 )
-from kafkacomp.tiered.storage import RemoteFolder, remote_folder
+from kafkacomp._storage.remote import RemoteFolder, remote_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from kafkacomp._storage.filesystem import Entry, FileSystem
-    from kafkacomp.tiered.resolve import TieredOptions
 
 __all__ = [
     "Partition",
@@ -54,9 +53,9 @@ __all__ = [
     "SegmentSource",
     "Source",
     "find_in",
+    "find_partitions",
     "is_beside_the_log",
     "log_files",
-    "resolve",
 ]
 
 _LOGGER = logging.getLogger("kafkacomp")
@@ -199,19 +198,20 @@ Opener: TypeAlias = "Callable[[str], tuple[FileSystem, str]]"
 _Failed: TypeAlias = "Callable[[str, OSError], object] | None"
 
 
-def resolve(
+def find_partitions(
     source: object,
     topic: str | None = None,
     partition: int | None = None,
     *,
     failed: _Failed = None,
-    tiered: TieredOptions | None = None,
     opened: Opener = open_filesystem,
 ) -> list[Partition]:
     """Find what ``source`` names; see :func:`kafkacomp.scan` for what it may be.
 
+    Segments in tiered storage are found, and not decided about: :func:`kafkacomp.tiered.source.resolve` does this.
+
     ``topic`` and ``partition`` are for segments whose folder does not tell them. With ``failed``, a folder within a
-    folder that cannot be read is told to it and left out. ``tiered`` is what is known of segments in tiered storage.
+    folder that cannot be read is told to it and left out.
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without segments.
@@ -222,12 +222,7 @@ def resolve(
     for each in found:
         if each.topic is None and each.partition is None:
             each.topic, each.partition = topic, partition
-    merged = _merge(found)
-    if tiered is None and all(each.remote is None for each in merged):
-        return merged
-    from kafkacomp.tiered.resolve import TieredOptions, resolve_remote  # noqa: PLC0415 - only where it is needed
-
-    return resolve_remote(merged, tiered or TieredOptions())
+    return _merge(found)
 
 
 def _merge(found: list[Partition]) -> list[Partition]:

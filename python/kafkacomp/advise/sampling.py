@@ -18,7 +18,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp._storage.discovery import resolve
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     import os

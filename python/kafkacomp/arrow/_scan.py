@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Literal, get_args
 from kafkacomp._arguments import INT64, checked_max_output_size, checked_threads, integer, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
-from kafkacomp._storage.discovery import Partition, resolve
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from kafkacomp._storage.discovery import Source
+    from kafkacomp._storage.discovery import Partition, Source
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
-from kafkacomp._storage.discovery import resolve
 from kafkacomp._storage.filesystem import open_local
 from kafkacomp._storage.names import SWAP, partition_of, segment_offset, side_file, tiered_partition_of
 from kafkacomp.arrow._report import MissingRange
@@ -16,6 +15,7 @@ from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._detect import detect_format
 from kafkacomp.log._side_files import read_leader_epoch_checkpoint
 from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, SegmentReport, verified_partition
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

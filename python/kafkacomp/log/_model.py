@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
-from kafkacomp._storage.discovery import Partition, resolve
+from kafkacomp._storage.discovery import Partition
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import verify_partition, verify_segment
@@ -28,6 +28,7 @@ from kafkacomp.log._side_files import (
     read_time_index,
     read_transaction_index,
 )
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from kafkacomp._kafkacomp import ScanReader

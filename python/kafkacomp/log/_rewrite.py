@@ -24,18 +24,19 @@ from kafkacomp._arguments import (
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import check_format, undecided
 from kafkacomp._storage.commit_state import sync_folder
-from kafkacomp._storage.discovery import Partition, resolve
 from kafkacomp._storage.filesystem import local_folder, open_filesystem
 from kafkacomp._storage.names import basename
 from kafkacomp._types import CompressionType
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._offset_map import offset_map as open_offset_map
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
+    from kafkacomp._storage.discovery import Partition
     from kafkacomp._storage.filesystem import FileSystem
 
     PathLike: TypeAlias = str | os.PathLike[str]

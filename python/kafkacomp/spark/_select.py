@@ -6,14 +6,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.discovery import Partition, Segment, resolve
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp.spark._glob import find, matcher
 from kafkacomp.tiered.resolve import TieredOptions
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from kafkacomp._storage.discovery import Partition, Segment
     from kafkacomp.spark._options import ReadOptions
 
 __all__ = ["name_of", "select", "select_growing"]

@@ -4,7 +4,7 @@
 
 ============================================ =======================================================================
 :mod:`kafkacomp.tiered.metadata`             records of ``__remote_log_metadata``, and the states of segments
-:mod:`kafkacomp.tiered.storage`              the layouts: which object is which segment
+:mod:`kafkacomp.tiered.source`               from a source to partitions that can be read
 :mod:`kafkacomp.tiered.manifest`             what a manifest of Aiven's plugin says
 :mod:`kafkacomp.tiered.lineage`              which offsets of which segment are valid
 :mod:`kafkacomp.tiered.keys`                 private keys for encrypted segments

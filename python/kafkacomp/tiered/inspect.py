@@ -13,10 +13,10 @@ from kafkacomp.tiered.metadata import SegmentState
 from kafkacomp.tiered.objects import read_manifest
 
 if TYPE_CHECKING:
+    from kafkacomp._storage.remote import RemoteFolder
     from kafkacomp.tiered.manifest import Manifest
     from kafkacomp.tiered.metadata import RemoteSegment
     from kafkacomp.tiered.resolve import TieredOptions
-    from kafkacomp.tiered.storage import RemoteFolder
 
 __all__ = ["SegmentInfo", "inspect"]
 

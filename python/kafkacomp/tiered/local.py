@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._storage.discovery import find_in
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.names import basename, partition_of
 
 if TYPE_CHECKING:
@@ -46,8 +48,6 @@ class LocalLogs:
             FileNotFoundError: it is not there.
             NotADirectoryError: it is no folder.
         """
-        from kafkacomp._storage.filesystem import open_filesystem  # noqa: PLC0415 - rare
-
         self._filesystem, self._path = open_filesystem(os.fspath(path))
         if not self._filesystem.info(self._path).is_dir:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self._path)
@@ -72,8 +72,6 @@ class LocalLogs:
         return self._known[key]
 
     def _read(self, path: str, topic: str, partition: int) -> LocalLog | None:
-        from kafkacomp._storage.discovery import find_in  # noqa: PLC0415 - it reads tiered storage, too
-
         filesystem: FileSystem = self._filesystem
         try:
             is_dir = filesystem.info(path).is_dir

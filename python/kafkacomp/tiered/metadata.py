@@ -13,6 +13,8 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
+from kafkacomp._storage.discovery import find_partitions
 from kafkacomp.exceptions import InvalidRecordError
 from kafkacomp.tiered.messages.reader import Reader
 from kafkacomp.tiered.messages.remote_log_metadata import (
@@ -22,7 +24,9 @@ from kafkacomp.tiered.messages.remote_log_metadata import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from kafkacomp._storage.discovery import Partition
 
     Event: TypeAlias = (
         RemoteLogSegmentMetadataRecord | RemoteLogSegmentMetadataUpdateRecord | RemotePartitionDeleteMetadataRecord
@@ -109,6 +113,23 @@ class RemoteSegment:
         return (first, end) if first < end else None
 
 
+def _values(partition: Partition) -> Iterator[tuple[int, bytes]]:
+    """The offset and value of each record of a partition, without tombstones."""
+    end = 0
+    for segment in partition.segments:
+        with BatchStream(
+            segment.as_tuple(), DEFAULT_MAX_OUTPUT_SIZE, verify_crc=True, may_be_truncated=segment.active
+        ) as batches:
+            for batch in batches:
+                # A segment that a broker has rolled or merged meanwhile may repeat what was read.
+                if batch.is_control_batch or batch.last_offset < end:
+                    continue
+                end = batch.last_offset + 1
+                for record in batch:
+                    if record.value is not None:
+                        yield record.offset, record.value
+
+
 def parse_event(value: bytes) -> Event:
     """Decode the value of a record of ``__remote_log_metadata``.
 
@@ -150,23 +171,16 @@ class RemoteLogMetadata:
             InvalidRecordError: a record that is none of the topic's.
             KafkaCompError, OSError: a segment cannot be read.
         """
-        from kafkacomp._storage.discovery import resolve  # noqa: PLC0415 - it reads tiered storage, too
-        from kafkacomp.arrow import scan  # noqa: PLC0415 - as above
-
-        found = [each for each in resolve(source) if each.topic == TOPIC]
+        found = [each for each in find_partitions(source) if each.topic == TOPIC]
         if not found:
             raise FileNotFoundError(2, f"no partition of {TOPIC} in this folder", str(source))
         metadata = cls()
         for partition in found:
-            reader = scan(partition, columns=["offset", "value"], threads=1)
-            for batch in reader:
-                for offset, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    if value is None:
-                        continue  # a tombstone, if the topic is compacted one day
-                    try:
-                        metadata.add(parse_event(value))
-                    except (InvalidRecordError, ValueError) as error:
-                        raise InvalidRecordError(f"{TOPIC}-{partition.partition}: offset {offset}: {error}") from None
+            for offset, value in _values(partition):
+                try:
+                    metadata.add(parse_event(value))
+                except (InvalidRecordError, ValueError) as error:
+                    raise InvalidRecordError(f"{TOPIC}-{partition.partition}: offset {offset}: {error}") from None
         return metadata
 
     def add(self, event: Event) -> None:

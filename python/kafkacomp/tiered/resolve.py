@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
+    from kafkacomp._storage.remote import RemoteFolder, StoredSegment
     from kafkacomp.tiered.local import LocalLog
     from kafkacomp.tiered.manifest import Manifest
-    from kafkacomp.tiered.storage import RemoteFolder, StoredSegment
 
 __all__ = ["TieredOptions", "resolve_remote"]
 
