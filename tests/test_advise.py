@@ -19,12 +19,11 @@ import pytest
 from pyarrow import parquet
 
 import kafkacomp as kc
-from kafkacomp import advise as library
 from kafkacomp import record
 from kafkacomp._cli import main
-from kafkacomp.advise import measure
-from kafkacomp.advise.compressing import compress
-from kafkacomp.advise.settings import Settings
+from kafkacomp.advice import measure
+from kafkacomp.advice.compressing import compress
+from kafkacomp.advice.settings import Settings
 from kafkacomp.bench.spec import Codec, parse_codecs
 
 if TYPE_CHECKING:
@@ -380,7 +379,7 @@ def test_a_url_and_bytes(tmp_path: Path, flights: list[bytes]) -> None:
     # All of it: which windows are a part of it depends on the topic's name, which bytes do not have.
     settings = Settings(tuple(parse_codecs("none,lz4")), (16384,), sample_bytes=8 << 20)
     data = (folder / "flights-0" / f"{0:020}.log").read_bytes()
-    found = [library.advise(source, settings).topics[0] for source in (folder, "memory://advise", data)]
+    found = [kc.advise(source, settings).topics[0] for source in (folder, "memory://advise", data)]
     assert len({topic.figures.total.size for topic in found}) == 1
     assert len({topic.figures.size for topic in found}) == 1
 
@@ -501,7 +500,7 @@ def test_progress(tmp_path: Path, flights: list[bytes]) -> None:
     topic(tmp_path, "flights", flights * 2)
     seen: list[tuple[int, int]] = []
     settings = Settings(tuple(parse_codecs("none,lz4")), (16384,), sample_bytes=3 << 20)
-    report = library.advise(tmp_path, settings, progress=lambda done, total: seen.append((done, total)))
+    report = kc.advise(tmp_path, settings, progress=lambda done, total: seen.append((done, total)))
     assert len(seen) > report.topics[0].figures.windows > 2  # wide windows, too
     assert seen == sorted(seen)
     assert seen[-1][0] == seen[-1][1] > 2 << 20

@@ -14,16 +14,15 @@ import pytest
 import kafkacomp as kc
 from kafkacomp import CompressionType
 from kafkacomp._cli import main
-from kafkacomp.advise import advise
-from kafkacomp.advise import prices as price_files
-from kafkacomp.advise.cost import DAYS_A_MONTH, KINDS, broker_seconds
-from kafkacomp.advise.measure import Run
-from kafkacomp.advise.settings import Settings
-from kafkacomp.advise.topic import Cell
+from kafkacomp.advice import prices as price_files
+from kafkacomp.advice.cost import DAYS_A_MONTH, KINDS, broker_seconds
+from kafkacomp.advice.measure import Run
+from kafkacomp.advice.settings import Settings
+from kafkacomp.advice.topic import Cell
 from kafkacomp.bench.spec import Codec, parse_codecs
 
 if TYPE_CHECKING:
-    from kafkacomp.advise.report import Report
+    from kafkacomp.advice.report import Report
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
 TIME = 1_700_000_000_000
@@ -128,7 +127,7 @@ def test_a_month_worked_out_by_hand(flights: Path) -> None:
     text += "vcpu_hour = 11\n[traffic]\nreplication_factor = 3\nconsumers = 4\ngb_per_day = 100\nretention_days = 7\n"
     found, wrong = priced(text)
     assert not wrong
-    report = advise(flights, QUICK, prices=found)
+    report = kc.advise(flights, QUICK, prices=found)
     made = option(report, "zstd")
     factor = 1 - made["saving"]
     sent = 100 * DAYS_A_MONTH * factor
@@ -153,7 +152,7 @@ def test_a_month_worked_out_by_hand(flights: Path) -> None:
 
 def test_rate_by_timestamps(flights: Path) -> None:
     """4,001 records in 4,000 seconds."""
-    report = advise(flights, QUICK, prices=priced("[prices]\nnetwork_in_gb = 1")[0])
+    report = kc.advise(flights, QUICK, prices=priced("[prices]\nnetwork_in_gb = 1")[0])
     made = option(report, "none")
     a_second = report.topics[0].figures.size / 4000
     assert made["month"]["networkIn"] == pytest.approx(a_second * 86400 * DAYS_A_MONTH / 1e9, rel=0.05)
@@ -166,21 +165,21 @@ def test_money_decides(flights: Path) -> None:
     traffic = "\n[traffic]\ngb_per_day = 100\nretention_days = 7\n"
     dear = priced(f"[prices]\nstorage_gb_month = 0.000001\nvcpu_hour = 1000{traffic}")[0]
     cheap = priced(f"[prices]\nstorage_gb_month = 10\nvcpu_hour = 0.01{traffic}")[0]
-    left = advise(flights, QUICK, prices=dear).topics[0].advice
+    left = kc.advise(flights, QUICK, prices=dear).topics[0].advice
     assert left.verdict == "leave it"
     assert "5% less money" in left.headline
-    chosen = advise(flights, QUICK, prices=cheap).topics[0].advice
+    chosen = kc.advise(flights, QUICK, prices=cheap).topics[0].advice
     assert chosen.option is not None
     assert chosen.option.codec.type is CompressionType.ZSTD
 
 
 def test_latency_limit(flights: Path) -> None:
     """A limit that nothing meets: leave it, and the figure of the quickest; one that is wide changes nothing."""
-    advice = advise(flights, QUICK, max_latency_ms=0.0001).topics[0].advice
+    advice = kc.advise(flights, QUICK, max_latency_ms=0.0001).topics[0].advice
     assert advice.verdict == "leave it"
     assert "latency limit of 0.0001 ms is not met" in advice.headline
     assert "adds" in advice.headline
-    assert advise(flights, QUICK, max_latency_ms=1000).topics[0].advice.verdict == "change"
+    assert kc.advise(flights, QUICK, max_latency_ms=1000).topics[0].advice.verdict == "change"
 
 
 def test_broker_by_the_rules_of_the_validator() -> None:
@@ -200,18 +199,18 @@ def test_broker_by_the_rules_of_the_validator() -> None:
 
 def test_lines_where_the_topic_has_its_own_type(flights: Path) -> None:
     """A topic with compression.type=gzip would compress again what producers compressed: it is to be set, too."""
-    lines = advise(flights, QUICK, compression_type="gzip").topics[0].advice.lines
+    lines = kc.advise(flights, QUICK, compression_type="gzip").topics[0].advice.lines
     assert [each.place for each in lines] == ["producer", "topic"]
     assert lines[1].lines == ["compression.type=producer"]
     with pytest.raises(ValueError, match="compression"):
-        advise(flights, QUICK, compression_type="none")
+        kc.advise(flights, QUICK, compression_type="none")
 
 
 def test_totals(flights: Path, tmp_path: Path) -> None:
     """All topics together are the sum of each."""
     table = pa.table({"value": [b"x" * 100] * 1000})
     kc.write(table, tmp_path, topic="other", partition=0, compression_type="none")
-    report = advise([flights, tmp_path], QUICK)
+    report = kc.advise([flights, tmp_path], QUICK)
     totals = report.totals()
     assert totals["topics"] == 2
     assert totals["today"]["bytes"] == sum(topic.figures.size for topic in report.topics)
@@ -223,12 +222,12 @@ def test_a_topic_whose_traffic_is_not_known(flights: Path) -> None:
     """Formats without timestamps: no money of it, the others' counts, and it is named; an assumed rate gives it."""
     old = Path(__file__).resolve().parent / "vectors" / "legacy" / "broker-0.9.0.1" / "sp-gzip.log"
     prices = priced("[prices]\nstorage_gb_month = 1\nnetwork_in_gb = 1")[0]
-    alone = advise(flights, QUICK, prices=prices).totals()
-    both = advise([flights, old], QUICK, prices=prices).totals()
+    alone = kc.advise(flights, QUICK, prices=prices).totals()
+    both = kc.advise([flights, old], QUICK, prices=prices).totals()
     assert alone["withoutRate"] == []
     assert both["withoutRate"] == ["sp-gzip.log"]
     assert both["today"]["money"] == alone["today"]["money"]
-    assumed = advise([flights, old], QUICK, prices=prices, assume_rate=1000)
+    assumed = kc.advise([flights, old], QUICK, prices=prices, assume_rate=1000)
     assert {topic.figures.name: topic.about.rate.source for topic in assumed.topics} == {
         "flights": "timestamps",
         "sp-gzip.log": "assumed",

@@ -12,9 +12,8 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp._cli import main
-from kafkacomp.advise import advise
-from kafkacomp.advise.rate import FileTimes, Stamps, rate_of
-from kafkacomp.advise.settings import Settings
+from kafkacomp.advice.rate import FileTimes, Stamps, rate_of
+from kafkacomp.advice.settings import Settings
 from kafkacomp.bench.spec import parse_codecs
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def test_one_timestamp_of_zero(tmp_path: Path) -> None:
         times = even(10, 2000)
         for at, time in change.items():
             times[at] = time
-        report = advise(written(tmp_path / name, times), QUICK, prices=prices)
+        report = kc.advise(written(tmp_path / name, times), QUICK, prices=prices)
         money.append(report.totals()["today"]["money"]["total"])
     assert money[1] == pytest.approx(money[0], rel=0.05)
 
@@ -164,18 +163,18 @@ def test_prices_by_path_and_both_forms_of_a_report(tmp_path: Path) -> None:
     """What Python users call: a path for prices, to_dict and to_html; wrong lines are among the problems."""
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES + "consumer = 3\n")
-    report = advise(written(tmp_path / "logs", even(10, 2000)), QUICK, prices=str(prices))
+    report = kc.advise(written(tmp_path / "logs", even(10, 2000)), QUICK, prices=str(prices))
     assert any("traffic.consumer is not known" in problem for problem in report.problems)
     assert json.loads(json.dumps(report.to_dict()))["prices"]["vcpu_hour"] == 0.04
     assert "USD a month" in report.to_html()
     with pytest.raises(FileNotFoundError):
-        advise(tmp_path / "logs", QUICK, prices=tmp_path / "missing.toml")
+        kc.advise(tmp_path / "logs", QUICK, prices=tmp_path / "missing.toml")
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
 def test_an_assumed_rate_is_a_positive_number(rate: float, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="assume_rate"):
-        advise(written(tmp_path, even(1, 10)), QUICK, assume_rate=rate)
+        kc.advise(written(tmp_path, even(1, 10)), QUICK, assume_rate=rate)
 
 
 def test_segments_of_a_folder(tmp_path: Path) -> None:
@@ -188,7 +187,7 @@ def test_segments_of_a_folder(tmp_path: Path) -> None:
     def dated(step: Callable[[int], float]) -> str:
         for number, file in enumerate(files):
             os.utime(file, ((TIME + 8760 * HOUR) / 1000, TIME / 1000 + step(number)))
-        return advise(tmp_path, QUICK).topics[0].about.rate.source
+        return kc.advise(tmp_path, QUICK).topics[0].about.rate.source
 
     assert dated(lambda number: 8760 * 3600 + number * 7200) == "unknown"
     assert dated(lambda number: 8760 * 3600 / len(files) * (number + 1)) == "timestamps"

@@ -14,7 +14,7 @@ import kafkacomp as kc
 if TYPE_CHECKING:
     from pathlib import Path
 
-MODULES = ("kafkacomp.log._model", "kafkacomp.record")
+MODULES = ("kafkacomp.advice", "kafkacomp.log._model", "kafkacomp.record")
 
 
 def examples() -> list[doctest.DocTest]:

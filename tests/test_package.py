@@ -17,7 +17,7 @@ def run(program: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["broker.LogValidator", "arrow.COLUMNS", "advise.advise", "bench.main", "spark.decompress"]
+    "name", ["broker.LogValidator", "arrow.COLUMNS", "advise", "advice.Settings", "bench.main", "spark.decompress"]
 )
 def test_submodules_are_there_after_the_import_of_the_package(name: str) -> None:
     """README writes `kc.broker.LogValidator`."""
@@ -26,7 +26,7 @@ def test_submodules_are_there_after_the_import_of_the_package(name: str) -> None
 
 def test_submodules_are_imported_at_their_first_use() -> None:
     loaded = (
-        "[name for name in sys.modules if name.startswith(('kafkacomp.spark', 'kafkacomp.advise', 'kafkacomp.bench'))]"
+        "[name for name in sys.modules if name.startswith(('kafkacomp.spark', 'kafkacomp.advice', 'kafkacomp.bench'))]"
     )
     assert run(f"import sys, kafkacomp; print({loaded})").strip() == "[]"
 
@@ -34,4 +34,4 @@ def test_submodules_are_imported_at_their_first_use() -> None:
 def test_an_unknown_name_is_an_attribute_error_and_dir_lists_submodules() -> None:
     with pytest.raises(AttributeError, match="module 'kafkacomp' has no attribute 'sparks'"):
         kc.sparks  # noqa: B018
-    assert {"log", "arrow", "advise", "bench", "spark", "scan"} <= set(dir(kc))
+    assert {"log", "arrow", "advice", "advise", "bench", "spark", "scan"} <= set(dir(kc))

@@ -28,11 +28,12 @@ from kafkacomp.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from kafkacomp import advise as advise
+    from kafkacomp import advice as advice
     from kafkacomp import bench as bench
     from kafkacomp import broker as broker
     from kafkacomp import log as log
     from kafkacomp import spark as spark
+    from kafkacomp.advice import advise
     from kafkacomp.log import LogDir, LogPartition, LogSegment
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "UnsupportedForMessageFormatError",
     "WriteReport",
     "__version__",
+    "advise",
     "arrow",
     "compress",
     "decompress",
@@ -75,22 +77,22 @@ __all__ = [
 ]
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
-_LAZY = frozenset({"advise", "bench", "broker", "log", "spark"})
-#: Names of :mod:`kafkacomp.log` that are here as well.
-_MODEL = frozenset({"LogDir", "LogPartition", "LogSegment"})
+_LAZY = frozenset({"advice", "bench", "broker", "log", "spark"})
+#: Names of these submodules that are here as well.
+_LAZY_NAMES = {"LogDir": "log", "LogPartition": "log", "LogSegment": "log", "advise": "advice"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - modules and classes
     """Import a submodule at its first use, as in ``kafkacomp.log.verify_segment``."""
-    if name in _LAZY or name in _MODEL:
+    if name in _LAZY or name in _LAZY_NAMES:
         import importlib  # noqa: PLC0415 - rarely needed
 
-        if name in _MODEL:
-            return getattr(importlib.import_module("kafkacomp.log"), name)
+        if name in _LAZY_NAMES:
+            return getattr(importlib.import_module(f"kafkacomp.{_LAZY_NAMES[name]}"), name)
         return importlib.import_module(f"kafkacomp.{name}")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_MODEL})
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES})

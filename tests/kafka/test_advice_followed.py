@@ -17,9 +17,8 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp import record
-from kafkacomp.advise import advise
-from kafkacomp.advise.recommend import CHANGE, LEAVE, LINGER, RAISE
-from kafkacomp.advise.settings import TODAY, Settings
+from kafkacomp.advice.recommend import CHANGE, LEAVE, LINGER, RAISE
+from kafkacomp.advice.settings import TODAY, Settings
 from kafkacomp.bench.spec import parse_codecs
 from livekafka import contents
 from livekafka.broker import Broker
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from kafkacomp.advise.report import TopicReport
-    from kafkacomp.advise.topic import Cell
+    from kafkacomp.advice.report import TopicReport
+    from kafkacomp.advice.topic import Cell
     from livekafka.contents import Record
 
 TIME = 1_700_000_000_000
@@ -211,7 +210,7 @@ def test_predicted_bytes_are_stored(every: bool, tmp_path: Path) -> None:
             cases: list[Case] = []
             for name, batch_bytes in (("single", 1), ("full", 16384)):
                 folder = written(tmp_path / f"{kind}-{name}", records, batch_bytes)
-                topic = advise(folder, SETTINGS, assume_rate=FAST).topics[0]
+                topic = kc.advise(folder, SETTINGS, assume_rate=FAST).topics[0]
                 verdicts.add(topic.advice.verdict)
                 cases = []
                 if topic.advice.option is not None:

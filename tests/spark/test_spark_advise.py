@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp.advise import advise as advise_here
-from kafkacomp.advise.prices import parse
-from kafkacomp.advise.settings import Settings
+from kafkacomp.advice.prices import parse
+from kafkacomp.advice.settings import Settings
 from kafkacomp.bench.spec import parse_codecs
 from kafkacomp.spark import advise
 
@@ -48,7 +47,7 @@ def without_times(found: Any) -> Any:
 def test_same_report_as_here(spark: SparkSession, logs: Path) -> None:
     """The same sample, the same bytes, the same advice; a row for each option."""
     frame, report = advise(spark, str(logs), SETTINGS)
-    here = advise_here(logs, SETTINGS)
+    here = kc.advise(logs, SETTINGS)
     ours, theirs = without_times(report.to_dict()), without_times(here.to_dict())
     assert ours == theirs
     rows = frame.collect()

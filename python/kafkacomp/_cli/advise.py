@@ -15,8 +15,8 @@ from kafkacomp import broker
 from kafkacomp._arguments import parse_size
 from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar, say_json
 from kafkacomp._click import parsed
-from kafkacomp.advise import prices as price_files
-from kafkacomp.advise.settings import (
+from kafkacomp.advice import prices as price_files
+from kafkacomp.advice.settings import (
     DEFAULT_BATCH_SIZES,
     DEFAULT_CODECS,
     DEFAULT_SAMPLE_BYTES,
@@ -27,7 +27,7 @@ from kafkacomp.bench import environment
 from kafkacomp.bench.spec import parse_codecs, parse_sizes
 
 if TYPE_CHECKING:
-    from kafkacomp.advise.report import Report
+    from kafkacomp.advice.report import Report
 
 __all__ = ["advise"]
 
@@ -100,12 +100,12 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
     PATHS are log folders, partitions, segments, URLs of these, or files of sample records: JSON lines or Parquet.
     Exit status 1: something could not be read, or a line of the price file is wrong; the rest was done.
     """
-    from kafkacomp.advise import advise as run  # noqa: PLC0415 - needs pyarrow
+    from kafkacomp.advice import advise as run  # noqa: PLC0415 - needs pyarrow
 
     if html is not None:
         if html.exists() and not force:
             raise click.UsageError(f"{html} exists already: --force overwrites it")
-        from kafkacomp.advise import charts  # noqa: PLC0415 - an extra
+        from kafkacomp.advice import charts  # noqa: PLC0415 - an extra
 
         try:
             charts.check()
@@ -162,7 +162,7 @@ def _give(report: Report, *, as_json: bool) -> None:
         return
     if not report.topics:
         return
-    from kafkacomp.advise.table import render  # noqa: PLC0415 - not for JSON
+    from kafkacomp.advice.table import render  # noqa: PLC0415 - not for JSON
 
     console = Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDTH)
     console.print(render(report, full=len(report.topics) <= _MOST_TABLES))

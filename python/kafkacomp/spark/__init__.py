@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kafkacomp.advise.prices import Prices
-    from kafkacomp.advise.settings import Settings
+    from kafkacomp.advice.prices import Prices
+    from kafkacomp.advice.settings import Settings
     from kafkacomp.spark._advise import Advised
     from kafkacomp.spark._datasource import KafkaCompDataSource
 
@@ -70,7 +70,7 @@ def advise(
         spark: The session.
         path: Log folders, partitions, segments or URLs that mean the same on all executors; or several.
         settings: Codecs, batch sizes, size and seed of the sample; the command takes the same sample by the same seed.
-        prices: A price file's path on the driver, or what :func:`kafkacomp.advise.prices.parse` made of one.
+        prices: A price file's path on the driver, or what :func:`kafkacomp.advice.prices.parse` made of one.
         max_latency_ms: The most that a batch may take longer, filling it included where that is known.
         compression_type: The topics' ``compression.type`` today.
         assume_rate: Bytes a second that producers send to each topic whose timestamps do not show it.

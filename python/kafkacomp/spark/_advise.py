@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from kafkacomp import broker
-from kafkacomp.advise.measure import measure
-from kafkacomp.advise.prices import load
-from kafkacomp.advise.run import finish, plan
-from kafkacomp.advise.settings import Settings
+from kafkacomp.advice.measure import measure
+from kafkacomp.advice.prices import load
+from kafkacomp.advice.run import finish, plan
+from kafkacomp.advice.settings import Settings
 from kafkacomp.spark._serialize import Shipped
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kafkacomp.advise.measure import Figures
-    from kafkacomp.advise.prices import Prices
-    from kafkacomp.advise.report import Report, TopicReport
+    from kafkacomp.advice.measure import Figures
+    from kafkacomp.advice.prices import Prices
+    from kafkacomp.advice.report import Report, TopicReport
 
 __all__ = ["Advised", "advise"]
 

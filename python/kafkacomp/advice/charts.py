@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp.advise.settings import TODAY, size_name
+from kafkacomp.advice.settings import TODAY, size_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kafkacomp._types import CompressionType
-    from kafkacomp.advise.report import TopicReport
+    from kafkacomp.advice.report import TopicReport
 
 __all__ = ["by_batch_size", "check", "ratio_and_speed", "stacked"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp.advise import charts
-from kafkacomp.advise.cost import KINDS
-from kafkacomp.advise.recommend import money_of
-from kafkacomp.advise.settings import TODAY, size_name
-from kafkacomp.advise.table import size_of, today_of
+from kafkacomp.advice import charts
+from kafkacomp.advice.cost import KINDS
+from kafkacomp.advice.recommend import money_of
+from kafkacomp.advice.settings import TODAY, size_name
+from kafkacomp.advice.table import size_of, today_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kafkacomp.advise.report import Report, TopicReport
-    from kafkacomp.advise.topic import Cell
+    from kafkacomp.advice.report import Report, TopicReport
+    from kafkacomp.advice.topic import Cell
 
 __all__ = ["html"]
 
@@ -31,7 +31,7 @@ def html(report: Report) -> str:
     """
     import jinja2  # noqa: PLC0415 - an extra
 
-    template = resources.files("kafkacomp.advise").joinpath("report.html.j2").read_text(encoding="utf-8")
+    template = resources.files("kafkacomp.advice").joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["size"] = size_of
     environment.filters["money"] = money_of

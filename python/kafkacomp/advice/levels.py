@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kafkacomp
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.compressing import GZIP_HEADER, java_gzip
+from kafkacomp.advice.compressing import GZIP_HEADER, java_gzip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kafkacomp.advise.content import Batch
+    from kafkacomp.advice.content import Batch
 
 __all__ = ["Level", "Trials", "try_levels"]
 

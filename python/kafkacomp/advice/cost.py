@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp.advise.rate import assumed_rate, rate_of, unknown_rate
+from kafkacomp.advice.rate import assumed_rate, rate_of, unknown_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kafkacomp.advise.prices import Prices, Traffic
-    from kafkacomp.advise.rate import Rate
-    from kafkacomp.advise.topic import Cell, TopicFigures
+    from kafkacomp.advice.prices import Prices, Traffic
+    from kafkacomp.advice.rate import Rate
+    from kafkacomp.advice.topic import Cell, TopicFigures
 
 __all__ = ["KINDS", "Amounts", "Bill", "amounts", "bill", "broker_seconds", "factor", "rate_in"]
 

@@ -1,4 +1,4 @@
-"""``kafkacomp advise``: should a topic be compressed, with what, and what does it save? Answered from its own bytes.
+"""Advice on compression: should a topic be compressed, with what, and what does it save? Answered from its own bytes.
 
 What is measured and how it is judged is in docs/advise.md. The modules, in the order in which a run goes through them:
 
@@ -19,16 +19,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkacomp.advise.prices import Prices, load
-from kafkacomp.advise.settings import Settings
+from kafkacomp.advice.prices import Prices, load
+from kafkacomp.advice.report import Report, TopicReport
+from kafkacomp.advice.settings import Settings
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
-    from kafkacomp.advise.report import Report
-
-__all__ = ["Prices", "Settings", "advise"]
+__all__ = ["Prices", "Report", "Settings", "TopicReport", "advise"]
 
 
 def advise(
@@ -48,7 +47,7 @@ def advise(
         paths: Log folders, partitions, segments, URLs of these, record sets as bytes, files of records (``.jsonl``,
             ``.ndjson``, ``.parquet``).
         settings: Codecs, batch sizes, size and seed of the sample.
-        prices: A price file's path, such as ``"prices.toml"``, or what :func:`kafkacomp.advise.prices.parse` made of
+        prices: A price file's path, such as ``"prices.toml"``, or what :func:`kafkacomp.advice.prices.parse` made of
             one.
         max_latency_ms: The most that a batch may take longer, filling it included where that is known.
         compression_type: The topics' ``compression.type`` today.
@@ -64,11 +63,18 @@ def advise(
     Raises:
         ValueError: an argument is out of range; no batches at all, although everything was read.
         OSError: the price file cannot be read.
+
+    Example:
+        >>> report = advise(example, assume_rate=1_000_000)
+        >>> [(topic.figures.name, topic.advice.verdict) for topic in report.topics]
+        [('orders', 'change')]
+        >>> report.to_dict()["topics"][0]["rate"]["bytesPerSecond"]
+        1000000
     """
     import os  # noqa: PLC0415 - only here
 
-    from kafkacomp import broker  # noqa: PLC0415 - `import kafkacomp.advise` loads no pyarrow
-    from kafkacomp.advise.run import finish, in_threads, plan  # noqa: PLC0415
+    from kafkacomp import broker  # noqa: PLC0415 - `import kafkacomp.advice` loads no pyarrow
+    from kafkacomp.advice.run import finish, in_threads, plan  # noqa: PLC0415
 
     broker.target_compression_type(compression_type, "none")
     wrong: list[str] = []

@@ -10,16 +10,16 @@ from rich.text import Text
 
 from kafkacomp._text import printable
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.recommend import money_of
-from kafkacomp.advise.settings import size_name
+from kafkacomp.advice.recommend import money_of
+from kafkacomp.advice.settings import size_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from kafkacomp.advise.report import Report, TopicReport
-    from kafkacomp.advise.topic import Cell
+    from kafkacomp.advice.report import Report, TopicReport
+    from kafkacomp.advice.topic import Cell
 
 __all__ = ["render", "size_of", "today_of"]
 

@@ -61,7 +61,7 @@ class Prices:
 
 def example() -> str:
     """The example file's text."""
-    return resources.files("kafkacomp.advise").joinpath("example-prices.toml").read_text(encoding="utf-8")
+    return resources.files("kafkacomp.advice").joinpath("example-prices.toml").read_text(encoding="utf-8")
 
 
 def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str], object]) -> Prices:

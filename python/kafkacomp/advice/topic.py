@@ -9,23 +9,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.entropy import Payload
-from kafkacomp.advise.levels import Trials
-from kafkacomp.advise.measure import Run
-from kafkacomp.advise.rate import FileTimes
-from kafkacomp.advise.settings import TODAY
-from kafkacomp.advise.spread import OTHER_BATCHES, SAME_BATCHES, Window, estimate, saving
+from kafkacomp.advice.entropy import Payload
+from kafkacomp.advice.levels import Trials
+from kafkacomp.advice.measure import Run
+from kafkacomp.advice.rate import FileTimes
+from kafkacomp.advice.settings import TODAY
+from kafkacomp.advice.spread import OTHER_BATCHES, SAME_BATCHES, Window, estimate, saving
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from kafkacomp.advise.formats import Format
-    from kafkacomp.advise.levels import Level
-    from kafkacomp.advise.measure import Figures
-    from kafkacomp.advise.rate import Stamps
-    from kafkacomp.advise.spread import Spread
+    from kafkacomp.advice.formats import Format
+    from kafkacomp.advice.levels import Level
+    from kafkacomp.advice.measure import Figures
+    from kafkacomp.advice.rate import Stamps
+    from kafkacomp.advice.spread import Spread
 
 __all__ = ["Cell", "TopicFigures"]
 

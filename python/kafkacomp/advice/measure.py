@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import kafkacomp
 from kafkacomp import record
 from kafkacomp._types import CompressionType
-from kafkacomp.advise import entropy
-from kafkacomp.advise.compressing import compress
-from kafkacomp.advise.content import read
-from kafkacomp.advise.entropy import Payload
-from kafkacomp.advise.formats import FORMATS, OLDEST, allowed
-from kafkacomp.advise.levels import Trials, try_levels
-from kafkacomp.advise.rate import Stamps
-from kafkacomp.advise.sampling import LOG
-from kafkacomp.advise.settings import TODAY
+from kafkacomp.advice import entropy
+from kafkacomp.advice.compressing import compress
+from kafkacomp.advice.content import read
+from kafkacomp.advice.entropy import Payload
+from kafkacomp.advice.formats import FORMATS, OLDEST, allowed
+from kafkacomp.advice.levels import Trials, try_levels
+from kafkacomp.advice.rate import Stamps
+from kafkacomp.advice.sampling import LOG
+from kafkacomp.advice.settings import TODAY
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 from kafkacomp.exceptions import KafkaCompError
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kafkacomp.advise.content import Batch, Content
-    from kafkacomp.advise.formats import Format
-    from kafkacomp.advise.sampling import Window
-    from kafkacomp.advise.settings import Settings
+    from kafkacomp.advice.content import Batch, Content
+    from kafkacomp.advice.formats import Format
+    from kafkacomp.advice.sampling import Window
+    from kafkacomp.advice.settings import Settings
 
 __all__ = ["Figures", "Run", "Task", "measure"]
 

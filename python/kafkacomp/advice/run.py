@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from kafkacomp._arguments import checked_threads
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.budget import shares
-from kafkacomp.advise.cost import rate_in
-from kafkacomp.advise.formats import FORMATS, MODERN, allowed
-from kafkacomp.advise.measure import Task, measure
-from kafkacomp.advise.rate import FileTimes
-from kafkacomp.advise.recommend import Circumstances, advice_on
-from kafkacomp.advise.report import Report, TopicReport
-from kafkacomp.advise.sampling import LOG, find_topics, windows_of
-from kafkacomp.advise.segments import newest_format
-from kafkacomp.advise.topic import TopicFigures
+from kafkacomp.advice.budget import shares
+from kafkacomp.advice.cost import rate_in
+from kafkacomp.advice.formats import FORMATS, MODERN, allowed
+from kafkacomp.advice.measure import Task, measure
+from kafkacomp.advice.rate import FileTimes
+from kafkacomp.advice.recommend import Circumstances, advice_on
+from kafkacomp.advice.report import Report, TopicReport
+from kafkacomp.advice.sampling import LOG, find_topics, windows_of
+from kafkacomp.advice.segments import newest_format
+from kafkacomp.advice.topic import TopicFigures
 from kafkacomp.bench.spec import Codec
 from kafkacomp.exceptions import KafkaCompError
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
-    from kafkacomp.advise.measure import Figures
-    from kafkacomp.advise.prices import Prices
-    from kafkacomp.advise.sampling import Source, Topic
-    from kafkacomp.advise.settings import Settings
+    from kafkacomp.advice.measure import Figures
+    from kafkacomp.advice.prices import Prices
+    from kafkacomp.advice.sampling import Source, Topic
+    from kafkacomp.advice.settings import Settings
 
 __all__ = ["Plan", "finish", "in_threads", "plan"]
 

@@ -13,13 +13,13 @@ from kafkacomp import log, message_set
 from kafkacomp._kafkacomp import BatchReader, format_of_content
 from kafkacomp._storage.filesystem import open_local
 from kafkacomp._storage.names import side_file
-from kafkacomp.advise.formats import FORMATS, OLDEST
+from kafkacomp.advice.formats import FORMATS, OLDEST
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkacomp.advise.sampling import Source, Window
+    from kafkacomp.advice.sampling import Source, Window
     from kafkacomp.message_set import Message
     from kafkacomp.record import RecordBatch
 

@@ -16,19 +16,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
-from kafkacomp.advise.cost import amounts, bill
-from kafkacomp.advise.settings import TODAY, size_name
+from kafkacomp.advice.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
+from kafkacomp.advice.cost import amounts, bill
+from kafkacomp.advice.settings import TODAY, size_name
 from kafkacomp.bench.spec import Codec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkacomp.advise.cost import Bill
-    from kafkacomp.advise.prices import Prices, Traffic
-    from kafkacomp.advise.rate import Rate
-    from kafkacomp.advise.spread import Spread
-    from kafkacomp.advise.topic import Cell, TopicFigures
+    from kafkacomp.advice.cost import Bill
+    from kafkacomp.advice.prices import Prices, Traffic
+    from kafkacomp.advice.rate import Rate
+    from kafkacomp.advice.spread import Spread
+    from kafkacomp.advice.topic import Cell, TopicFigures
 
 __all__ = ["CHANGE", "LEAVE", "LINGER", "RAISE", "Advice", "Circumstances", "advice_on", "money_of"]
 

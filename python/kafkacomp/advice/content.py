@@ -11,18 +11,18 @@ import pyarrow.compute as pc
 
 import kafkacomp
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.formats import MODERN, OLDEST
-from kafkacomp.advise.sampling import LINES, LOG
-from kafkacomp.advise.segments import entries_of, read_window
-from kafkacomp.advise.settings import ASSUMED_BATCH_SIZE
+from kafkacomp.advice.formats import MODERN, OLDEST
+from kafkacomp.advice.sampling import LINES, LOG
+from kafkacomp.advice.segments import entries_of, read_window
+from kafkacomp.advice.settings import ASSUMED_BATCH_SIZE
 from kafkacomp.bench.batches import RECORDS_OFFSET
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kafkacomp.advise.formats import Format
-    from kafkacomp.advise.sampling import Window
+    from kafkacomp.advice.formats import Format
+    from kafkacomp.advice.sampling import Window
 
 __all__ = ["Batch", "Content", "read"]
 

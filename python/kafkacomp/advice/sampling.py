@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kafkacomp._storage.discovery import Segment
-    from kafkacomp.advise.settings import Settings
+    from kafkacomp.advice.settings import Settings
 
 __all__ = ["LINES", "LOG", "PARQUET", "Source", "Topic", "Window", "find_topics", "windows_of"]
 

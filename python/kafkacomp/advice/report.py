@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp.advise.cost import KINDS, amounts, bill, broker_seconds, factor
-from kafkacomp.advise.recommend import LEAVE, Options
-from kafkacomp.advise.settings import TODAY, size_name
+from kafkacomp.advice.cost import KINDS, amounts, bill, broker_seconds, factor
+from kafkacomp.advice.recommend import LEAVE, Options
+from kafkacomp.advice.settings import TODAY, size_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kafkacomp.advise.cost import Amounts, Bill
-    from kafkacomp.advise.prices import Prices
-    from kafkacomp.advise.recommend import Advice, Circumstances
-    from kafkacomp.advise.settings import Settings
-    from kafkacomp.advise.topic import Cell, TopicFigures
+    from kafkacomp.advice.cost import Amounts, Bill
+    from kafkacomp.advice.prices import Prices
+    from kafkacomp.advice.recommend import Advice, Circumstances
+    from kafkacomp.advice.settings import Settings
+    from kafkacomp.advice.topic import Cell, TopicFigures
     from kafkacomp.bench.spec import Codec
 
 __all__ = ["FORMAT", "Report", "TopicReport"]
@@ -263,7 +263,7 @@ class Report:
         Raises:
             ModuleNotFoundError: the extra ``report`` is not installed.
         """
-        from kafkacomp.advise.page import html  # noqa: PLC0415 - an extra
+        from kafkacomp.advice.page import html  # noqa: PLC0415 - an extra
 
         return html(self)
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkacomp import broker
 from kafkacomp._types import CompressionType
-from kafkacomp.advise.formats import OLDEST
-from kafkacomp.advise.settings import TODAY
+from kafkacomp.advice.formats import OLDEST
+from kafkacomp.advice.settings import TODAY
 
 if TYPE_CHECKING:
-    from kafkacomp.advise.formats import Format
-    from kafkacomp.advise.recommend import Circumstances
-    from kafkacomp.advise.topic import Cell
+    from kafkacomp.advice.formats import Format
+    from kafkacomp.advice.recommend import Circumstances
+    from kafkacomp.advice.topic import Cell
 
 __all__ = ["DEFAULT_BATCH_SIZE", "LONGEST_LINGER_MS", "Lines", "batching", "lines_for"]
 
@@ -38,6 +37,8 @@ class Lines(NamedTuple):
 
 def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | None) -> list[Lines]:
     """How to come to a cell: by the producers, which is best, or else by the topic or the broker."""
+    from kafkacomp import broker  # noqa: PLC0415 - the command line starts without it
+
     codec = cell.codec
     if form.name == OLDEST:
         return [Lines("producer", [f"compression.codec={codec.type.value}"], "Kafka 0.7 compresses in producers only")]
