@@ -13,8 +13,8 @@ import pytest
 import kafkacomp as kc
 from golden.tiered import TieredCase, cases
 from kafkacomp import record
-from kafkacomp.tiered.manifest import ChunkIndex
-from kafkacomp.tiered.ranges import MAX_REQUESTS, RangeFile, plain_chunks, read_exactly
+from kafkacomp._storage.chunks import ChunkIndex, plain_chunks
+from kafkacomp._storage.ranges import MAX_REQUESTS, RangeFile, read_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable

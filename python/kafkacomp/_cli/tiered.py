@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -9,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kafkacomp._cli.common import FINE, say_json
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
 from kafkacomp.tiered.inspect import SegmentInfo, inspect
 from kafkacomp.tiered.resolve import TieredOptions
@@ -16,7 +19,7 @@ from kafkacomp.tiered.resolve import TieredOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["tiered", "tiered_options"]
+__all__ = ["STORAGE_OPTIONS", "tiered", "tiered_options"]
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
@@ -36,6 +39,38 @@ def _keys(_: click.Context, option: click.Parameter, values: tuple[str, ...]) ->
         raise click.BadParameter(str(error), param=option) from None
 
 
+def _storage_option(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        # The text is not repeated: it may be a credential.
+        raise ValueError("expected NAME=VALUE")
+    if value[:1] not in {"{", "["} and value not in {"true", "false", "null"}:
+        return name, value
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError(f"the value of {name} is not JSON, as its first character says") from None
+
+
+def _storage_options(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, object] | None:
+    try:
+        return dict(_storage_option(value) for value in values) or None
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=option) from None
+
+
+#: The option of every command that reads URLs.
+STORAGE_OPTIONS = click.option(
+    "--storage-option",
+    "storage_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_storage_options,
+    help="What fsspec opens the file system of a URL with: credentials, an endpoint. Can be repeated. A value that is "
+    "a JSON object or array, true, false or null is taken as such.",
+)
+
+
 def tiered_options(command: Command) -> Command:
     """Add the options about segments in tiered storage, which have the names of :func:`kafkacomp.scan`'s arguments."""
     for option in reversed(
@@ -52,6 +87,7 @@ def tiered_options(command: Command) -> Command:
                 "--encryption-key", "encryption_keys", multiple=True, metavar="ID=PATH", callback=_keys,
                 help="Tiered storage: a private key in PEM form, by the id of its key pair. Can be repeated.",
             ),
+            STORAGE_OPTIONS,
         )
     ):  # fmt: skip
         command = option(command)
@@ -69,7 +105,8 @@ def tiered(path: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - h
     Without --remote-log-metadata states are not known, and without --local-log-dir it is not known which offsets of
     overlapping segments are valid.
     """
-    found = inspect(path, TieredOptions.of(**options))
+    opened = partial(open_filesystem, storage_options=options["storage_options"])
+    found = inspect(path, TieredOptions.of(**options), opened)
     if as_json:
         for each in found:
             say_json(each.as_dict())

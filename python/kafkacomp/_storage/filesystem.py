@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kafkacomp._storage.names import parent_of, side_file
+from kafkacomp._storage.ranges import AheadFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kafkacomp._storage.ranges import File
+
 __all__ = [
     "Entry",
-    "File",
     "FileSystem",
     "local_folder",
+    "open_companion",
     "open_filesystem",
     "open_local",
     "path_of_file_url",
@@ -27,16 +30,6 @@ __all__ = [
 ]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-
-
-class File(Protocol):
-    """A file for reads at positions."""
-
-    def size(self) -> int:
-        """Bytes of the file."""
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Up to so many bytes at a position; none only at the end."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +92,11 @@ def open_filesystem(
 
     Args:
         path: The path or URL.
-        filesystem: One of pyarrow.fs or fsspec that the path is on; a store of obstore as its ``FsspecStore``.
+        filesystem: One of pyarrow.fs or fsspec, or a store of obstore, that the path is on.
         storage_options: What fsspec opens the file system of a URL with: credentials, an endpoint.
 
     Raises:
-        TypeError: ``filesystem`` is neither of pyarrow nor of fsspec.
+        TypeError: ``filesystem`` is not of pyarrow, fsspec or obstore.
         ValueError: a URL whose scheme neither pyarrow nor fsspec knows, with what each said; a file of another host.
     """
     if filesystem is not None:
@@ -131,6 +124,13 @@ def open_filesystem(
     raise ValueError(message)
 
 
+def open_companion(path: str, storage_options: Mapping[str, object] | None = None) -> tuple[FileSystem, str]:
+    """Open a path as :func:`open_filesystem`, which need not be where the log is: only a URL takes the options."""
+    scheme = _SCHEME.match(path)
+    is_local = scheme is None or scheme[1].lower() == "file"
+    return open_filesystem(path, storage_options=None if is_local else storage_options)
+
+
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
     from pyarrow import fs  # noqa: PLC0415 - an extra
 
@@ -155,8 +155,10 @@ def _given(filesystem: Any, path: str) -> tuple[FileSystem, str]:  # noqa: ANN40
         return _Fsspec(filesystem), inner
     if hasattr(filesystem, "get_file_info") and hasattr(filesystem, "open_input_file"):
         return _Arrow(filesystem), inner
+    if hasattr(filesystem, "list_with_delimiter") and hasattr(filesystem, "get_range"):
+        return _Obstore(filesystem), inner.strip("/")
     name = type(filesystem).__name__
-    raise TypeError(f"filesystem must be one of pyarrow.fs or fsspec, not {name}")
+    raise TypeError(f"filesystem must be one of pyarrow.fs or fsspec, or a store of obstore, not {name}")
 
 
 def open_local(path: str | os.PathLike[str]) -> BinaryIO:
@@ -244,9 +246,14 @@ class _Remote:
         self.filesystem = filesystem
         self.path = path
 
-    def open_segment(self) -> object:
+    @property
+    def name(self) -> str:
+        """The path, for messages."""
+        return self.path
+
+    def open_segment(self) -> AheadFile:
         """Open the segment for reads at positions."""
-        return self.filesystem.open(self.path)
+        return AheadFile(self.filesystem.open(self.path), self.path)
 
     def side_file(self, suffix: str) -> bytes | None:
         """Read a file beside the segment."""
@@ -327,7 +334,9 @@ class _Fsspec:
 
     def list(self, path: str) -> list[Entry]:
         self._fs.invalidate_cache(path)  # what was listed before may have grown
-        return [self._entry(info) for info in self._fs.ls(path, detail=True)]
+        entries = [self._entry(info) for info in self._fs.ls(path, detail=True)]
+        # Object stores may have an empty object that stands for the folder.
+        return [entry for entry in entries if entry.path != path.rstrip("/")]
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -354,3 +363,50 @@ class _FsspecFile:
     def read_at(self, nbytes: int, offset: int) -> bytes:
         content: bytes = self._fs.cat_file(self._path, start=offset, end=offset + nbytes)
         return content
+
+
+class _Obstore:
+    """A store of obstore: paths are keys, and folders what keys have in common up to a slash."""
+
+    def __init__(self, store: Any) -> None:  # noqa: ANN401 - obstore's
+        self._store = store
+
+    def info(self, path: str) -> Entry:
+        if path:
+            try:
+                return Entry(path, is_dir=False, size=int(self._store.head(path)["size"]))
+            except FileNotFoundError:
+                pass
+        found = self._store.list_with_delimiter(path or None)
+        if not found["common_prefixes"] and not found["objects"]:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return Entry(path, is_dir=True, size=0)
+
+    def list(self, path: str) -> list[Entry]:
+        found = self._store.list_with_delimiter(path or None)
+        folders = [Entry(each.rstrip("/"), is_dir=True, size=0) for each in found["common_prefixes"]]
+        return folders + [Entry(each["path"], is_dir=False, size=int(each["size"])) for each in found["objects"]]
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return bytes(self._store.get(path).bytes())
+        except FileNotFoundError:
+            return None
+
+    def open(self, path: str) -> File:
+        return _ObstoreFile(self._store, path)
+
+    def segment(self, path: str) -> object:
+        return _Remote(self, path)
+
+
+class _ObstoreFile:
+    def __init__(self, store: Any, path: str) -> None:  # noqa: ANN401 - obstore's
+        self._store = store
+        self._path = path
+
+    def size(self) -> int:
+        return int(self._store.head(self._path)["size"])
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        return bytes(self._store.get_range(self._path, start=offset, length=nbytes))

@@ -105,10 +105,11 @@ def scan(
             where it says, and from its first offset on its own segments are read.
         encryption_keys: For segments that Aiven's plugin has encrypted: private keys by the ids of
             ``encryption.key.pairs``, each the path of a PEM file or its content.
-        filesystem: The file system that the paths of ``source`` are on: one of ``pyarrow.fs``, of fsspec, or a store of
-            obstore as ``obstore.fsspec.FsspecStore``.
+        filesystem: The file system that the paths of ``source`` are on: one of ``pyarrow.fs`` or fsspec, or a store of
+            obstore.
         storage_options: What fsspec opens the file system of the URLs in ``source`` with, such as credentials and an
-            endpoint; not with ``filesystem``.
+            endpoint; not with ``filesystem``. URLs in ``remote_log_metadata`` and ``local_log_dir`` are opened with it,
+            too.
         progress: Called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
 
     Returns:
@@ -135,7 +136,7 @@ def scan(
     if (remote_log_metadata, local_log_dir, encryption_keys) != (None, None, None):
         from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
 
-        tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys)
+        tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys, storage_options)
     opened = partial(open_filesystem, filesystem=filesystem, storage_options=storage_options)
     partitions = resolve(source, topic, partition, tiered=tiered, opened=opened)
     settings = {

@@ -13,7 +13,7 @@ from kafkacomp._storage.filesystem import open_filesystem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkacomp._storage.discovery import Partition
+    from kafkacomp._storage.discovery import Opener, Partition
     from kafkacomp._storage.filesystem import Entry, FileSystem
 
 __all__ = ["find", "matcher"]
@@ -26,7 +26,7 @@ _SCHEME_ONLY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{0,2}")
 _MOST_ALTERNATIVES = 10_000
 
 
-def find(path: str) -> Iterator[Partition]:
+def find(path: str, opened: Opener = open_filesystem) -> Iterator[Partition]:
     """Find the partitions at a path or URL, or at all that its wildcards match.
 
     Of what wildcards match, files beside a log and folders without segments are left out.
@@ -35,13 +35,13 @@ def find(path: str) -> Iterator[Partition]:
         FileNotFoundError: nothing there, nothing that matches, or no segments in what does.
     """
     magic = _MAGIC.search(path)
-    if magic is None or _is_there(path):
-        yield from find_in(*open_filesystem(path))
+    if magic is None or _is_there(path, opened):
+        yield from find_in(*opened(path))
         return
     matched = 0
     found = False
     for pattern in _alternatives(path):
-        filesystem, entries = _matches(pattern)
+        filesystem, entries = _matches(pattern, opened)
         for entry in entries:
             matched += 1
             for each in _partitions(filesystem, entry):
@@ -64,24 +64,24 @@ def matcher(pattern: str) -> re.Pattern[str]:
     return re.compile("|".join(fnmatch.translate(_negations(each)) for each in alternatives))
 
 
-def _is_there(path: str) -> bool:
+def _is_there(path: str, opened: Opener) -> bool:
     """Whether a path with such characters is one by itself."""
     try:
-        filesystem, inner = open_filesystem(path)
+        filesystem, inner = opened(path)
         filesystem.info(inner)
     except (OSError, ValueError):
         return False
     return True
 
 
-def _matches(pattern: str) -> tuple[FileSystem, Iterator[Entry]]:
+def _matches(pattern: str, opened: Opener) -> tuple[FileSystem, Iterator[Entry]]:
     magic = _MAGIC.search(pattern)
     cut = pattern.rfind("/", 0, magic.start() if magic else len(pattern))
     base = pattern[:cut] if cut > 0 else "/" if cut == 0 else "."
     scheme = _SCHEME_ONLY.fullmatch(base)
     if scheme is not None:
         base = f"{scheme[1]}:///"
-    filesystem, folder = open_filesystem(base)
+    filesystem, folder = opened(base)
     return filesystem, _walk(filesystem, folder, [part for part in pattern[cut + 1 :].split("/") if part])
 
 

@@ -6,7 +6,7 @@ Names and meanings are those of Spark's Kafka source and of its file sources whe
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
@@ -45,6 +45,7 @@ OPTIONS = (
     "remoteLogMetadata",
     "localLogDir",
     "encryptionKeys",
+    "storageOptions",
     "maxOffsetsPerTrigger",
 )
 #: What only one kind of read has.
@@ -52,6 +53,7 @@ _BATCH_ONLY = (
     "remoteLogMetadata",
     "localLogDir",
     "encryptionKeys",
+    "storageOptions",
     "endingOffsets",
     "endingTimestamp",
     "endingOffsetsByTimestamp",
@@ -63,6 +65,7 @@ _STREAM_ONLY = ("maxOffsetsPerTrigger",)
 #: What one batch may decompress to in a worker, whose memory is shared with the JVM's executor.
 MAX_OUTPUT_SIZE = "256m"
 SPLIT_SIZE = "128m"
+_NOT_STORAGE_OPTIONS = 'storageOptions must be a JSON object like {"endpoint_url": "http://minio:9000"}'
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 _MOST = (1 << 63) - 1
 
@@ -108,6 +111,8 @@ class ReadOptions:
     remote_log_metadata: str | None = None
     local_log_dir: str | None = None
     encryption_keys: EncryptionKeys | None = None
+    #: What fsspec opens the file systems of URLs with; it may have credentials, which no repr shows.
+    storage_options: dict[str, object] | None = field(default=None, repr=False)
 
     @property
     def is_committed(self) -> bool:
@@ -168,6 +173,7 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         remote_log_metadata=given.get("remoteLogMetadata"),
         local_log_dir=given.get("localLogDir"),
         encryption_keys=_encryption_keys(given),
+        storage_options=_storage_options(given),
     )
 
 
@@ -189,6 +195,16 @@ def _encryption_keys(given: Mapping[str, str]) -> EncryptionKeys | None:
         # The text is not repeated: it may be a key.
         raise ValueError('encryptionKeys must be JSON like {"key id": "/path/of/private.pem"}')
     return EncryptionKeys(keys)
+
+
+def _storage_options(given: Mapping[str, str]) -> dict[str, object] | None:
+    if "storageOptions" not in given:
+        return None
+    options = content(given["storageOptions"])
+    if not isinstance(options, dict):
+        # The text is not repeated: it may have credentials.
+        raise ValueError(_NOT_STORAGE_OPTIONS)  # noqa: TRY004 - as all options
+    return options
 
 
 def _corrupt_column(given: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkacomp._storage.filesystem import open_filesystem
@@ -27,7 +28,8 @@ def select(options: ReadOptions) -> list[Partition]:
         FileNotFoundError: a path that is not there or that nothing matches, or no segments in it.
         ValueError: a topic or partition that was named and is not there.
     """
-    everything = [each for path in options.paths for each in find(path)]
+    opened = partial(open_filesystem, storage_options=options.storage_options)
+    everything = [each for path in options.paths for each in find(path, opened)]
     found = resolve(everything, options.topic, options.partition, tiered=_tiered(options))
     chosen = _chosen(found, options)
     return _named(chosen, options.path_glob_filter) if options.path_glob_filter is not None else chosen
@@ -51,7 +53,7 @@ def _tiered(options: ReadOptions) -> TieredOptions | None:
     given = (options.remote_log_metadata, options.local_log_dir, options.encryption_keys)
     if given == (None, None, None):
         return None
-    return replace(TieredOptions.of(*given), checks_keys=options.encryption_keys is not None)
+    return replace(TieredOptions.of(*given, options.storage_options), checks_keys=options.encryption_keys is not None)
 
 
 def _there(path: str, *, has_begun: bool, attempts: int = 5) -> list[Partition]:

@@ -13,6 +13,7 @@ from kafkacomp.tiered.metadata import SegmentState
 from kafkacomp.tiered.objects import read_manifest
 
 if TYPE_CHECKING:
+    from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.remote import RemoteFolder
     from kafkacomp.tiered.manifest import Manifest
     from kafkacomp.tiered.metadata import RemoteSegment
@@ -54,13 +55,13 @@ class SegmentInfo:
         return {names[name]: value for name, value in found.items()}
 
 
-def inspect(path: str, options: TieredOptions) -> list[SegmentInfo]:
+def inspect(path: str, options: TieredOptions, opened: Opener = open_filesystem) -> list[SegmentInfo]:
     """List the segments at a path or URL.
 
     Raises:
         FileNotFoundError: nothing is there, or no remote segments are.
     """
-    filesystem, inner = open_filesystem(path)
+    filesystem, inner = opened(path)
     folders = [each.remote for each in find_in(filesystem, inner) if each.remote is not None]
     if not folders:
         raise FileNotFoundError(2, "no segments of tiered storage", path)

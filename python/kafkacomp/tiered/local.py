@@ -14,7 +14,7 @@ from kafkacomp._storage.names import basename, partition_of
 
 if TYPE_CHECKING:
     from kafkacomp._storage.checkpoints import OffsetCheckpoints
-    from kafkacomp._storage.discovery import Segment
+    from kafkacomp._storage.discovery import Opener, Segment
     from kafkacomp._storage.filesystem import FileSystem
 
 __all__ = ["LocalLog", "LocalLogs"]
@@ -41,14 +41,14 @@ class LocalLog:
 class LocalLogs:
     """The partitions in a log directory, or the one whose folder it is."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], opened: Opener = open_filesystem) -> None:
         """Look at the folder.
 
         Raises:
             FileNotFoundError: it is not there.
             NotADirectoryError: it is no folder.
         """
-        self._filesystem, self._path = open_filesystem(os.fspath(path))
+        self._filesystem, self._path = opened(os.fspath(path))
         if not self._filesystem.info(self._path).is_dir:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self._path)
         self._own = partition_of(basename(self._path))

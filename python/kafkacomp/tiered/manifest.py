@@ -12,16 +12,16 @@ import base64
 import binascii
 import json
 from array import array
-from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from kafkacomp import _kafkacomp
+from kafkacomp._storage.chunks import ChunkIndex
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.metadata import RemoteSegment
 
-__all__ = ["MAX_CHUNKS", "MAX_CHUNK_SIZE", "Chunk", "ChunkIndex", "Encryption", "IndexPart", "Manifest"]
+__all__ = ["MAX_CHUNKS", "MAX_CHUNK_SIZE", "Encryption", "IndexPart", "Manifest"]
 
 #: The largest chunk that is decoded; the plugin's default is 4 MiB.
 MAX_CHUNK_SIZE = 256 << 20
@@ -40,66 +40,6 @@ INDEXES = {
     "leader_epoch_checkpoint": "leaderEpoch",
     "txnindex": "transaction",
 }
-
-
-class Chunk(NamedTuple):
-    """A chunk: where it is in the object, and which bytes of the segment it has."""
-
-    number: int
-    stored_position: int
-    stored_size: int
-    position: int
-    size: int
-
-
-@dataclass(frozen=True)
-class ChunkIndex:
-    """Where the chunks of a segment are."""
-
-    #: Bytes of the segment in each chunk but the last.
-    chunk_size: int
-    #: Bytes of the segment.
-    file_size: int
-    #: Bytes of each chunk in the object but the last, if they are all equal; otherwise ``None``.
-    stored_size: int | None
-    last_stored_size: int
-    #: Where each chunk ends in the object, if sizes differ.
-    ends: array[int] = field(default_factory=lambda: array("Q"), repr=False)
-
-    @property
-    def count(self) -> int:
-        """The number of chunks."""
-        return -(-self.file_size // self.chunk_size)
-
-    @property
-    def object_size(self) -> int:
-        """Bytes of the object."""
-        if self.count == 0:
-            return 0
-        if self.stored_size is None:
-            return self.ends[-1]
-        return self.stored_size * (self.count - 1) + self.last_stored_size
-
-    def chunk(self, number: int) -> Chunk:
-        """A chunk by its number."""
-        position = number * self.chunk_size
-        size = min(self.chunk_size, self.file_size - position)
-        is_last = number == self.count - 1
-        if self.stored_size is None:
-            begin = self.ends[number - 1] if number else 0
-            return Chunk(number, begin, self.ends[number] - begin, position, size)
-        stored = self.last_stored_size if is_last else self.stored_size
-        return Chunk(number, number * self.stored_size, stored, position, size)
-
-    def at(self, position: int) -> int:
-        """The number of the chunk that has this byte of the segment."""
-        return position // self.chunk_size
-
-    def stored_at(self, stored_position: int) -> int:
-        """The number of the chunk that has this byte of the object."""
-        if self.stored_size is not None:
-            return min(stored_position // max(self.stored_size, 1), self.count - 1)
-        return bisect_right(self.ends, stored_position)
 
 
 class IndexPart(NamedTuple):

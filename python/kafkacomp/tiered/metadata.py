@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.discovery import find_partitions
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp.exceptions import InvalidRecordError
 from kafkacomp.tiered.messages.reader import Reader
 from kafkacomp.tiered.messages.remote_log_metadata import (
@@ -26,7 +27,7 @@ from kafkacomp.tiered.messages.remote_log_metadata import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kafkacomp._storage.discovery import Partition
+    from kafkacomp._storage.discovery import Opener, Partition
 
     Event: TypeAlias = (
         RemoteLogSegmentMetadataRecord | RemoteLogSegmentMetadataUpdateRecord | RemotePartitionDeleteMetadataRecord
@@ -159,19 +160,20 @@ class RemoteLogMetadata:
         self._events = 0
 
     @classmethod
-    def read(cls, source: object) -> RemoteLogMetadata:
+    def read(cls, source: object, opened: Opener = open_filesystem) -> RemoteLogMetadata:
         """Read the topic's partitions.
 
         Args:
             source: The folder of a partition of ``__remote_log_metadata``, a folder with such folders (a broker's log
                 directory), or a collection of these; paths or URLs.
+            opened: Finds the file system of a path or URL.
 
         Raises:
             FileNotFoundError: no partition of the topic is there.
             InvalidRecordError: a record that is none of the topic's.
             KafkaCompError, OSError: a segment cannot be read.
         """
-        found = [each for each in find_partitions(source) if each.topic == TOPIC]
+        found = [each for each in find_partitions(source, opened=opened) if each.topic == TOPIC]
         if not found:
             raise FileNotFoundError(2, f"no partition of {TOPIC} in this folder", str(source))
         metadata = cls()

@@ -6,14 +6,14 @@ import errno
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
+from kafkacomp._storage.ranges import RangeFile, read_exactly
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.tiered.keys import EncryptionKeyError, EncryptionKeys
 from kafkacomp.tiered.manifest import Manifest
-from kafkacomp.tiered.ranges import RangeFile, read_exactly
 
 if TYPE_CHECKING:
+    from kafkacomp._storage.chunks import Chunk
     from kafkacomp._storage.filesystem import FileSystem
-    from kafkacomp.tiered.manifest import Chunk
 
 __all__ = ["ChunkedSegment", "read_manifest"]
 
@@ -59,6 +59,11 @@ class ChunkedSegment:
     def __repr__(self) -> str:
         """The object's path."""
         return f"ChunkedSegment({self._log!r})"
+
+    @property
+    def name(self) -> str:
+        """The object's path, for messages."""
+        return self._log
 
     @property
     def manifest(self) -> Manifest:

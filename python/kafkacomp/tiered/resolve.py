@@ -7,10 +7,12 @@ import logging
 import posixpath
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.discovery import Partition, Segment
+from kafkacomp._storage.filesystem import open_companion
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.lineage import epochs_within, valid_ranges
@@ -50,13 +52,15 @@ class TieredOptions:
         remote_log_metadata: object = None,
         local_log_dir: str | os.PathLike[str] | None = None,
         encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | EncryptionKeys | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> TieredOptions:
         """Read what the arguments of :func:`kafkacomp.scan` name."""
+        opened = partial(open_companion, storage_options=storage_options)
         is_read = remote_log_metadata is None or isinstance(remote_log_metadata, RemoteLogMetadata)
         keys = encryption_keys if isinstance(encryption_keys, EncryptionKeys) else EncryptionKeys(encryption_keys)
         return cls(
-            remote_log_metadata if is_read else RemoteLogMetadata.read(remote_log_metadata),  # type: ignore[arg-type]  # as tested
-            None if local_log_dir is None else LocalLogs(local_log_dir),
+            remote_log_metadata if is_read else RemoteLogMetadata.read(remote_log_metadata, opened),  # type: ignore[arg-type]  # as tested
+            None if local_log_dir is None else LocalLogs(local_log_dir, opened),
             keys,
         )
 

@@ -10,17 +10,16 @@ import errno
 import threading
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kafkacomp.tiered.manifest import ChunkIndex
+from kafkacomp._storage.chunks import plain_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkacomp._storage.filesystem import File
-    from kafkacomp.tiered.manifest import Chunk
+    from kafkacomp._storage.chunks import Chunk, ChunkIndex
 
-__all__ = ["RangeFile", "plain_chunks", "read_exactly"]
+__all__ = ["AheadFile", "File", "RangeFile", "read_exactly"]
 
 #: The largest request, and how many are under way at once.
 MAX_REQUEST = 16 << 20
@@ -29,14 +28,16 @@ MAX_REQUESTS = 4
 _AHEAD_FROM = 4 << 20
 #: Decoded bytes that are kept.
 _KEPT = 32 << 20
-#: What an object without chunks is read in.
-_PLAIN_CHUNK = 1 << 20
 
 
-def plain_chunks(size: int) -> ChunkIndex:
-    """The chunks of an object that has none."""
-    last = size - (max(-(-size // _PLAIN_CHUNK), 1) - 1) * _PLAIN_CHUNK
-    return ChunkIndex(_PLAIN_CHUNK, size, _PLAIN_CHUNK, last)
+class File(Protocol):
+    """A file for reads at positions."""
+
+    def size(self) -> int:
+        """Bytes of the file."""
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Up to so many bytes at a position; none only at the end."""
 
 
 def read_exactly(file: File, name: str, nbytes: int, offset: int) -> bytes:
@@ -55,6 +56,8 @@ def read_exactly(file: File, name: str, nbytes: int, offset: int) -> bytes:
             )
         parts.append(part)
         there += len(part)
+        if there > nbytes:
+            raise ValueError(f"{name}: read_at({nbytes - there + len(part)}, ...) returned {len(part)} bytes")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -216,3 +219,45 @@ class RangeFile:
         if number not in self._kept:
             self._kept[number] = content
             self._kept_bytes += len(content)
+
+
+class AheadFile:
+    """A file that is not in chunks: once reads follow one another for long enough, what comes next is fetched ahead."""
+
+    def __init__(self, file: File, name: str) -> None:
+        """Read ``file``."""
+        self._file = file
+        self._name = name
+        self._lock = threading.Lock()
+        self._next = 0
+        self._run = 0
+        self._ranges: RangeFile | None = None
+
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size()
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Up to so many bytes at a position; none only at the end."""
+        ranges = self._reading_on(nbytes, offset)
+        if ranges is not None:
+            try:
+                return ranges.read_at(nbytes, offset)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                # Bytes that the storage does not return, or an end that has moved: only what is asked for matters.
+        return self._file.read_at(nbytes, offset)
+
+    def _reading_on(self, nbytes: int, offset: int) -> RangeFile | None:
+        """What fetches ahead, if this read goes on where others ended."""
+        with self._lock:
+            # A batch that the end of a read truncates is read again.
+            follows = self._next - nbytes <= offset <= self._next
+            self._run = self._run + max(offset + nbytes - self._next, 0) if follows else nbytes
+            self._next = offset + nbytes
+            if self._run < _AHEAD_FROM:
+                return None
+            if self._ranges is None:
+                self._ranges = RangeFile(self._file, self._name, plain_chunks(self._file.size()))
+            return self._ranges
