@@ -55,7 +55,7 @@ class LogFollower:
     def __new__(cls, transactions: bool) -> LogFollower: ...
     def follow(
         self, source: tuple[object, ...], is_new: bool, skip: bool
-    ) -> Literal["end", "torn", "damage", "shrunk"]:
+    ) -> Literal["end", "truncated", "corrupt", "shrunk"]:
         """Look at a segment: the one of the last look from where that ended, or if ``is_new`` from its start."""
 
     def aborted(self, start: int, end: int) -> list[tuple[int, int, int]]:

@@ -239,11 +239,11 @@ def test_a_look_reads_what_is_new(tmp_path: Path) -> None:
     file = CountingFile(logs(tmp_path / "t-0")[0])
     follower = LogFollower(False)  # noqa: FBT003 - a position of the core's
     source = (str(file.path), 0, file, None, None, True, None)
-    assert follower.follow(source, True, False) in {"end", "torn"}  # noqa: FBT003
+    assert follower.follow(source, True, False) in {"end", "truncated"}  # noqa: FBT003
     before = follower.position
     assert before > 100_000
     file.reads.clear()
-    assert follower.follow(source, False, False) in {"end", "torn"}  # noqa: FBT003
+    assert follower.follow(source, False, False) in {"end", "truncated"}  # noqa: FBT003
     assert sum(length for _, length in file.reads) <= 2000  # nothing, or the head of a torn batch
     log.show(log.size)
     file.reads.clear()

@@ -102,7 +102,7 @@ class PartitionLog:
             # Closed and replaced by its compacted form.
             stop = self._follower.follow(segment.as_tuple(), True, skip)  # noqa: FBT003 - a position of the core's
         self._segment = here
-        if stop == "damage":
+        if stop == "corrupt":
             _LOGGER.warning("%s: no batch at byte %d; waiting", segment.name, self._follower.position)
         return True
 

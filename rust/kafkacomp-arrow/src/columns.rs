@@ -10,7 +10,7 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::java_string::decode_utf8;
-use kafkacomp_core::record::v2::DefaultRecords;
+use kafkacomp_core::record::v2::V2Records;
 use kafkacomp_core::record::{Headers, Record, RecordBlock, TimestampType};
 
 use crate::batch_fields::BatchFields;
@@ -225,7 +225,7 @@ impl ColumnBuilder {
 
     /// Appends the records of `block`, which `records` has filled and which take `bytes` by
     /// [`bytes_of_block`](Self::bytes_of_block), a column at a time.
-    pub fn push_block(&mut self, records: &DefaultRecords<'_>, block: &RecordBlock, bytes: usize) {
+    pub fn push_block(&mut self, records: &V2Records<'_>, block: &RecordBlock, bytes: usize) {
         let rows = block.len();
         if let Err(error) = self.reserve(rows) {
             self.lacks = Some(error);
@@ -283,7 +283,7 @@ impl ColumnBuilder {
     #[inline]
     pub fn push_blocks(
         &mut self,
-        records: &mut DefaultRecords<'_>,
+        records: &mut V2Records<'_>,
         block: &mut RecordBlock,
         most_rows: usize,
         most_bytes: usize,
@@ -293,13 +293,7 @@ impl ColumnBuilder {
         }
     }
 
-    fn push_many(
-        &mut self,
-        records: &mut DefaultRecords<'_>,
-        block: &mut RecordBlock,
-        most_rows: usize,
-        most_bytes: usize,
-    ) {
+    fn push_many(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock, most_rows: usize, most_bytes: usize) {
         while records.remaining() > LEAST_BLOCK {
             let before = records.clone();
             records.fill(block, most_rows.saturating_sub(self.rows));

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, BatchHeader, HeaderWalk, Hop, LogFormat, Piece, ReadAt, TransactionCollector, TransactionFilter,
-    TransactionIndex, walk_segment,
+    AbortedRange, BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, SegmentPart, TransactionCollector,
+    TransactionFilter, TransactionIndex, walk_segment,
 };
 use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
@@ -81,8 +81,8 @@ impl Pass<'_> {
     }
 
     fn batches(&mut self, segment: &Segment, source: &dyn ReadAt) -> Result<(), ScanError> {
-        let walked = walk_segment::<Infallible>(source, &mut |piece, _| {
-            if let Piece::Batches { data, position } = piece {
+        let walked = walk_segment::<Infallible>(source, &mut |part, _| {
+            if let SegmentPart::Batches { data, position } = part {
                 let batches = Batches::new(data, position).flatten();
                 for batch in batches.filter(|batch| is_valid(segment, batch.last_offset())) {
                     self.collector.observe(&batch, &mut self.reader);

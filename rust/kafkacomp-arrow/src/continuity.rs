@@ -428,7 +428,7 @@ fn is_thinned(batch: &RecordBatch<'_>) -> bool {
 /// The first offset that a compressed message of magic 0 or 1 has if its own offset is right, by the records it holds;
 /// `None` if it cannot be decoded.
 pub fn implied_first(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<i64> {
-    let Ok(Records::Legacy(records)) = reader.records(batch) else { return None };
+    let Ok(Records::V0V1(records)) = reader.records(batch) else { return None };
     let first = records.first_offset()?.ok()?;
     Some(batch.last_offset().saturating_sub(records.last_offset().saturating_sub(first)))
 }

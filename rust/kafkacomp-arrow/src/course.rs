@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::{ContentError, MissingReason, Placement, Span, place};
-use kafkacomp_core::record::v0_v1::LegacyRecords;
+use kafkacomp_core::record::v0_v1::V0V1Records;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::continuity::Note;
@@ -102,11 +102,7 @@ impl<'c> Course<'c> {
     ///
     /// # Errors
     /// Its offset field cannot be right.
-    pub fn unwrapped(
-        &mut self,
-        batch: &RecordBatch<'_>,
-        records: &LegacyRecords<'_>,
-    ) -> Result<Option<i64>, Misplaced> {
+    pub fn unwrapped(&mut self, batch: &RecordBatch<'_>, records: &V0V1Records<'_>) -> Result<Option<i64>, Misplaced> {
         let (Some(expected), Some(Ok(first))) = (self.expected, records.first_offset()) else { return Ok(self.start) };
         if first != expected && batch.magic() == 1 && self.is_misplaced(batch, (first, records.last_offset()), expected)
         {

@@ -52,8 +52,8 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
     loop {
         match walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
             Hop::Batch(header) => end = Some(header.last_offset.saturating_add(1)),
-            Hop::End | Hop::Cut => return Ok(end),
-            Hop::Bad(_) => {
+            Hop::End | Hop::Truncated => return Ok(end),
+            Hop::Corrupt(_) => {
                 // Zeros that were reserved for batches to come are no damage.
                 let next = <Resync>::new(walk.position(), length)
                     .next_intact(source.as_ref(), walk.position())
@@ -117,7 +117,7 @@ fn first_in_segment(
         let position = walk.position();
         let hop = walk.next_batch().map_err(chunk)?;
         let error = match &hop {
-            Hop::End | Hop::Cut => return Ok(None),
+            Hop::End | Hop::Truncated => return Ok(None),
             Hop::Batch(header) if header.max_timestamp >= timestamp => {
                 match first_in_batch(segment, source, header, timestamp, &mut reader) {
                     Err(error) if matches!(error, ScanError::Record { .. }) => Some(error),
@@ -126,12 +126,12 @@ fn first_in_segment(
                 }
             }
             Hop::Batch(_) => None,
-            Hop::Bad(error) => Some(ScanError::record(&segment.name, error.clone())),
+            Hop::Corrupt(error) => Some(ScanError::record(&segment.name, error.clone())),
         };
         if let Some(error) = error {
             let next = search.next_intact(source, position).map_err(chunk)?;
             // Zeros that were reserved for batches to come are no damage.
-            let reserved = matches!(hop, Hop::Bad(_)) && next >= length;
+            let reserved = matches!(hop, Hop::Corrupt(_)) && next >= length;
             if options.on_error == OnError::Raise && !reserved {
                 return Err(error);
             }

@@ -82,7 +82,7 @@ pub struct Ends {
     /// The first offset of the batch after the piece, if that is known.
     pub next_split: Option<i64>,
     /// Whether another piece of the segment follows.
-    pub is_piece: bool,
+    pub is_split: bool,
 }
 
 /// How the reading of a segment ended.
@@ -91,7 +91,7 @@ pub enum Finish {
     /// With a batch at or after the end offset.
     Bound,
     /// With the last batch of the piece.
-    Piece,
+    Split,
     /// With the file.
     File,
     /// With a batch that a broker is just writing.
@@ -204,7 +204,7 @@ impl Open {
         let mut finish = None;
         let (length, end) = reader.read(self.source.0.as_ref(), buffer, target, |position| {
             if position >= stop {
-                finish = Some(if bound < self.stop { Finish::Bound } else { Finish::Piece });
+                finish = Some(if bound < self.stop { Finish::Bound } else { Finish::Split });
             }
             position < stop
         })?;
@@ -254,7 +254,7 @@ impl Open {
             // Not an error: it ends the chunk, and what it says is not looked at.
             let end = || Err(record::Error::IncompleteBatch { position, available: 0, needed: 0 });
             if position >= stop {
-                finish = finish.or(Some(Finish::Piece));
+                finish = finish.or(Some(Finish::Split));
             }
             if finish.is_some() {
                 return end();
@@ -349,12 +349,12 @@ impl Open {
         Ok(match end {
             ChunkEnd::More => Step::More,
             ChunkEnd::End => self.at_end(options, &warn),
-            ChunkEnd::Cut(_) if self.active && self.grows() => Step::Done(Finish::Growing),
-            ChunkEnd::Cut(error) if self.may_be_cut => {
+            ChunkEnd::Truncated(_) if self.active && self.grows() => Step::Done(Finish::Growing),
+            ChunkEnd::Truncated(error) if self.may_be_cut => {
                 warn(format!("{name}: {error}: left out"));
                 Step::Done(Finish::File)
             }
-            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) if options.on_error == OnError::Skip => {
+            ChunkEnd::Truncated(error) | ChunkEnd::Corrupt(error) if options.on_error == OnError::Skip => {
                 let position = self.reader.position();
                 let next = self.reader.resync(self.source.0.as_ref())?;
                 let fault = self.unreadable.as_ref().and_then(|source| source.fault(position, next));
@@ -365,11 +365,11 @@ impl Open {
                 self.lose(SkippedRange::of(&name, position, next.saturating_sub(position), &error));
                 match next {
                     next if next >= self.reader.end() => Step::Done(Finish::File),
-                    next if next >= self.stop => Step::Done(Finish::Piece),
+                    next if next >= self.stop => Step::Done(Finish::Split),
                     _ => Step::More,
                 }
             }
-            ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => Step::Failed(ScanError::record(&name, error)),
+            ChunkEnd::Truncated(error) | ChunkEnd::Corrupt(error) => Step::Failed(ScanError::record(&name, error)),
         })
     }
 
@@ -423,7 +423,7 @@ impl Open {
     /// the partition that could show more is read after it; whether it is.
     pub fn finish(&mut self, finish: Finish, is_last: bool, high_watermark: Option<i64>) -> bool {
         let resumes = match finish {
-            Finish::Piece => self.ends.next_split,
+            Finish::Split => self.ends.next_split,
             Finish::File => self.ends.next_base.or(high_watermark),
             Finish::Bound | Finish::Growing => None,
         };
@@ -433,7 +433,7 @@ impl Open {
         if continuity.end(resumes) {
             return true;
         }
-        match resumes.filter(|_| is_last || finish == Finish::Piece) {
+        match resumes.filter(|_| is_last || finish == Finish::Split) {
             Some(resumes) => {
                 continuity.gap_until(resumes);
                 true
@@ -522,7 +522,7 @@ impl Next {
         ended: &ChunkEnd,
         finish: Option<Finish>,
     ) -> Result<Self, ReadError> {
-        let is_there = finish == Some(Finish::Piece) || *ended == ChunkEnd::More;
+        let is_there = finish == Some(Finish::Split) || *ended == ChunkEnd::More;
         if !is_there {
             return Ok(Self(None));
         }

@@ -252,7 +252,7 @@ impl Planner {
     fn close(&mut self, open: &mut Open, finish: Finish) {
         let Some(current) = &mut self.current else { return };
         let is_last = current.next >= current.partition.segments.len();
-        let is_end = is_last && open.ends.next_base.is_none() && !open.ends.is_piece;
+        let is_end = is_last && open.ends.next_base.is_none() && !open.ends.is_split;
         let high_watermark = current.partition.checkpoints.high_watermark.filter(|_| is_end);
         let expected = open.expected();
         let reported = open.finish(finish, is_last, high_watermark);
@@ -420,7 +420,7 @@ impl Planner {
                 (Reader::Records(ChunkReader::new(start, length, self.options.verify_crc)), found.stop)
             }
         };
-        ends.is_piece = stop < length;
+        ends.is_split = stop < length;
         ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
         let context = Arc::new(context.clone());
         let ordered = segment.base_offset.is_some();

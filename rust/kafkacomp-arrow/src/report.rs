@@ -113,7 +113,7 @@ pub(crate) fn is_unreadable(error: &io::Error) -> bool {
 /// Why a scan ended.
 #[derive(Debug)]
 pub enum ScanError {
-    /// Damage in a segment.
+    /// Corruption in a segment.
     Record {
         /// The segment.
         segment: Arc<str>,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::log::{ContentError, LogFormat};
 use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
-use kafkacomp_core::record::v2::DefaultRecords;
+use kafkacomp_core::record::v2::V2Records;
 use kafkacomp_core::record::{self, Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
 
 use crate::batch_fields::{BatchFields, EntryFields};
@@ -255,11 +255,11 @@ impl Worker {
             start,
         };
         if let Some(records) = self.reader.plain_records(batch) {
-            return rows.take_default(records, &mut self.block, sink);
+            return rows.take_v2(records, &mut self.block, sink);
         }
         match self.reader.records(batch).map_err(BatchError::record)? {
-            Records::Default(records) => rows.take_default(records, &mut self.block, sink),
-            Records::Legacy(mut records) => {
+            Records::V2(records) => rows.take_v2(records, &mut self.block, sink),
+            Records::V0V1(mut records) => {
                 let unwrapped;
                 if batch.base_offset().is_none()
                     && let Some(start) =
@@ -321,7 +321,7 @@ struct Rows<'w, B> {
 impl<B: BatchFields> Rows<'_, B> {
     /// Takes records a block at a time as long as all are wanted, are of the usual kind and find room; the rest
     /// goes one by one.
-    fn take_blocks(&mut self, records: &mut DefaultRecords<'_>, block: &mut RecordBlock) {
+    fn take_blocks(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock) {
         if self.filter.always {
             let (rows, bytes) = (self.options.batch_size, self.options.batch_bytes);
             self.builder.push_blocks(records, block, rows, bytes);
@@ -330,9 +330,9 @@ impl<B: BatchFields> Rows<'_, B> {
 
     /// A block at a time, then one by one.
     #[inline]
-    fn take_default(
+    fn take_v2(
         &mut self,
-        mut records: DefaultRecords<'_>,
+        mut records: V2Records<'_>,
         block: &mut RecordBlock,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {

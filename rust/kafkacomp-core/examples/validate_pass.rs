@@ -40,8 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for batch in Batches::new(&content, 0) {
         batches.push(batch?.data().to_vec());
     }
-    let kind = |name: &str| CompressionType::for_name(name).ok_or("no such compression type");
-    let mut validator = LogValidator::new(ValidatorConfig::new(kind(source)?, Compression::of(kind(target)?)));
+    let compression_type = |name: &str| CompressionType::for_name(name).ok_or("no such compression type");
+    let mut validator =
+        LogValidator::new(ValidatorConfig::new(compression_type(source)?, Compression::of(compression_type(target)?)));
     let mut rebuilt = Vec::new();
     pass(&mut validator, &mut batches, &mut rebuilt)?;
     println!("ready");

@@ -19,15 +19,15 @@ fn compressed(compression: Compression, magic: i8, plain: &[u8]) -> Vec<u8> {
     out.split_off(6)
 }
 
-fn decompressed(kind: CompressionType, magic: i8, data: &[u8]) -> Vec<u8> {
+fn decompressed(compression_type: CompressionType, magic: i8, data: &[u8]) -> Vec<u8> {
     let mut out = OutputBuffer::new(1 << 30);
-    decompress_record_set(kind, magic, data, &mut out).unwrap();
+    decompress_record_set(compression_type, magic, data, &mut out).unwrap();
     out.into_vec()
 }
 
 /// Levels worth trying, out of all.
-fn levels(kind: CompressionType) -> Vec<Option<i32>> {
-    match kind {
+fn levels(compression_type: CompressionType) -> Vec<Option<i32>> {
+    match compression_type {
         CompressionType::None | CompressionType::Snappy => vec![None],
         CompressionType::Gzip => (1..=9).chain([-1]).map(Some).chain([None]).collect(),
         CompressionType::Lz4 => (1..=17).map(Some).chain([None]).collect(),
@@ -44,14 +44,14 @@ fn text(length: usize) -> Vec<u8> {
 
 #[test]
 fn round_trips() {
-    for kind in CompressionType::ALL {
-        for level in levels(kind) {
-            let compression = Compression::new(kind, level).unwrap();
+    for compression_type in CompressionType::ALL {
+        for level in levels(compression_type) {
+            let compression = Compression::new(compression_type, level).unwrap();
             for length in [0, 1, 13, 300, 32 << 10, (32 << 10) + 1, 64 << 10, 200_000] {
                 for magic in 0..=2 {
                     let plain = text(length);
                     let data = compressed(compression, magic, &plain);
-                    assert!(decompressed(kind, magic, &data) == plain, "{compression:?} {length} {magic}");
+                    assert!(decompressed(compression_type, magic, &data) == plain, "{compression:?} {length} {magic}");
                 }
             }
         }
@@ -60,7 +60,7 @@ fn round_trips() {
 
 #[test]
 fn levels_are_checked() {
-    for (kind, bad) in [
+    for (compression_type, bad) in [
         (CompressionType::None, vec![0, 1]),
         (CompressionType::Snappy, vec![-1, 0, 9]),
         (CompressionType::Gzip, vec![-2, 0, 10]),
@@ -68,12 +68,12 @@ fn levels_are_checked() {
         (CompressionType::Zstd, vec![-131_073, 23]),
     ] {
         for level in bad {
-            let error = Compression::new(kind, Some(level)).unwrap_err();
-            assert_eq!((error.compression_type, error.level), (kind, level));
-            assert!(error.to_string().contains(kind.name()), "{error}");
+            let error = Compression::new(compression_type, Some(level)).unwrap_err();
+            assert_eq!((error.compression_type, error.level), (compression_type, level));
+            assert!(error.to_string().contains(compression_type.name()), "{error}");
         }
     }
-    let of = |kind| Compression::of(kind).level();
+    let of = |compression_type| Compression::of(compression_type).level();
     assert_eq!(CompressionType::ALL.map(of), [0, -1, 0, 9, 3]);
 }
 

@@ -25,7 +25,7 @@ fn seen(data: &[u8]) -> Vec<Seen> {
         batch.ensure_valid().unwrap();
         for record in reader.records(&batch).unwrap() {
             let r = record.unwrap();
-            assert!(r.legacy.is_none_or(|message| message.is_valid()));
+            assert!(r.message.is_none_or(|message| message.is_valid()));
             let (key, value) = (r.key.map(<[u8]>::to_vec), r.value.map(<[u8]>::to_vec));
             found.push((r.offset, r.timestamp, r.timestamp_type, r.sequence, key, value, r.headers.raw().to_vec()));
         }
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_an_error_or_harmless((_, mut data) in logs(), to in to(), at: prop::sample::Index, bit in 0..8_u32) {
+    fn corruption_is_an_error_or_harmless((_, mut data) in logs(), to in to(), at: prop::sample::Index, bit in 0..8_u32) {
         let flipped = at.index(data.len());
         data[flipped] ^= 1 << bit;
         let (mut recompressor, mut merger) = (Recompressor::new(to, 1 << 20), Merger::new(to, 1000, 1 << 20));

@@ -120,7 +120,7 @@ fn check(builder: &mut RecordBatchBuilder, settings: BatchSettings, rows: &[Row]
                 let expected: Vec<_> = row.headers.iter().map(|(k, v)| (k.as_bytes(), v.as_deref())).collect();
                 assert_eq!(headers, expected);
             }
-            assert!(record.legacy.is_none_or(|message| message.is_valid()));
+            assert!(record.message.is_none_or(|message| message.is_valid()));
             read += 1;
         }
     }
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_an_error_or_data(
+    fn corruption_is_an_error_or_data(
         settings in settings(),
         rows in rows(),
         flips in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),

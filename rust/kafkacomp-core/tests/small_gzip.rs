@@ -88,16 +88,16 @@ proptest! {
 
     /// The header is the same in both decoders' hands; behind it every bit and every end.
     #[test]
-    fn damaged_members(plain in plain(), zlib in 1..=9_u32) {
+    fn corrupt_members(plain in plain(), zlib in 1..=9_u32) {
         let data = by_zlib(&plain, zlib);
         for at in HEADER * 8..data.len() * 8 {
-            let mut damaged = data.clone();
-            damaged[at / 8] ^= 1 << (at % 8);
-            let ours = one_shot(by_specification(CompressionType::Gzip), &damaged, ROOMY).ok();
+            let mut corrupt = data.clone();
+            corrupt[at / 8] ^= 1 << (at % 8);
+            let ours = one_shot(by_specification(CompressionType::Gzip), &corrupt, ROOMY).ok();
             // A code with one symbol leaves half of its bit patterns unused. zlib refuses those; libdeflate, which
             // takes over where the small decoder gives up, reads the one symbol: the content is the same.
             if ours.as_ref() != Some(&plain) {
-                prop_assert_eq!(ours, expected(&damaged), "bit {}", at);
+                prop_assert_eq!(ours, expected(&corrupt), "bit {}", at);
             }
         }
         for end in HEADER..data.len() {
@@ -107,7 +107,7 @@ proptest! {
 
     /// Checksum and size are right, the codes are anything: the damage that only the deflate stream shows.
     #[test]
-    fn damaged_streams_with_sound_trailers(plain in plain(), noise in prop::collection::vec(any::<(u16, u8)>(), 1..6)) {
+    fn corrupt_streams_with_right_trailers(plain in plain(), noise in prop::collection::vec(any::<(u16, u8)>(), 1..6)) {
         let mut data = by_libdeflate(&plain, 6);
         let length = data.len() - HEADER - 8;
         for (at, value) in noise {

@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn damage(seed in prop::collection::vec(any::<u8>(), 1..200), times in 1..40_usize, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), cut in any::<prop::sample::Index>()) {
+    fn corrupt_blocks(seed in prop::collection::vec(any::<u8>(), 1..200), times in 1..40_usize, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), cut in any::<prop::sample::Index>()) {
         let mut block = encode::raw_snappy(&seed.repeat(times));
         for (at, byte) in changes {
             *at.get_mut(&mut block) = byte;

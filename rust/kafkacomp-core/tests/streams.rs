@@ -113,12 +113,12 @@ fn compressions() -> impl Strategy<Value = Compression> {
         (1..=17).prop_map(|level| (CompressionType::Lz4, Some(level))),
         (-7..=9).prop_map(|level| (CompressionType::Zstd, Some(level))),
     ]
-    .prop_map(|(kind, level)| Compression::new(kind, level).unwrap())
+    .prop_map(|(compression_type, level)| Compression::new(compression_type, level).unwrap())
 }
 
-fn one_shot(kind: CompressionType, data: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+fn one_shot(compression_type: CompressionType, data: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
     let mut out = OutputBuffer::new(limit);
-    decompress(kind, DecodeOptions::default(), data, &mut out).map(|()| out.into_vec())
+    decompress(compression_type, DecodeOptions::default(), data, &mut out).map(|()| out.into_vec())
 }
 
 proptest! {
@@ -129,26 +129,26 @@ proptest! {
         plain in plain(), compression in compressions(), magic in 0_i8..=2,
         ins in pieces(), outs in pieces(), flush_every in 1_usize..20,
     ) {
-        let kind = compression.compression_type();
+        let compression_type = compression.compression_type();
         let mut stream = encoder(compression, written_header_checksum(magic)).unwrap();
         // Two frames by one encoder.
         let first = encoded(&mut stream, &plain, &ins, &outs, flush_every);
         let second = encoded(&mut stream, b"second", &ins, &outs, 1);
         let mut whole = OutputBuffer::new(1 << 30);
-        decompress_record_set(kind, magic, &first, &mut whole).unwrap();
+        decompress_record_set(compression_type, magic, &first, &mut whole).unwrap();
         prop_assert!(whole.as_slice() == plain);
         let both = [first.as_slice(), &second].concat();
 
         let options = record_set(magic);
-        let (content, taken, end) = decoded(&mut decoder(kind, options), &both, &ins, &outs);
-        let ends = matches!(kind, CompressionType::Gzip | CompressionType::Lz4 | CompressionType::Zstd);
+        let (content, taken, end) = decoded(&mut decoder(compression_type, options), &both, &ins, &outs);
+        let ends = matches!(compression_type, CompressionType::Gzip | CompressionType::Lz4 | CompressionType::Zstd);
         prop_assert_eq!(end, Ok(ends));
         prop_assert_eq!(taken, if ends { first.len() } else { both.len() });
         let all = [plain.as_slice(), b"second"].concat();
         let expected = if ends { &plain } else { &all };
         prop_assert!(content == *expected);
 
-        let (content, taken, end) = decoded(&mut MultiFrameDecoder::new(kind, options), &both, &ins, &outs);
+        let (content, taken, end) = decoded(&mut MultiFrameDecoder::new(compression_type, options), &both, &ins, &outs);
         prop_assert_eq!(end, Ok(false));
         prop_assert_eq!(taken, both.len());
         prop_assert!(content == all);
@@ -166,8 +166,8 @@ proptest! {
 
     #[test]
     fn every_flush_reaches_the_decoder(plain in plain(), compression in compressions(), outs in pieces()) {
-        let kind = compression.compression_type();
-        let (mut stream, mut reader) = (encoder(compression, HeaderChecksum::FrameDescriptor).unwrap(), decoder(kind, DecoderOptions::default()));
+        let compression_type = compression.compression_type();
+        let (mut stream, mut reader) = (encoder(compression, HeaderChecksum::FrameDescriptor).unwrap(), decoder(compression_type, DecoderOptions::default()));
         let mut content = Vec::new();
         for piece in plain.chunks(30_000) {
             let mut rest = piece;
@@ -191,14 +191,14 @@ proptest! {
     #[test]
     fn same_verdict_as_the_one_shot(
         plain in plain(), compression in compressions(), ins in pieces(), outs in pieces(),
-        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        corruption in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
         cut in proptest::option::of(any::<prop::sample::Index>()), tail in proptest::collection::vec(any::<u8>(), 0..30),
         with_tail: bool, limit in prop_oneof![Just(1_usize << 20), 0_usize..100_000],
     ) {
-        let kind = compression.compression_type();
+        let compression_type = compression.compression_type();
         let mut data = Vec::new();
         compress_record_set(compression, 2, &plain[..plain.len().min(70_000)], &mut data);
-        for (at, byte) in damage {
+        for (at, byte) in corruption {
             if !data.is_empty() {
                 let at = at.index(data.len());
                 data[at] ^= byte;
@@ -211,9 +211,9 @@ proptest! {
             data.extend(tail);
         }
         let options = DecoderOptions { limit: limit as u64, ..DecoderOptions::default() };
-        let (content, _, end) = decoded(&mut MultiFrameDecoder::new(kind, options), &data, &ins, &outs);
+        let (content, _, end) = decoded(&mut MultiFrameDecoder::new(compression_type, options), &data, &ins, &outs);
         prop_assert!(content.len() <= limit);
-        match (one_shot(kind, &data, limit), end) {
+        match (one_shot(compression_type, &data, limit), end) {
             (Ok(whole), end) => {
                 prop_assert_eq!(end, Ok(false));
                 prop_assert!(content == whole);
@@ -261,33 +261,43 @@ fn variants_of_others() {
     let (a, b) =
         (encode::xerial(&plain[..77], 1024, [0, 0, 0, 1]), encode::xerial(&plain[77..], 32 << 10, [0, 0, 0, 1]));
     cases.push((CompressionType::Snappy, [a, b].concat()));
-    for (kind, data) in cases {
+    for (compression_type, data) in cases {
         let padded = data.starts_with(&padded);
         for (ins, outs) in [(1, 1), (1, 1 << 20), (1 << 20, 1), (1 << 20, 1 << 20), (777, 3_333)] {
             for options in [DecoderOptions::default(), record_set(2)] {
-                let (content, _, end) =
-                    decoded(&mut MultiFrameDecoder::new(kind, options), &data, &Pieces(vec![ins]), &Pieces(vec![outs]));
+                let (content, _, end) = decoded(
+                    &mut MultiFrameDecoder::new(compression_type, options),
+                    &data,
+                    &Pieces(vec![ins]),
+                    &Pieces(vec![outs]),
+                );
                 // Kafka ignores what follows a member and its padding.
                 let ignored = options.decode.strictness == Strictness::Tolerant && data.ends_with(&[0; 5]);
                 assert_eq!(
                     end,
                     Ok(ignored || (padded && options.decode.strictness == Strictness::Tolerant)),
-                    "{kind:?}"
+                    "{compression_type:?}"
                 );
                 let expected =
                     if padded && options.decode.strictness == Strictness::Tolerant { &plain[..10] } else { &plain };
-                assert!(content == *expected, "{kind:?}");
+                assert!(content == *expected, "{compression_type:?}");
             }
         }
         // Every tenth cut.
         for cut in (0..data.len()).step_by(data.len() / 10) {
             let pieces = Pieces(vec![4096]);
-            let (content, _, end) =
-                decoded(&mut MultiFrameDecoder::new(kind, DecoderOptions::default()), &data[..cut], &pieces, &pieces);
+            let (content, _, end) = decoded(
+                &mut MultiFrameDecoder::new(compression_type, DecoderOptions::default()),
+                &data[..cut],
+                &pieces,
+                &pieces,
+            );
             assert!(plain.starts_with(&content));
-            match one_shot(kind, &data[..cut], 1 << 30) {
+            match one_shot(compression_type, &data[..cut], 1 << 30) {
                 Ok(whole) => assert!(end == Ok(false) && content == whole),
-                Err(_) => assert_eq!(end.unwrap_err().fault.kind(), CodecFaultKind::Truncated, "{kind:?} {cut}"),
+                Err(_) => {
+                    assert_eq!(end.unwrap_err().fault.kind(), CodecFaultKind::Truncated, "{compression_type:?} {cut}");
+                }
             }
         }
     }
@@ -304,15 +314,17 @@ fn the_cap_holds_before_memory() {
             [common::encode::xerial(b"", 1, [0, 0, 0, 1]), vec![0, 0, 0, 6, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0]].concat(),
         ),
     ];
-    for kind in [CompressionType::Gzip, CompressionType::Snappy, CompressionType::Lz4, CompressionType::Zstd] {
+    for compression_type in
+        [CompressionType::Gzip, CompressionType::Snappy, CompressionType::Lz4, CompressionType::Zstd]
+    {
         let mut data = Vec::new();
-        compress_record_set(Compression::of(kind), 2, &zeros, &mut data);
-        bombs.push((kind, data));
+        compress_record_set(Compression::of(compression_type), 2, &zeros, &mut data);
+        bombs.push((compression_type, data));
     }
-    for (kind, data) in bombs {
+    for (compression_type, data) in bombs {
         let options = DecoderOptions { limit: 100_000, ..DecoderOptions::default() };
         let (ins, outs) = (Pieces(vec![1 << 20]), Pieces(vec![65_536]));
-        let (content, _, end) = decoded(&mut MultiFrameDecoder::new(kind, options), &data, &ins, &outs);
+        let (content, _, end) = decoded(&mut MultiFrameDecoder::new(compression_type, options), &data, &ins, &outs);
         let error = end.unwrap_err();
         assert!(content.len() <= 100_000 && content.iter().all(|byte| *byte == 0));
         let implausible = error.fault.kind() == CodecFaultKind::Malformed && content.is_empty();
@@ -364,35 +376,37 @@ impl<T: Write> Write for Dribble<T> {
 #[test]
 fn readers_and_writers() {
     let plain: Vec<u8> = (0_u32..60_000).flat_map(|n| (n / 7).to_le_bytes()).collect();
-    for kind in CompressionType::ALL {
+    for compression_type in CompressionType::ALL {
         let mut writer = Writer::new(
             Dribble(Vec::new(), 999),
-            encoder(Compression::of(kind), HeaderChecksum::FrameDescriptor).unwrap(),
+            encoder(Compression::of(compression_type), HeaderChecksum::FrameDescriptor).unwrap(),
         );
         for piece in plain.chunks(10_001) {
             writer.write_all(piece).unwrap();
         }
         writer.flush().unwrap();
         let data = writer.finish().unwrap().0;
-        assert!(one_shot(kind, &data, 1 << 30).unwrap() == plain);
+        assert!(one_shot(compression_type, &data, 1 << 30).unwrap() == plain);
         let read = |data: &[u8], limit| {
             let options = DecoderOptions { limit, ..DecoderOptions::default() };
             let mut content = Vec::new();
             let source = BufReader::with_capacity(100, Dribble(data, 77));
-            Reader::new(source, MultiFrameDecoder::new(kind, options)).read_to_end(&mut content).map(|_| content)
+            Reader::new(source, MultiFrameDecoder::new(compression_type, options))
+                .read_to_end(&mut content)
+                .map(|_| content)
         };
         assert!(read(&[data.as_slice(), &data].concat(), u64::MAX).unwrap() == plain.repeat(2));
         let error = read(&data, 1000).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         assert_eq!(error.downcast::<CodecError>().unwrap().fault.kind(), CodecFaultKind::OutputLimit);
-        if kind != CompressionType::None {
+        if compression_type != CompressionType::None {
             assert_eq!(read(&data[..data.len() - 1], u64::MAX).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
             // One frame, and the source stands behind it; xerial streams have no end.
             let both = [data.as_slice(), b"rest"].concat();
-            let mut reader = Reader::new(both.as_slice(), decoder(kind, DecoderOptions::default()));
+            let mut reader = Reader::new(both.as_slice(), decoder(compression_type, DecoderOptions::default()));
             let mut content = Vec::new();
             let result = reader.read_to_end(&mut content);
-            assert_eq!(result.is_err(), kind == CompressionType::Snappy);
+            assert_eq!(result.is_err(), compression_type == CompressionType::Snappy);
             if result.is_ok() {
                 assert!(content == plain && reader.into_inner() == b"rest");
             }

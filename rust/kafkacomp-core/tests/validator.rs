@@ -21,8 +21,8 @@ fn codec(id: u8) -> CompressionType {
 }
 
 fn batch(magic: i8, id: u8, values: &[Vec<u8>], base_offset: i64) -> Vec<u8> {
-    let kind = codec(if magic < 2 { id % 4 } else { id });
-    let compression = Compression::of(kind);
+    let compression_type = codec(if magic < 2 { id % 4 } else { id });
+    let compression = Compression::of(compression_type);
     let settings = BatchSettings { magic, compression, base_offset, ..BatchSettings::default() };
     let mut builder = RecordBatchBuilder::new(settings).unwrap();
     for (index, value) in values.iter().enumerate() {
@@ -57,7 +57,7 @@ fn numbers() -> impl Strategy<Value = i64> {
     prop_oneof![4 => 0..1_i64 << 40, 1 => Just(i64::MAX), 1 => Just(i64::MIN), 1 => any::<i64>()]
 }
 
-fn damaged() -> impl Strategy<Value = Vec<u8>> {
+fn corrupt() -> impl Strategy<Value = Vec<u8>> {
     let values = vec(vec(any::<u8>(), 0..40), 0..12);
     let changes = vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
     (0..3_i8, 0..5_u8, values, changes, any::<prop::sample::Index>(), 0..4_u8, 1..3_usize).prop_map(
@@ -81,7 +81,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn anything_is_answered(data in damaged(), config in config(), offset in numbers(), now in numbers()) {
+    fn anything_is_answered(data in corrupt(), config in config(), offset in numbers(), now in numbers()) {
         let compacted = config.compacted;
         let timestamp_type = config.timestamp_type;
         let options = AnalyzeOptions { origin: config.origin, max_output_size: CAP, ..AnalyzeOptions::default() };

@@ -126,11 +126,11 @@ impl BatchStream {
                     continue;
                 }
                 ChunkEnd::End => None,
-                ChunkEnd::Cut(error) => {
+                ChunkEnd::Truncated(error) => {
                     self.partial_bytes = self.chunks.end().saturating_sub(self.chunks.position());
                     (!self.may_be_truncated).then_some(error)
                 }
-                ChunkEnd::Bad(error) => Some(error),
+                ChunkEnd::Corrupt(error) => Some(error),
             };
             self.source = None;
             return error.map_or(Ok(None), |error| Err(to_py(py, &error, Some(&self.name))));

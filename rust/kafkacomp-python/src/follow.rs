@@ -52,10 +52,10 @@ impl LogFollower {
         });
         match raised.or(py, found.map_err(|error| read_to_py(py, &segment.name, error)))? {
             FollowEnd::End => Ok("end"),
-            FollowEnd::Torn => Ok("torn"),
+            FollowEnd::Truncated => Ok("truncated"),
             FollowEnd::Shrunk => Ok("shrunk"),
-            FollowEnd::Damage(_) if skip => Ok("damage"),
-            FollowEnd::Damage(error) => Err(to_py(py, &error, Some(&segment.name))),
+            FollowEnd::Corrupt(_) if skip => Ok("corrupt"),
+            FollowEnd::Corrupt(error) => Err(to_py(py, &error, Some(&segment.name))),
         }
     }
 

@@ -87,7 +87,7 @@ impl RecordSpan {
             value: record.value.map(Span::of),
             headers: Span::of(record.headers.raw()),
             headers_count: record.headers.len(),
-            is_valid: record.legacy.map(|message| message.is_valid()),
+            is_valid: record.message.map(|message| message.is_valid()),
         }
     }
 

@@ -148,11 +148,11 @@ impl Parser<'_> {
     fn batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), RecordsError> {
         let builder = &mut self.builder;
         match self.reader.records(batch)? {
-            Records::Default(mut records) => {
+            Records::V2(mut records) => {
                 builder.push_blocks(&mut records, &mut self.block, usize::MAX, MAX_RECORD_BYTES);
                 push_all(builder, |record| records.advance(record))?;
             }
-            Records::Legacy(mut records) => push_all(builder, |record| records.advance(record))?,
+            Records::V0V1(mut records) => push_all(builder, |record| records.advance(record))?,
         }
         if let Some(error) = builder.lacks() {
             return Err(RecordsError::Content(Error::out_of_memory(error, batch.position())));

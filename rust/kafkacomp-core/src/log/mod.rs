@@ -40,4 +40,4 @@ pub use read::placement::{Neighbours, Placement, Span, place, place_between};
 pub use read::resync::Resync;
 pub use read::source::{InMemory, ReadAt, open_file};
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionFilter};
-pub use read::walk::{Damage, Piece, walk_segment};
+pub use read::walk::{CorruptRange, SegmentPart, walk_segment};

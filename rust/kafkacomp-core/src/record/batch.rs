@@ -132,7 +132,7 @@ impl<'a> RecordBatch<'a> {
     }
 
     #[inline]
-    fn is_default(&self) -> bool {
+    fn is_v2(&self) -> bool {
         self.magic >= 2
     }
 
@@ -146,13 +146,13 @@ impl<'a> RecordBatch<'a> {
     /// only, a wrapper's stands in its compressed records.
     #[inline]
     pub fn base_offset(&self) -> Option<i64> {
-        (self.is_default() || self.attributes().compression_id() == 0).then(|| self.offset_field())
+        (self.is_v2() || self.attributes().compression_id() == 0).then(|| self.offset_field())
     }
 
     /// The last offset that the header tells (it stays when compaction removes the record).
     #[inline]
     pub fn last_offset(&self) -> i64 {
-        if self.is_default() {
+        if self.is_v2() {
             self.offset_field().wrapping_add(i64::from(self.last_offset_delta()))
         } else {
             self.offset_field()
@@ -162,20 +162,20 @@ impl<'a> RecordBatch<'a> {
     /// `lastOffsetDelta` of magic 2, 0 otherwise.
     #[inline]
     pub fn last_offset_delta(&self) -> i32 {
-        if self.is_default() { be_i32(self.data, LAST_OFFSET_DELTA_OFFSET) } else { 0 }
+        if self.is_v2() { be_i32(self.data, LAST_OFFSET_DELTA_OFFSET) } else { 0 }
     }
 
     /// The low byte of the attributes.
     #[inline]
     pub fn attributes(&self) -> Attributes {
-        let at = if self.is_default() { ATTRIBUTES_OFFSET + 1 } else { LOG_OVERHEAD + v0_v1::ATTRIBUTES_OFFSET };
+        let at = if self.is_v2() { ATTRIBUTES_OFFSET + 1 } else { LOG_OVERHEAD + v0_v1::ATTRIBUTES_OFFSET };
         Attributes(be_i8(self.data, at) as u8)
     }
 
     /// The whole attributes: 16 bits in magic 2, 8 before.
     #[inline]
     pub fn raw_attributes(&self) -> i16 {
-        if self.is_default() { be_i16(self.data, ATTRIBUTES_OFFSET) } else { i16::from(self.attributes().0) }
+        if self.is_v2() { be_i16(self.data, ATTRIBUTES_OFFSET) } else { i16::from(self.attributes().0) }
     }
 
     /// The compression type.
@@ -207,42 +207,42 @@ impl<'a> RecordBatch<'a> {
     /// The largest timestamp by the header, ms.
     #[inline]
     pub fn max_timestamp(&self) -> i64 {
-        if self.is_default() { be_i64(self.data, MAX_TIMESTAMP_OFFSET) } else { self.base_timestamp() }
+        if self.is_v2() { be_i64(self.data, MAX_TIMESTAMP_OFFSET) } else { self.base_timestamp() }
     }
 
     /// The delete horizon, ms (KIP-534).
     pub fn delete_horizon_ms(&self) -> Option<i64> {
-        (self.is_default() && self.attributes().has_delete_horizon()).then(|| be_i64(self.data, BASE_TIMESTAMP_OFFSET))
+        (self.is_v2() && self.attributes().has_delete_horizon()).then(|| be_i64(self.data, BASE_TIMESTAMP_OFFSET))
     }
 
     /// The declared number of records; magic 0 and 1 do not declare one.
     #[inline]
     pub fn records_count(&self) -> Option<i32> {
-        self.is_default().then(|| be_i32(self.data, RECORDS_COUNT_OFFSET))
+        self.is_v2().then(|| be_i32(self.data, RECORDS_COUNT_OFFSET))
     }
 
     /// The partition leader epoch, -1 where there is none.
     #[inline]
     pub fn partition_leader_epoch(&self) -> i32 {
-        if self.is_default() { be_i32(self.data, PARTITION_LEADER_EPOCH_OFFSET) } else { NO_PARTITION_LEADER_EPOCH }
+        if self.is_v2() { be_i32(self.data, PARTITION_LEADER_EPOCH_OFFSET) } else { NO_PARTITION_LEADER_EPOCH }
     }
 
     /// The producer id, -1 where there is none.
     #[inline]
     pub fn producer_id(&self) -> i64 {
-        if self.is_default() { be_i64(self.data, PRODUCER_ID_OFFSET) } else { NO_PRODUCER_ID }
+        if self.is_v2() { be_i64(self.data, PRODUCER_ID_OFFSET) } else { NO_PRODUCER_ID }
     }
 
     /// The producer epoch, -1 where there is none.
     #[inline]
     pub fn producer_epoch(&self) -> i16 {
-        if self.is_default() { be_i16(self.data, PRODUCER_EPOCH_OFFSET) } else { NO_PRODUCER_EPOCH }
+        if self.is_v2() { be_i16(self.data, PRODUCER_EPOCH_OFFSET) } else { NO_PRODUCER_EPOCH }
     }
 
     /// The first record's sequence, -1 where there is none.
     #[inline]
     pub fn base_sequence(&self) -> i32 {
-        if self.is_default() { be_i32(self.data, BASE_SEQUENCE_OFFSET) } else { NO_SEQUENCE }
+        if self.is_v2() { be_i32(self.data, BASE_SEQUENCE_OFFSET) } else { NO_SEQUENCE }
     }
 
     /// The last record's sequence, -1 where there is none.
@@ -256,26 +256,26 @@ impl<'a> RecordBatch<'a> {
     /// Whether the batch belongs to a transaction.
     #[inline]
     pub fn is_transactional(&self) -> bool {
-        self.is_default() && self.attributes().is_transactional()
+        self.is_v2() && self.attributes().is_transactional()
     }
 
     /// Whether the batch holds control records.
     #[inline]
     pub fn is_control_batch(&self) -> bool {
-        self.is_default() && self.attributes().is_control()
+        self.is_v2() && self.attributes().is_control()
     }
 
     /// The stored checksum: CRC-32C of magic 2, CRC-32 before.
     #[inline]
     pub fn crc(&self) -> u32 {
-        be_u32(self.data, if self.is_default() { CRC_OFFSET } else { LOG_OVERHEAD + v0_v1::CRC_OFFSET })
+        be_u32(self.data, if self.is_v2() { CRC_OFFSET } else { LOG_OVERHEAD + v0_v1::CRC_OFFSET })
     }
 
     /// The checksum of the bytes. In magic 2 it begins at the attributes, so that a broker may set the
     /// base offset and the leader epoch without computing it anew; before, at the magic.
     #[inline]
     pub fn compute_crc(&self) -> u32 {
-        if self.is_default() {
+        if self.is_v2() {
             crc32c(self.data.get(ATTRIBUTES_OFFSET..).unwrap_or_default())
         } else {
             crc32(self.data.get(MAGIC_OFFSET..).unwrap_or_default())

@@ -81,7 +81,7 @@ impl Spans {
 }
 
 /// The fields of consecutive records without headers; see the module. Filled by
-/// [`DefaultRecords::fill`](super::v2::DefaultRecords::fill), used again for the next ones.
+/// [`V2Records::fill`](super::v2::V2Records::fill), used again for the next ones.
 #[derive(Debug)]
 pub struct RecordBlock {
     offset_deltas: [i32; BLOCK_RECORDS],
@@ -118,7 +118,7 @@ impl RecordBlock {
         self.timestamp_deltas.get(..self.len()).unwrap_or_default()
     }
 
-    /// The keys, spans of [`DefaultRecords::payload`](super::v2::DefaultRecords::payload).
+    /// The keys, spans of [`V2Records::payload`](super::v2::V2Records::payload).
     pub fn keys(&self) -> &Spans {
         &self.keys
     }

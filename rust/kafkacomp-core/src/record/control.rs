@@ -219,8 +219,8 @@ pub struct VoterEndpoint {
 impl ControlRecord {
     /// Decodes a control record's key and value.
     pub fn parse(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Self> {
-        let kind = ControlRecordType::parse(key)?;
-        if let ControlRecordType::Unknown(type_id) = kind {
+        let record_type = ControlRecordType::parse(key)?;
+        if let ControlRecordType::Unknown(type_id) = record_type {
             return Ok(Self::Unknown { type_id });
         }
         let Some(value) = value else {
@@ -231,9 +231,9 @@ impl ControlRecord {
         if version < 0 {
             return fail(0, ControlFault::Version { version });
         }
-        let record = match kind {
+        let record = match record_type {
             ControlRecordType::Abort | ControlRecordType::Commit => {
-                let is_commit = kind == ControlRecordType::Commit;
+                let is_commit = record_type == ControlRecordType::Commit;
                 return Ok(Self::EndTxnMarker { is_commit, version, coordinator_epoch: value.i32()? });
             }
             ControlRecordType::LeaderChange => Self::LeaderChange(LeaderChangeMessage {
@@ -443,14 +443,14 @@ mod tests {
         assert_eq!(ControlRecord::parse(Some(&key(77)), None), Ok(ControlRecord::Unknown { type_id: 77 }));
         assert_eq!(ControlRecordType::parse(Some(&[0, 3, 0, 1, 5, 5])), Ok(ControlRecordType::Commit));
         for id in -1..9 {
-            let kind = ControlRecordType::for_id(id);
-            assert_eq!(kind.id(), id);
-            assert_eq!(kind.name() == "UNKNOWN", !(0..7).contains(&id));
+            let record_type = ControlRecordType::for_id(id);
+            assert_eq!(record_type.id(), id);
+            assert_eq!(record_type.name() == "UNKNOWN", !(0..7).contains(&id));
         }
     }
 
     #[test]
-    fn damage_is_named_by_its_byte() {
+    fn errors_name_the_corrupt_byte() {
         let fault = |record: Result<ControlRecord>| match record.unwrap_err() {
             Error::ControlRecord { position, fault } => (position, fault),
             other => panic!("{other}"),

@@ -152,7 +152,7 @@ impl Converter {
         batch.ensure_valid()?;
         let position = batch.position();
         self.rewrite(batch, |record| {
-            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position)).map(|()| true)
+            record.message.map_or(Ok(()), |message| message.ensure_valid(position)).map(|()| true)
         })
     }
 

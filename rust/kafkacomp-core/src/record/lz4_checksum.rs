@@ -1,4 +1,4 @@
-//! The header checksum of LZ4 frames by message format ([KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing)).
+//! The header checksum of LZ4 frames by message format ([KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Layout)).
 //!
 //! Kafka 0.8.2 and 0.9 computed it over the frame's magic number too, and had magic 0 only. So every release since
 //! writes that checksum for magic 0, which those releases may read, and checks none when it reads magic 0. Magic 1 and 2

@@ -23,7 +23,7 @@ use crate::memory;
 
 /// What all batches of a run have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kind {
+struct Common {
     magic: i8,
     timestamp_type: TimestampType,
     log_append_time: Option<i64>,
@@ -33,7 +33,7 @@ struct Kind {
     partition_leader_epoch: i32,
 }
 
-impl Kind {
+impl Common {
     fn of(batch: &RecordBatch<'_>) -> Self {
         let timestamp_type = batch.timestamp_type();
         Self {
@@ -51,7 +51,7 @@ impl Kind {
 /// A run that is being gathered.
 #[derive(Debug)]
 struct Run {
-    kind: Kind,
+    common: Common,
     next_offset: i64,
     next_sequence: i32,
 }
@@ -98,7 +98,7 @@ impl Merger {
         kept.and_then(|()| memory::push(&mut self.starts, (start, batch.position())))
             .map_err(|error| Error::out_of_memory(error, batch.position()))?;
         self.run = Some(Run {
-            kind: Kind::of(batch),
+            common: Common::of(batch),
             next_offset: batch.last_offset().wrapping_add(1),
             next_sequence: increment_sequence(batch.last_sequence(), 1),
         });
@@ -117,7 +117,7 @@ impl Merger {
         let Some(run) = &self.run else { return true };
         let unbroken = batch.producer_id() == NO_PRODUCER_ID
             || (batch.offset_field() == run.next_offset && batch.base_sequence() == run.next_sequence);
-        run.kind == Kind::of(batch) && unbroken && self.gathered.len() < self.batch_bytes
+        run.common == Common::of(batch) && unbroken && self.gathered.len() < self.batch_bytes
     }
 
     /// Appends to `out` what becomes of the run under way.
@@ -180,7 +180,7 @@ impl Merger {
         let fail = |fault| Error::Rebuild { position, fault };
         for record in reader.records(batch)? {
             let record = record?;
-            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position))?;
+            record.message.map_or(Ok(()), |message| message.ensure_valid(position))?;
             if !begun {
                 let settings = merged_settings(batch, batch.base_offset().unwrap_or(record.offset))?;
                 builder.reset(BatchSettings { compression, ..settings }).map_err(fail)?;

@@ -49,4 +49,4 @@ pub use partial::{PartialRecord, PartialRecords};
 pub use reader::{PausedRecords, RecordReader, Records};
 pub use recompress::Recompressor;
 pub use record::{Headers, Record};
-pub use v0_v1::LegacyEntry;
+pub use v0_v1::V0V1Entry;

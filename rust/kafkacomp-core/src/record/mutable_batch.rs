@@ -68,12 +68,12 @@ impl<'a> MutableRecordBatch<'a> {
         if batch.magic() == 0 || (batch.timestamp_type() == timestamp_type && batch.max_timestamp() == max_timestamp) {
             return Ok(());
         }
-        let is_default = batch.magic() >= 2;
+        let is_v2 = batch.magic() >= 2;
         let (transactional, control) = (batch.is_transactional(), batch.is_control_batch());
         let delete_horizon = batch.delete_horizon_ms().is_some();
         let attributes =
             Attributes::new(batch.compression_type()?, timestamp_type, transactional, control, delete_horizon);
-        if is_default {
+        if is_v2 {
             self.put(ATTRIBUTES_OFFSET, i16::from(attributes.0).to_be_bytes());
             self.put(MAX_TIMESTAMP_OFFSET, max_timestamp.to_be_bytes());
         } else {

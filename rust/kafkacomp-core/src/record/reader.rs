@@ -7,8 +7,8 @@ use super::layout::v2::RECORDS_OFFSET;
 use super::lz4_checksum::decode_options;
 use super::partial::PartialRecords;
 use super::record::Record;
-use super::v0_v1::{LegacyRecords, split_wrapper, wrapper_payload};
-use super::v2::DefaultRecords;
+use super::v0_v1::{V0V1Records, split_wrapper, wrapper_payload};
+use super::v2::V2Records;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::{self, CodecError, CodecFault, Strictness};
@@ -57,8 +57,8 @@ impl RecordReader {
         match batch.base_offset() {
             Some(offset) => Ok(offset),
             None => match self.records(batch)? {
-                Records::Legacy(records) => records.first_offset().unwrap_or_else(|| Ok(batch.last_offset())),
-                Records::Default(_) => Ok(batch.last_offset()),
+                Records::V0V1(records) => records.first_offset().unwrap_or_else(|| Ok(batch.last_offset())),
+                Records::V2(_) => Ok(batch.last_offset()),
             },
         }
     }
@@ -115,12 +115,12 @@ impl RecordReader {
     /// The [`records`](Self::records) of an uncompressed batch of magic 2, `None` for any other and for one whose
     /// header is wrong.
     #[inline]
-    pub fn plain_records<'r>(&mut self, batch: &RecordBatch<'r>) -> Option<DefaultRecords<'r>> {
+    pub fn plain_records<'r>(&mut self, batch: &RecordBatch<'r>) -> Option<V2Records<'r>> {
         if batch.magic() < 2 || batch.attributes().compression_id() != 0 {
             return None;
         }
         self.buffer.reset(self.max_output_size);
-        DefaultRecords::plain(batch)
+        V2Records::plain(batch)
     }
 
     /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not
@@ -134,10 +134,10 @@ impl RecordReader {
         let compression_type = batch.compression_type()?;
         if compression_type == CompressionType::None {
             return match batch.magic() {
-                0 | 1 => Ok(Records::Legacy(LegacyRecords::plain(batch))),
+                0 | 1 => Ok(Records::V0V1(V0V1Records::plain(batch))),
                 _ => {
                     let payload = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
-                    DefaultRecords::new(batch, payload, false, None).map(Records::Default)
+                    V2Records::new(batch, payload, false, None).map(Records::V2)
                 }
             };
         }
@@ -175,13 +175,13 @@ impl RecordReader {
         };
         if batch.records_count().is_some_and(|count| count <= 0) {
             self.open(batch)?;
-            return DefaultRecords::new(batch, &[], true, None).map(Records::Default);
+            return V2Records::new(batch, &[], true, None).map(Records::V2);
         }
         let codec_error = self.decompress(batch, compression_type, compressed)?;
         let payload = self.buffer.as_slice();
         match batch.magic() {
-            0 | 1 => LegacyRecords::wrapped(batch, payload, codec_error).map(Records::Legacy),
-            _ => DefaultRecords::new(batch, payload, true, codec_error).map(Records::Default),
+            0 | 1 => V0V1Records::wrapped(batch, payload, codec_error).map(Records::V0V1),
+            _ => V2Records::new(batch, payload, true, codec_error).map(Records::V2),
         }
     }
 }
@@ -201,22 +201,22 @@ pub(crate) fn stored_records<'a>(batch: &RecordBatch<'a>) -> Result<(&'a [u8], &
 #[derive(Debug)]
 pub enum Records<'a> {
     /// Of a batch of magic 2.
-    Default(DefaultRecords<'a>),
+    V2(V2Records<'a>),
     /// Of a message or wrapper of magic 0 or 1.
-    Legacy(LegacyRecords<'a>),
+    V0V1(V0V1Records<'a>),
 }
 
 impl Records<'_> {
     /// The iteration as it stands, without the bytes.
     pub fn pause(self) -> PausedRecords {
         match self {
-            Self::Default(records) => {
+            Self::V2(records) => {
                 let left = records.rest().len();
-                PausedRecords { records: Records::Default(records.over_bytes(&[], &[])), left }
+                PausedRecords { records: Records::V2(records.over_bytes(&[], &[])), left }
             }
-            Self::Legacy(records) => {
+            Self::V0V1(records) => {
                 let left = records.rest().len();
-                PausedRecords { records: Records::Legacy(records.over_bytes(&[])), left }
+                PausedRecords { records: Records::V0V1(records.over_bytes(&[])), left }
             }
         }
     }
@@ -239,18 +239,18 @@ impl PausedRecords {
     pub fn resume(self, bytes: &[u8]) -> Records<'_> {
         let rest = bytes.get(bytes.len().saturating_sub(self.left)..).unwrap_or_default();
         match self.records {
-            Records::Default(records) => Records::Default(records.over_bytes(bytes, rest)),
-            Records::Legacy(records) => Records::Legacy(records.over_bytes(rest)),
+            Records::V2(records) => Records::V2(records.over_bytes(bytes, rest)),
+            Records::V0V1(records) => Records::V0V1(records.over_bytes(rest)),
         }
     }
 
     /// No more records than this are still to come.
     pub fn most(&self) -> usize {
         match &self.records {
-            Records::Default(records) => {
+            Records::V2(records) => {
                 usize::try_from(records.remaining()).unwrap_or_default().min(self.left / LEAST_RECORD)
             }
-            Records::Legacy(_) => self.left / (LOG_OVERHEAD + RECORD_OVERHEAD_V0),
+            Records::V0V1(_) => self.left / (LOG_OVERHEAD + RECORD_OVERHEAD_V0),
         }
     }
 }
@@ -261,8 +261,8 @@ impl<'a> Iterator for Records<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::Default(records) => records.next(),
-            Self::Legacy(records) => records.next(),
+            Self::V2(records) => records.next(),
+            Self::V0V1(records) => records.next(),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Recompressor {
         let mut begun = false;
         for record in reader.records(batch)? {
             let record = record?;
-            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position))?;
+            record.message.map_or(Ok(()), |message| message.ensure_valid(position))?;
             if record.offset < first {
                 continue;
             }
@@ -147,7 +147,7 @@ impl Recompressor {
         let mut begun = false;
         for record in reader.records(batch)? {
             let record = record?;
-            record.legacy.map_or(Ok(()), |message| message.ensure_valid(position))?;
+            record.message.map_or(Ok(()), |message| message.ensure_valid(position))?;
             if !begun {
                 let settings = converted_settings(batch, batch.magic(), record.offset)?;
                 builder.reset(BatchSettings { compression: *compression, ..settings }).map_err(fail)?;

@@ -22,7 +22,7 @@ pub struct Record<'a> {
     /// The headers (magic 2).
     pub headers: Headers<'a>,
     /// Magic 0 and 1 only: the whole message behind its size field, for its own checksum.
-    pub legacy: Option<Message<'a>>,
+    pub message: Option<Message<'a>>,
 }
 
 impl Record<'_> {
@@ -35,7 +35,7 @@ impl Record<'_> {
         key: None,
         value: None,
         headers: Headers::EMPTY,
-        legacy: None,
+        message: None,
     };
 }
 

@@ -55,7 +55,7 @@ pub(super) fn split_wrapper<'a>(
 
 /// Iterates over the one plain message, or the messages inside a wrapper.
 #[derive(Debug)]
-pub struct LegacyRecords<'a> {
+pub struct V0V1Records<'a> {
     rest: &'a [u8],
     position: u64,
     /// What is added to the offsets of `rest`.
@@ -77,7 +77,7 @@ struct Wrapper {
 
 /// A message of format 0 or 1 with what its wrapper says of it; its key and value not looked at yet.
 #[derive(Debug, Clone, Copy)]
-pub struct LegacyEntry<'a> {
+pub struct V0V1Entry<'a> {
     /// The absolute offset.
     pub offset: i64,
     /// The timestamp in ms; -1 in format 0.
@@ -88,7 +88,7 @@ pub struct LegacyEntry<'a> {
     pub message: Message<'a>,
 }
 
-impl<'a> LegacyEntry<'a> {
+impl<'a> V0V1Entry<'a> {
     /// The size with offset and size field, in bytes.
     pub fn size_in_bytes(&self) -> usize {
         LOG_OVERHEAD + self.message.size_in_bytes()
@@ -109,12 +109,12 @@ impl<'a> LegacyEntry<'a> {
             key,
             value,
             headers: Headers::EMPTY,
-            legacy: Some(self.message),
+            message: Some(self.message),
         })
     }
 }
 
-impl<'a> LegacyRecords<'a> {
+impl<'a> V0V1Records<'a> {
     /// The one message that `batch` is.
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Self {
         Self {
@@ -162,9 +162,9 @@ impl<'a> LegacyRecords<'a> {
     }
 
     /// The same iteration over other bytes, which are still to be read.
-    pub(super) fn over_bytes(self, rest: &[u8]) -> LegacyRecords<'_> {
+    pub(super) fn over_bytes(self, rest: &[u8]) -> V0V1Records<'_> {
         let Self { position, base_offset, wrapper, count, last_offset, .. } = self;
-        LegacyRecords { rest, position, base_offset, wrapper, count, last_offset }
+        V0V1Records { rest, position, base_offset, wrapper, count, last_offset }
     }
 
     /// The first message's offset, without a look at its key and value; `None` if there is no further message.
@@ -188,13 +188,13 @@ impl<'a> LegacyRecords<'a> {
 
     /// What the message and its wrapper say together. Only an inner message of format 1 takes anything from
     /// its wrapper.
-    fn place(&self, offset: i64, message: Message<'a>) -> LegacyEntry<'a> {
+    fn place(&self, offset: i64, message: Message<'a>) -> V0V1Entry<'a> {
         let wrapper = self.wrapper.filter(|_| message.magic() == 1);
         let timestamp = match wrapper {
             Some(Wrapper { timestamp, timestamp_type: TimestampType::LogAppendTime }) => timestamp,
             _ => message.own_timestamp(),
         };
-        LegacyEntry {
+        V0V1Entry {
             offset: self.base_offset.wrapping_add(offset),
             timestamp,
             timestamp_type: wrapper.map_or_else(|| message.own_timestamp_type(), |w| w.timestamp_type),
@@ -207,7 +207,7 @@ impl<'a> LegacyRecords<'a> {
     /// # Errors
     /// As [`advance`](Self::advance), but for what is wrong with a key or value.
     #[inline]
-    pub fn next_entry(&mut self) -> Option<Result<LegacyEntry<'a>>> {
+    pub fn next_entry(&mut self) -> Option<Result<V0V1Entry<'a>>> {
         let (offset, message, rest) = take_entry(self.rest).ok().flatten()?;
         self.rest = rest;
         let entry = self.check_plain(message).map(|()| self.place(offset, message));
@@ -228,7 +228,7 @@ impl<'a> LegacyRecords<'a> {
     }
 }
 
-impl<'a> LegacyRecords<'a> {
+impl<'a> V0V1Records<'a> {
     /// Puts the next message into `record`; `Ok(false)` at the end.
     ///
     /// # Errors
@@ -246,7 +246,7 @@ impl<'a> LegacyRecords<'a> {
     }
 }
 
-impl<'a> Iterator for LegacyRecords<'a> {
+impl<'a> Iterator for V0V1Records<'a> {
     type Item = Result<Record<'a>>;
 
     #[inline]

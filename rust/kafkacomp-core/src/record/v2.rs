@@ -26,7 +26,7 @@ use crate::compress::CodecError;
 
 /// Iterates over the records of a batch of magic 2.
 #[derive(Debug, Clone)]
-pub struct DefaultRecords<'a> {
+pub struct V2Records<'a> {
     payload: &'a [u8],
     rest: &'a [u8],
     position: u64,
@@ -41,7 +41,7 @@ pub struct DefaultRecords<'a> {
     codec_error: Option<CodecError>,
 }
 
-impl<'a> DefaultRecords<'a> {
+impl<'a> V2Records<'a> {
     /// Over `payload`, the decompressed records of `batch`; `codec_error` is what cut the payload short.
     #[inline]
     pub(super) fn new(
@@ -90,10 +90,10 @@ impl<'a> DefaultRecords<'a> {
     }
 
     /// The same iteration over other bytes, of which `rest` is still to be read.
-    pub(super) fn over_bytes<'b>(self, payload: &'b [u8], rest: &'b [u8]) -> DefaultRecords<'b> {
+    pub(super) fn over_bytes<'b>(self, payload: &'b [u8], rest: &'b [u8]) -> V2Records<'b> {
         let Self { position, base_offset, base_timestamp, log_append_time, timestamp_type, .. } = self;
         let Self { base_sequence, count, read, compressed, codec_error, .. } = self;
-        DefaultRecords {
+        V2Records {
             payload,
             rest,
             position,
@@ -208,7 +208,7 @@ impl<'a> DefaultRecords<'a> {
         record.timestamp = self.log_append_time.unwrap_or_else(|| self.base_timestamp.wrapping_add(timestamp_delta));
         record.timestamp_type = self.timestamp_type;
         record.sequence = self.sequence(offset_delta);
-        record.legacy = None;
+        record.message = None;
     }
 
     fn read_record(&mut self, record: &mut Record<'a>) -> std::result::Result<(), DecodeFault> {
@@ -263,7 +263,7 @@ impl<'a> DefaultRecords<'a> {
     }
 }
 
-/// Why a record could not be read, in as few bytes as possible; [`DefaultRecords::fail`] has the words.
+/// Why a record could not be read, in as few bytes as possible; [`V2Records::fail`] has the words.
 #[derive(Debug, Clone, Copy)]
 enum DecodeFault {
     /// No size.
@@ -282,7 +282,7 @@ enum DecodeFault {
     NotTheEnd,
 }
 
-impl<'a> Iterator for DefaultRecords<'a> {
+impl<'a> Iterator for V2Records<'a> {
     type Item = Result<Record<'a>>;
 
     /// The next record. The last one comes only if nothing follows it and the codec's own end is right,

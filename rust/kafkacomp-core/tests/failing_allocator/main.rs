@@ -135,8 +135,8 @@ fn records_of(data: &[u8]) -> Answer {
     Ok(seen)
 }
 
-fn batch(kind: CompressionType, magic: i8, base_offset: i64, values: &[&[u8]]) -> Answer {
-    let compression = Compression::of(kind);
+fn batch(compression_type: CompressionType, magic: i8, base_offset: i64, values: &[&[u8]]) -> Answer {
+    let compression = Compression::of(compression_type);
     let mut builder =
         RecordBatchBuilder::new(BatchSettings { magic, compression, base_offset, ..BatchSettings::default() })?;
     let mut headers = HeadersBuffer::new();
@@ -184,10 +184,10 @@ fn lack_of_memory_is_an_error_of_its_own() {
     let content = plain(3 << 20);
     let values: Vec<&[u8]> = content.chunks(1_300_000).collect();
     codecs(&content);
-    for kind in CompressionType::ALL {
+    for compression_type in CompressionType::ALL {
         for magic in 0..=2 {
-            if magic == 2 || kind != CompressionType::Zstd {
-                records(kind, magic, &values);
+            if magic == 2 || compression_type != CompressionType::Zstd {
+                records(compression_type, magic, &values);
             }
         }
     }
@@ -197,31 +197,32 @@ fn lack_of_memory_is_an_error_of_its_own() {
 }
 
 fn codecs(content: &[u8]) {
-    for kind in CompressionType::ALL {
-        let name = kind.name();
+    for compression_type in CompressionType::ALL {
+        let name = compression_type.name();
         let mut compressed = Vec::new();
-        compress(Compression::of(kind), HeaderChecksum::FrameDescriptor, content, &mut compressed).unwrap();
+        compress(Compression::of(compression_type), HeaderChecksum::FrameDescriptor, content, &mut compressed).unwrap();
         withstands(&format!("compress {name}"), || {
             let mut out = Vec::new();
-            compress(Compression::of(kind), HeaderChecksum::FrameDescriptor, content, &mut out)?;
+            compress(Compression::of(compression_type), HeaderChecksum::FrameDescriptor, content, &mut out)?;
             Ok(out)
         });
         withstands(&format!("decompress {name}"), || {
             let mut out = kafkacomp_core::buffer::OutputBuffer::new(CAP);
-            decompress(kind, DecodeOptions::default(), &compressed, &mut out)?;
+            decompress(compression_type, DecodeOptions::default(), &compressed, &mut out)?;
             Ok(out.into_vec())
         });
         withstands(&format!("compressing stream {name}"), || {
             let mut sink = kafkacomp_core::memory::with_capacity(content.len() * 2).map_err(|_| Ended::OutOfMemory)?;
-            let mut writer = Writer::new(&mut sink, encoder(Compression::of(kind), HeaderChecksum::FrameDescriptor)?);
+            let mut writer =
+                Writer::new(&mut sink, encoder(Compression::of(compression_type), HeaderChecksum::FrameDescriptor)?);
             writer.write_all(content)?;
             writer.finish()?;
             Ok(sink)
         });
-        if kind != CompressionType::None {
+        if compression_type != CompressionType::None {
             withstands(&format!("decompressing stream {name}"), || {
                 let mut out = kafkacomp_core::memory::zeroed(content.len()).map_err(|_| Ended::OutOfMemory)?;
-                let frames = MultiFrameDecoder::new(kind, DecoderOptions::default());
+                let frames = MultiFrameDecoder::new(compression_type, DecoderOptions::default());
                 Reader::new(compressed.as_slice(), frames).read_exact(&mut out)?;
                 Ok(out)
             });
@@ -236,14 +237,14 @@ fn codecs(content: &[u8]) {
     });
 }
 
-fn records(kind: CompressionType, magic: i8, values: &[&[u8]]) {
-    let name = format!("{} of magic {magic}", kind.name());
-    let data = batch(kind, magic, 0, values).unwrap();
-    withstands(&format!("build {name}"), || batch(kind, magic, 0, values));
+fn records(compression_type: CompressionType, magic: i8, values: &[&[u8]]) {
+    let name = format!("{} of magic {magic}", compression_type.name());
+    let data = batch(compression_type, magic, 0, values).unwrap();
+    withstands(&format!("build {name}"), || batch(compression_type, magic, 0, values));
     withstands(&format!("read {name}"), || records_of(&data));
     for to_magic in 0..=2 {
         let options = ConvertOptions { to_magic, upgrade: true, max_output_size: CAP, ..ConvertOptions::default() };
-        if kind != CompressionType::Zstd || to_magic == 2 {
+        if compression_type != CompressionType::Zstd || to_magic == 2 {
             withstands(&format!("convert {name} to {to_magic}"), || Ok(convert(&data, options)?));
         }
     }
@@ -270,8 +271,8 @@ fn records(kind: CompressionType, magic: i8, values: &[&[u8]]) {
 fn brokers(values: &[&[u8]]) {
     for broker in &Broker::ALL {
         for magic in 0..=1 {
-            for kind in [CompressionType::None, CompressionType::Gzip, CompressionType::Lz4] {
-                let records = batch(kind, magic, 0, values).unwrap();
+            for source_type in [CompressionType::None, CompressionType::Gzip, CompressionType::Lz4] {
+                let records = batch(source_type, magic, 0, values).unwrap();
                 for compression_type in ["producer", "uncompressed", "snappy"] {
                     let topic = Append {
                         compression_type: BrokerCompressionType::for_config(compression_type).unwrap(),
@@ -281,8 +282,11 @@ fn brokers(values: &[&[u8]]) {
                     };
                     // Some versions refuse some formats.
                     if append(*broker, &topic, &records).is_ok() {
-                        let name =
-                            format!("{} with {compression_type} and {} of magic {magic}", broker.name(), kind.name());
+                        let name = format!(
+                            "{} with {compression_type} and {} of magic {magic}",
+                            broker.name(),
+                            source_type.name()
+                        );
                         withstands(&name, || match append(*broker, &topic, &records) {
                             Ok(stored) => Ok(stored),
                             Err(refusal) if refusal.error.category() == Category::Resource => Err(Ended::OutOfMemory),
@@ -327,8 +331,8 @@ fn message_sets(values: &[&[u8]]) {
 fn logs(values: &[&[u8]]) {
     let folder = scratch("failing-allocator");
     let mut log = Vec::new();
-    for (index, kind) in CompressionType::ALL.into_iter().enumerate() {
-        log.extend(batch(kind, 2, (index * values.len()) as i64, values).unwrap());
+    for (index, compression_type) in CompressionType::ALL.into_iter().enumerate() {
+        log.extend(batch(compression_type, 2, (index * values.len()) as i64, values).unwrap());
     }
     let source = InMemory(log.clone());
     withstands("write a log", || folder_of(&folder, |writer| Ok(writer.append(&log)?)));

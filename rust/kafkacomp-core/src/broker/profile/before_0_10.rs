@@ -66,8 +66,8 @@ fn unpack<'a>(
     messages: &mut Vec<Cow<'a, [u8]>>,
 ) -> broker::Result<()> {
     let position = *position;
-    let kind = message.compression_type(position)?;
-    if kind == CompressionType::None || (depth > 0 && broker != Broker::V0_8_2) {
+    let compression_type = message.compression_type(position)?;
+    if compression_type == CompressionType::None || (depth > 0 && broker != Broker::V0_8_2) {
         let data = copied(&message.data)?;
         memory::push(messages, data).map_err(|error| Error::out_of_memory(error, position))?;
         return Ok(());
@@ -77,7 +77,7 @@ fn unpack<'a>(
     }
     let fail = |fault| Error::Invalid { position, fault };
     let payload = message.value(false, position)?.ok_or_else(|| fail(RecordFault::NullWrapper))?;
-    let (content, decoded) = unpacker.unpack(kind, message.magic(), payload);
+    let (content, decoded) = unpacker.unpack(compression_type, message.magic(), payload);
     let inner = inner_entries(broker, &content, position);
     if broker > Broker::V0_8_2 {
         inner.as_ref().map_err(Clone::clone)?;

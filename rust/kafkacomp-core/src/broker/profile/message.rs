@@ -118,7 +118,7 @@ impl<'a> Message<'a> {
         if self.magic() == 0 {
             return TimestampType::NoTimestampType;
         }
-        self.wrapper.map_or_else(|| self.attributes().timestamp_type(), |(_, kind)| kind)
+        self.wrapper.map_or_else(|| self.attributes().timestamp_type(), |(_, timestamp_type)| timestamp_type)
     }
 
     /// Checks the checksum.
@@ -129,8 +129,8 @@ impl<'a> Message<'a> {
     }
 
     /// Sets timestamp and timestamp type.
-    pub(super) fn stamp(&mut self, timestamp: i64, kind: TimestampType) -> Result<()> {
-        let attributes = update_attributes(self.byte(ATTRIBUTES_OFFSET), kind);
+    pub(super) fn stamp(&mut self, timestamp: i64, timestamp_type: TimestampType) -> Result<()> {
+        let attributes = update_attributes(self.byte(ATTRIBUTES_OFFSET), timestamp_type);
         if let Cow::Borrowed(data) = self.data {
             self.data = Cow::Owned(memory::copy_of(data).map_err(|error| Error::out_of_memory(error, 0))?);
         }
@@ -146,7 +146,7 @@ impl<'a> Message<'a> {
     }
 
     /// Another format: what follows the header is copied, whatever it is.
-    pub(super) fn converted(&self, to_magic: i8, timestamp: i64, kind: TimestampType) -> Result<Vec<u8>> {
+    pub(super) fn converted(&self, to_magic: i8, timestamp: i64, timestamp_type: TimestampType) -> Result<Vec<u8>> {
         let attributes = self.byte(ATTRIBUTES_OFFSET);
         // A timestamp is the most that comes to it.
         let mut data = room(self.data.len().saturating_add(TIMESTAMP_LENGTH))?;
@@ -156,7 +156,7 @@ impl<'a> Message<'a> {
             data.push(update_attributes(attributes, TimestampType::CreateTime));
             KEY_SIZE_OFFSET_V1
         } else {
-            data.push(update_attributes(attributes, kind));
+            data.push(update_attributes(attributes, timestamp_type));
             data.extend(timestamp.to_be_bytes());
             KEY_SIZE_OFFSET_V0
         };
@@ -180,8 +180,8 @@ pub(super) fn copied<'a>(data: &Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
 }
 
 /// The attributes with another timestamp type.
-fn update_attributes(attributes: u8, kind: TimestampType) -> u8 {
-    match kind {
+fn update_attributes(attributes: u8, timestamp_type: TimestampType) -> u8 {
+    match timestamp_type {
         TimestampType::LogAppendTime => attributes | TIMESTAMP_TYPE_MASK,
         _ => attributes & !TIMESTAMP_TYPE_MASK,
     }
@@ -312,7 +312,7 @@ pub(super) fn put_set(
     wrapper: (i8, i64, TimestampType),
     messages: &[Cow<'_, [u8]>],
 ) -> broker::Result<()> {
-    let (magic, timestamp, kind) = wrapper;
+    let (magic, timestamp, timestamp_type) = wrapper;
     let mut numbered = messages.iter().enumerate().map(|(index, message)| (message, nth(first, index)));
     if codec == CompressionType::None {
         return Ok(numbered.try_for_each(|(message, offset)| put(out, offset, message))?);
@@ -324,6 +324,6 @@ pub(super) fn put_set(
     }
     let mut payload = Vec::new();
     compress(Compression::of(codec), written_header_checksum(magic), &inner, &mut payload)?;
-    let attributes = update_attributes(codec.id(), if magic > 0 { kind } else { TimestampType::CreateTime });
+    let attributes = update_attributes(codec.id(), if magic > 0 { timestamp_type } else { TimestampType::CreateTime });
     Ok(put(out, nth(first, last), &self::message(magic, attributes, timestamp, None, Some(&payload))?)?)
 }

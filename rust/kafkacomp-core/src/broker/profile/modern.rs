@@ -36,7 +36,7 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
         return Ok(records);
     }
     let source = info.source_compression;
-    let zstd = |kind| kind == CompressionType::Zstd;
+    let zstd = |compression_type| compression_type == CompressionType::Zstd;
     if zstd(source) && broker < Broker::V2_8 {
         return Err(Error::UnknownCompressionType { position: 0, id: source.id() }.into());
     }

@@ -102,11 +102,11 @@ fn rewritten(
     message: &Message<'_>,
     to_magic: i8,
     timestamp: i64,
-    kind: TimestampType,
+    timestamp_type: TimestampType,
     position: u64,
 ) -> broker::Result<Vec<u8>> {
     let (key, value) = (message.key(true, position)?, message.value(true, position)?);
-    let attributes = if to_magic > 0 && kind == TimestampType::LogAppendTime { 8 } else { 0 };
+    let attributes = if to_magic > 0 && timestamp_type == TimestampType::LogAppendTime { 8 } else { 0 };
     Ok(message::message(to_magic, attributes, timestamp, key, value)?)
 }
 
@@ -141,9 +141,9 @@ fn compressed(
             let data = if message.magic() == to_magic {
                 copied(&message.data)?
             } else if broker == Broker::V0_10_0 {
-                Cow::Owned(message.converted(to_magic, NO_TIMESTAMP, kind_of(&message))?)
+                Cow::Owned(message.converted(to_magic, NO_TIMESTAMP, timestamp_type_of(&message))?)
             } else {
-                Cow::Owned(rewritten(&message, to_magic, message.timestamp(), kind_of(&message), position)?)
+                Cow::Owned(rewritten(&message, to_magic, message.timestamp(), timestamp_type_of(&message), position)?)
             };
             let kept = memory::push(&mut messages, data).and_then(|()| memory::push(&mut deep, message));
             kept.map_err(|error| Error::out_of_memory(error, position))?;
@@ -164,8 +164,8 @@ fn compressed(
 }
 
 /// The timestamp type of a message that is converted: its wrapper's, else what its attributes say.
-fn kind_of(message: &Message<'_>) -> TimestampType {
-    message.wrapper.map_or_else(|| message.attributes().timestamp_type(), |(_, kind)| kind)
+fn timestamp_type_of(message: &Message<'_>) -> TimestampType {
+    message.wrapper.map_or_else(|| message.attributes().timestamp_type(), |(_, timestamp_type)| timestamp_type)
 }
 
 /// The first entry with another offset and time, and what follows it as it came.
@@ -206,13 +206,13 @@ fn unpack<'a>(
 ) -> broker::Result<Vec<(i64, Message<'a>)>> {
     let (position, offset) = (*position, *offset);
     let fail = |fault| broker::Error::from(Error::Invalid { position, fault });
-    let kind = message.compression_type(position)?;
-    if kind == CompressionType::None {
+    let compression_type = message.compression_type(position)?;
+    if compression_type == CompressionType::None {
         return Ok(vec![(offset, message.clone())]);
     }
     let magic = message.magic();
     let payload = message.value(true, position)?.ok_or_else(|| fail(RecordFault::NullWrapper))?;
-    let (content, decoded) = unpacker.unpack(kind, magic, payload);
+    let (content, decoded) = unpacker.unpack(compression_type, magic, payload);
     let inner = inner_entries(broker, &content, position)?;
     if let Some((_, other)) = inner.iter().find(|(_, data)| Message::new(data.as_slice()).magic() != magic) {
         let inner = Message::new(other.as_slice()).magic();

@@ -227,10 +227,10 @@ mod tests {
 
     #[test]
     fn names() {
-        for kind in BrokerCompressionType::ALL {
-            assert_eq!(BrokerCompressionType::for_config(kind.name()), Some(kind));
-            assert_eq!(BrokerCompressionType::for_name(&kind.name().to_uppercase()), Some(kind));
-            assert_eq!(BrokerCompressionType::for_config(&kind.name().to_uppercase()), None);
+        for setting in BrokerCompressionType::ALL {
+            assert_eq!(BrokerCompressionType::for_config(setting.name()), Some(setting));
+            assert_eq!(BrokerCompressionType::for_name(&setting.name().to_uppercase()), Some(setting));
+            assert_eq!(BrokerCompressionType::for_config(&setting.name().to_uppercase()), None);
         }
         assert_eq!(BrokerCompressionType::for_name("none"), None);
     }

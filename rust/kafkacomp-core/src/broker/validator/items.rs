@@ -8,7 +8,7 @@ use crate::CompressionType;
 use crate::broker;
 use crate::record::varint::{size_of_varint, take_varint};
 use crate::record::{Error, RecordFault};
-use crate::record::{Headers, LegacyEntry, PartialRecord, Record, RecordBatch, RecordReader, Records};
+use crate::record::{Headers, PartialRecord, Record, RecordBatch, RecordReader, Records, V0V1Entry};
 
 /// Which of Kafka's iterators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +34,18 @@ pub(super) struct Item<'a, 'r> {
 /// What a record is, by the iterator that gave it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Content<'a, 'r> {
-    Default(&'r Record<'a>),
+    V2(&'r Record<'a>),
     Partial(&'r PartialRecord),
-    Legacy(&'r LegacyEntry<'a>),
+    V0V1(&'r V0V1Entry<'a>),
 }
 
 impl<'a> Item<'a, '_> {
     /// Whether the record has a key.
     pub(super) fn has_key(&self) -> std::result::Result<bool, RecordFault> {
         match self.content {
-            Content::Default(record) => Ok(record.key.is_some()),
+            Content::V2(record) => Ok(record.key.is_some()),
             Content::Partial(record) => Ok(record.key_size >= 0),
-            Content::Legacy(entry) => entry.message.has_key(),
+            Content::V0V1(entry) => entry.message.has_key(),
         }
     }
 
@@ -53,9 +53,9 @@ impl<'a> Item<'a, '_> {
     #[expect(clippy::type_complexity, reason = "two nullable slices and the headers")]
     pub(super) fn fields(&self) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>, Headers<'a>), RecordFault> {
         match self.content {
-            Content::Default(record) => Ok((record.key, record.value, record.headers)),
+            Content::V2(record) => Ok((record.key, record.value, record.headers)),
             Content::Partial(_) => Ok((None, None, Headers::EMPTY)),
-            Content::Legacy(entry) => entry.message.key_and_value().map(|(key, value)| (key, value, Headers::EMPTY)),
+            Content::V0V1(entry) => entry.message.key_and_value().map(|(key, value)| (key, value, Headers::EMPTY)),
         }
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn each_record(
     reading: Reading,
     mut visit: impl FnMut(&Item<'_, '_>) -> broker::Result<()>,
 ) -> broker::Result<()> {
-    let compressed = batch.compression_type().is_ok_and(|kind| kind != CompressionType::None);
+    let compressed = batch.compression_type().is_ok_and(|compression_type| compression_type != CompressionType::None);
     if reading == Reading::Partial && compressed && batch.magic() >= 2 {
         return each_partial(reader, batch, visit);
     }
@@ -75,7 +75,7 @@ pub(super) fn each_record(
         return Ok(());
     }
     match reader.records(batch)? {
-        Records::Default(mut records) => {
+        Records::V2(mut records) => {
             let mut record = Record::EMPTY;
             let mut before = records.rest();
             while records.advance(&mut record)? {
@@ -85,19 +85,19 @@ pub(super) fn each_record(
                     offset: record.offset,
                     timestamp: record.timestamp,
                     size_in_bytes,
-                    content: Content::Default(&record),
+                    content: Content::V2(&record),
                 })?;
             }
             Ok(())
         }
-        Records::Legacy(mut records) => {
+        Records::V0V1(mut records) => {
             while let Some(entry) = records.next_entry() {
                 let entry = entry?;
                 visit(&Item {
                     offset: entry.offset,
                     timestamp: entry.timestamp,
                     size_in_bytes: entry.size_in_bytes() as i32,
-                    content: Content::Legacy(&entry),
+                    content: Content::V0V1(&entry),
                 })?;
             }
             Ok(())

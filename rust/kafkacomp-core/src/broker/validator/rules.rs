@@ -92,7 +92,8 @@ pub(super) struct RecordRules<'c, 'b> {
 
 impl<'c, 'b> RecordRules<'c, 'b> {
     pub(super) fn new(config: &'c ValidatorConfig, batch: &'c RecordBatch<'b>, now: i64) -> Self {
-        let compressed = batch.compression_type().is_ok_and(|kind| kind != CompressionType::None);
+        let compressed =
+            batch.compression_type().is_ok_and(|compression_type| compression_type != CompressionType::None);
         Self {
             config,
             batch,
@@ -132,7 +133,7 @@ impl<'c, 'b> RecordRules<'c, 'b> {
 
     #[inline]
     fn refusal(&self, item: &Item<'_, '_>) -> Result<Option<RecordRefusal>> {
-        if let Content::Legacy(entry) = item.content {
+        if let Content::V0V1(entry) = item.content {
             let (batch, record) = (self.batch.magic(), entry.message.magic());
             if batch != record {
                 return self.named(item, RecordRefusal::Magic { batch, record });

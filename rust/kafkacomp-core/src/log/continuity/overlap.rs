@@ -192,8 +192,8 @@ impl<'s> Side<'s> {
         self.batch = 0;
         match end {
             ChunkEnd::More => {}
-            ChunkEnd::End | ChunkEnd::Cut(_) => self.ended = true,
-            ChunkEnd::Bad(_) => {
+            ChunkEnd::End | ChunkEnd::Truncated(_) => self.ended = true,
+            ChunkEnd::Corrupt(_) => {
                 self.ended = self.chunks.resync(self.source)? >= self.chunks.end();
             }
         }
@@ -250,11 +250,16 @@ mod tests {
     const CAP: usize = 1 << 20;
 
     /// Batches of these sizes in records, from offset 0 on, but for the offsets in `without`.
-    fn log(kind: CompressionType, sizes: &[i64], value: impl Fn(i64) -> String, without: &[i64]) -> Vec<u8> {
+    fn log(
+        compression_type: CompressionType,
+        sizes: &[i64],
+        value: impl Fn(i64) -> String,
+        without: &[i64],
+    ) -> Vec<u8> {
         let (mut out, mut base) = (Vec::new(), 0_i64);
         for &size in sizes {
             let mut builder = RecordBatchBuilder::default();
-            let compression = Compression::of(kind);
+            let compression = Compression::of(compression_type);
             builder.reset(BatchSettings { base_offset: base, compression, ..BatchSettings::default() }).unwrap();
             for offset in (base..base + size).filter(|offset| !without.contains(offset)) {
                 builder.append(offset, 7, None, Some(value(offset).as_bytes()), Headers::EMPTY).unwrap();

@@ -31,7 +31,7 @@ use crate::log::index::offset::OffsetPosition;
 use crate::log::read::chunk::{ChunkReader, chunk_bytes};
 use crate::log::read::placement::{Neighbours, Placement, Span, place_between};
 use crate::log::read::source::{ReadAt, read_full};
-use crate::log::read::walk::{Damage, Piece, walk_segment};
+use crate::log::read::walk::{CorruptRange, SegmentPart, walk_segment};
 use crate::memory;
 use crate::record::{self, Batches, MutableRecordBatch, RecordBatch, RecordReader};
 
@@ -145,7 +145,7 @@ pub trait Visitor {
     ///
     /// # Errors
     /// Ends the walk.
-    fn corrupt(&mut self, source: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), Error>;
+    fn corrupt(&mut self, source: &dyn ReadAt, range: &CorruptRange, missing: Option<(i64, i64)>) -> Result<(), Error>;
 
     /// Takes offsets that are missing although nothing at `position` is corrupt.
     ///
@@ -206,11 +206,11 @@ pub fn walk_in_order<V: Visitor>(
         visitor,
     };
     let mut zeros = None;
-    let walked = walk_segment(source, &mut |piece, position| {
-        let taken = match piece {
-            Piece::Batches { data, position } => walk.run(data, position),
-            Piece::Damage(range) => walk.corrupt(range),
-            Piece::ZeroTail { length } => {
+    let walked = walk_segment(source, &mut |part, position| {
+        let taken = match part {
+            SegmentPart::Batches { data, position } => walk.run(data, position),
+            SegmentPart::Corrupt(range) => walk.corrupt(range),
+            SegmentPart::ZeroTail { length } => {
                 zeros = Some((position.saturating_sub(length), length));
                 Ok(())
             }
@@ -260,7 +260,7 @@ struct Waiting<C> {
 
 /// What stands between two batches in order.
 enum Between<C> {
-    Range(Damage),
+    Range(CorruptRange),
     Batch(Waiting<C>, Judgement),
 }
 
@@ -279,7 +279,7 @@ struct Walk<'w, V: Visitor> {
     /// The batch that waits for the next one; and what is corrupt before and after it.
     waiting: Option<Waiting<V::Detail>>,
     before: Vec<Between<V::Detail>>,
-    after: Vec<Damage>,
+    after: Vec<CorruptRange>,
     /// The offsets of a batch that stands before the one it should follow.
     claimed: Option<(i64, i64)>,
     /// The batch directly before the one that is judged.
@@ -320,7 +320,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    fn corrupt(&mut self, range: Damage) -> Result<(), Error> {
+    fn corrupt(&mut self, range: CorruptRange) -> Result<(), Error> {
         self.previous = None;
         self.after.push(range);
         if self.after.len() > MAX_WAITING {

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_byte() {
+    fn errors_name_the_corrupt_byte() {
         assert_eq!(fault(b"0\n"), (2, IndexFault::Truncated { needed: 1, available: 0 }));
         assert_eq!(fault(b"1\n0\n"), (0, IndexFault::Version { version: 1 }));
         assert_eq!(fault(b"x\n0\n"), (0, IndexFault::MalformedLine { line: 1 }));

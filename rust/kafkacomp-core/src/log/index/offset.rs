@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_byte() {
+    fn errors_name_the_corrupt_byte() {
         assert_eq!(fault(&[1; 12]), (8, IndexFault::Length { length: 12, entry_size: 8 }));
         assert_eq!(fault(&bytes(&[(5, 1), (5, 2)])), (8, IndexFault::OffsetOrder { previous: 5, offset: 5 }));
         assert_eq!(fault(&bytes(&[(5, 3), (6, 2)])), (12, IndexFault::PositionOrder { previous: 3, position: 2 }));

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_byte() {
+    fn errors_name_the_corrupt_byte() {
         for (text, position, fault) in [
             ("", 0, IndexFault::Truncated { needed: 1, available: 0 }),
             ("version: 0\n", 11, IndexFault::Truncated { needed: 1, available: 0 }),

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_byte() {
+    fn errors_name_the_corrupt_byte() {
         let good = snapshot(2, &[7; 2 * ENTRY_SIZE]);
         assert_eq!(ProducerSnapshot::parse(&good).unwrap().producers.len(), 2);
         for cut in 0..good.len() {

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_byte() {
+    fn errors_name_the_corrupt_byte() {
         assert_eq!(fault(&[1; 16]), (12, IndexFault::Length { length: 16, entry_size: 12 }));
         assert_eq!(fault(&bytes(&[(5, 1), (5, 2)])), (12, IndexFault::TimestampOrder { previous: 5, timestamp: 5 }));
         assert_eq!(fault(&bytes(&[(5, 3), (6, 2)])), (20, IndexFault::OffsetOrder { previous: 3, offset: 2 }));

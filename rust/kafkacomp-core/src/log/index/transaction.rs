@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_byte() {
+    fn errors_name_the_corrupt_byte() {
         let data = bytes(&[(0, 1, 10, 19, 20), (1, 1, 10, 19, 20)]);
         let fault = IndexFault::Version { version: 1 };
         assert_eq!(TransactionIndex::parse(&data, 0).unwrap_err(), ContentError::IndexFile { position: 34, fault });

@@ -3,7 +3,7 @@
 //! Kafka before KIP-57 wrote LZ4 frames whose header checksum covers the frame's magic bytes too. In magic 0 that is the
 //! rule; in magic 1 and 2 no reader accepts it. If nothing else is wrong with such a batch, the one byte and the
 //! batch's own checksum are corrected: the one-time patch that
-//! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing) mentions.
+//! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Layout) mentions.
 
 use crate::CompressionType;
 use crate::compress::lz4::{HeaderChecksumFound, frame_info};
@@ -74,7 +74,7 @@ impl BatchChecker {
                 counted.span.first.get_or_insert(record.offset);
                 counted.span.last = record.offset;
             }
-            let is_valid = record.legacy.is_none_or(|message| message.is_valid());
+            let is_valid = record.message.is_none_or(|message| message.is_valid());
             counted.wrong_inner_checksums = counted.wrong_inner_checksums.saturating_add(u64::from(!is_valid));
             counted.records = counted.records.saturating_add(1);
         }

@@ -66,7 +66,7 @@ impl Migrator {
     /// far, now and then.
     ///
     /// # Errors
-    /// Damage, also a message that is cut by the file's end; what cannot be written; the file system's.
+    /// Corruption, also a message that is cut by the file's end; what cannot be written; the file system's.
     pub fn segment<B>(
         &mut self,
         source: &dyn ReadAt,
@@ -95,7 +95,7 @@ impl Migrator {
                 }
             }
             let ended = match ended {
-                ChunkEnd::Bad(error) | ChunkEnd::Cut(error) => return Err(error.into()),
+                ChunkEnd::Corrupt(error) | ChunkEnd::Truncated(error) => return Err(error.into()),
                 ChunkEnd::End => true,
                 ChunkEnd::More => false,
             };
@@ -124,7 +124,7 @@ impl Migrator {
     /// that the end of the set cuts is left out if another one is before it, as readers of sets do.
     ///
     /// # Errors
-    /// Damage; what cannot be written.
+    /// Corruption; what cannot be written.
     pub fn set(mut self, set: &[u8], base: i64) -> Result<(Vec<u8>, Vec<Mapping>), Error> {
         let mut entries = Entries::new(set);
         for entry in &mut entries {

@@ -27,7 +27,7 @@ use crate::log::continuity::sequence::{
 };
 use crate::log::error::{ContentError, Error, ReadError};
 use crate::log::read::source::{ReadAt, read_full};
-use crate::log::read::walk::{Damage, Piece, walk_segment};
+use crate::log::read::walk::{CorruptRange, SegmentPart, walk_segment};
 use crate::log::write::LogWriter;
 use crate::log::write::staging::StagedFile;
 use crate::record::{Batches, Recompressor, RecordBatch};
@@ -330,10 +330,10 @@ impl<B> Visitor for SegmentRepair<'_, B> {
         Ok(())
     }
 
-    fn corrupt(&mut self, source: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), Error> {
-        let Damage { position, length, ref error, is_cut, .. } = *range;
+    fn corrupt(&mut self, source: &dyn ReadAt, range: &CorruptRange, missing: Option<(i64, i64)>) -> Result<(), Error> {
+        let CorruptRange { position, length, ref error, is_truncated, .. } = *range;
         let kept_at = self.repairer.keep_range(source, (position, length), self.writer)?;
-        self.repairer.add_corrupt((position, length), is_cut, missing, error.to_string(), kept_at);
+        self.repairer.add_corrupt((position, length), is_truncated, missing, error.to_string(), kept_at);
         Ok(())
     }
 
@@ -433,8 +433,8 @@ impl<B> SegmentRepair<'_, B> {
 pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<i64, ReadError> {
     let mut reader = crate::record::RecordReader::new(max_output_size);
     let mut found = None;
-    let _ = walk_segment(source, &mut |piece, _| {
-        if let Piece::Batches { data, position } = piece {
+    let _ = walk_segment(source, &mut |part, _| {
+        if let SegmentPart::Batches { data, position } = part {
             let first = Batches::new(data, position).next().and_then(Result::ok);
             found = first.map(|batch| reader.base_offset(&batch).unwrap_or_else(|_| batch.last_offset()));
         }

@@ -15,7 +15,7 @@ use crate::log::continuity::sequence::{
 use crate::log::error::{ContentError, Error};
 use crate::log::read::placement::Span;
 use crate::log::read::source::ReadAt;
-use crate::log::read::walk::Damage;
+use crate::log::read::walk::CorruptRange;
 use crate::memory;
 use crate::record::{self, Batches, Converter, Merger, Recompressor, RecordBatch, RecordReader};
 
@@ -316,7 +316,7 @@ impl<B> Visitor for SegmentRewrite<'_, '_, B> {
         self.rewrite.push(&trimmed, at, self.sink)
     }
 
-    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, _: Option<(i64, i64)>) -> Result<(), Error> {
+    fn corrupt(&mut self, _: &dyn ReadAt, range: &CorruptRange, _: Option<(i64, i64)>) -> Result<(), Error> {
         Err(range.error.clone().into())
     }
 

@@ -24,7 +24,7 @@ use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
 use crate::log::read::placement::Span;
 use crate::log::read::source::ReadAt;
-use crate::log::read::walk::Damage;
+use crate::log::read::walk::CorruptRange;
 use crate::record::{self, RecordBatch, non_conformity};
 
 /// What a check is given.
@@ -166,9 +166,9 @@ impl<B> Visitor for Check<'_, '_, B> {
         Ok(())
     }
 
-    fn corrupt(&mut self, _: &dyn ReadAt, range: &Damage, missing: Option<(i64, i64)>) -> Result<(), Error> {
-        let Damage { position, length, error, .. } = range;
-        let (end, tolerated) = (position + length, self.options.may_be_truncated && range.is_cut);
+    fn corrupt(&mut self, _: &dyn ReadAt, range: &CorruptRange, missing: Option<(i64, i64)>) -> Result<(), Error> {
+        let CorruptRange { position, length, error, .. } = range;
+        let (end, tolerated) = (position + length, self.options.may_be_truncated && range.is_truncated);
         self.report.corrupt_batches += u64::from(!tolerated);
         self.report.unreadable_bytes += length;
         let message = format!("{error}; no intact batch in the {length} bytes up to byte {end}");
@@ -211,8 +211,8 @@ impl<B> Visitor for Check<'_, '_, B> {
 
 impl<B> Check<'_, '_, B> {
     fn count(&mut self, batch: &RecordBatch<'_>, records: u64, decompressed: usize) {
-        if let Ok(kind) = batch.compression_type()
-            && let Some(counts) = self.report.by_compression_type.get_mut(usize::from(kind.id()))
+        if let Ok(compression_type) = batch.compression_type()
+            && let Some(counts) = self.report.by_compression_type.get_mut(usize::from(compression_type.id()))
         {
             counts.batches += 1;
             counts.records += records;

@@ -38,7 +38,7 @@ pub fn verify_message_set<B>(
         match ended {
             ChunkEnd::More => {}
             ChunkEnd::End => break,
-            ChunkEnd::Cut(error) => {
+            ChunkEnd::Truncated(error) => {
                 let position = chunks.position();
                 let length = end.saturating_sub(position);
                 let tolerated = options.may_be_truncated;
@@ -48,7 +48,7 @@ pub fn verify_message_set<B>(
                 report.add(FindingFile::Log, position, !tolerated, cut);
                 break;
             }
-            ChunkEnd::Bad(error) => {
+            ChunkEnd::Corrupt(error) => {
                 let position = chunks.position();
                 let next = chunks.resync(source)?;
                 let length = next.saturating_sub(position);

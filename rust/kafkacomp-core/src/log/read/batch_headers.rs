@@ -52,10 +52,10 @@ pub enum Hop {
     Batch(BatchHeader),
     /// Nothing: the end.
     End,
-    /// A batch that the end cuts.
-    Cut,
-    /// No batch; zeros up to the end are one kind of it.
-    Bad(ContentError),
+    /// A batch that the end truncates.
+    Truncated,
+    /// Not a batch; zeros up to the end count as this too.
+    Corrupt(ContentError),
 }
 
 /// Reads pieces of a source that follow one another closely with few reads.
@@ -133,8 +133,8 @@ impl<'s> HeaderWalk<'s> {
                 self.position = header.end();
                 Hop::Batch(header)
             }
-            Ok(_) => Hop::Cut,
-            Err(error) => Hop::Bad(error.into()),
+            Ok(_) => Hop::Truncated,
+            Err(error) => Hop::Corrupt(error.into()),
         })
     }
 }
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(hops(&InMemory(&data)), (all.clone(), Hop::End));
         for length in 0..=data.len() {
             let whole = all[..length / RECORD_BATCH_OVERHEAD].to_vec();
-            let end = if length % RECORD_BATCH_OVERHEAD == 0 { Hop::End } else { Hop::Cut };
+            let end = if length % RECORD_BATCH_OVERHEAD == 0 { Hop::End } else { Hop::Truncated };
             let cut = data[..length].to_vec();
             assert_eq!(hops(&InMemory(&cut)), (whole.clone(), end.clone()), "{length} bytes");
             assert_eq!(hops(&NotInMemory(cut)), (whole, end), "{length} bytes of a file");
@@ -245,10 +245,10 @@ mod tests {
             data[61 + at] = byte;
             let (found, end) = hops(&NotInMemory(data));
             assert_eq!(found, [(0, 0)]);
-            assert!(matches!(end, Hop::Bad(_)), "{at}: {end:?}");
+            assert!(matches!(end, Hop::Corrupt(_)), "{at}: {end:?}");
         }
         let (found, end) = hops(&InMemory([batch(0, 0), vec![0; 100]].concat()));
-        assert!(found.len() == 1 && matches!(end, Hop::Bad(_)), "{end:?}");
+        assert!(found.len() == 1 && matches!(end, Hop::Corrupt(_)), "{end:?}");
     }
 
     #[test]

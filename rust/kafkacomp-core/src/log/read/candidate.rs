@@ -1,6 +1,6 @@
 //! Where an intact batch or entry may begin: what its header alone rules out.
 //!
-//! A header passes if some reader could take the batch. What is stricter than the formats' framing (the number of records,
+//! A header passes if some reader could take the batch. What is stricter than the formats' layout (the number of records,
 //! the first record, the first bytes of compressed records, the lengths of key and value) refuses only batches whose
 //! records nobody could read; it keeps the number of candidates low, and with it the work, not what is found.
 
@@ -31,18 +31,18 @@ pub struct Candidate {
     pub(super) polynomial: Polynomial,
 }
 
-/// What a segment consists of since Kafka 0.8.
+/// The batches of Kafka 0.8 and later.
 #[derive(Debug, Clone)]
-pub struct WholeBatches;
+pub struct BatchLayout;
 
-/// What a log of 0.7 consists of.
+/// The entries of Kafka 0.7.
 #[derive(Debug, Clone)]
-pub struct WholeEntries {
+pub struct EntryLayout {
     pub(super) verify_crc: bool,
 }
 
-/// What a log consists of.
-pub trait Framing {
+/// What the batches or entries of a log format look like: what reading in chunks and the search after a corrupt one need.
+pub trait Layout {
     /// As many bytes as are looked at.
     const HEADER: usize;
     /// The fewest bytes of a batch.
@@ -84,7 +84,7 @@ fn first_possible<const FIELDS: usize>(
     })
 }
 
-impl Framing for WholeBatches {
+impl Layout for BatchLayout {
     const HEADER: usize = RECORD_BATCH_OVERHEAD + 16;
     const LEAST: usize = LOG_OVERHEAD + RECORD_OVERHEAD_V0;
     const SIZE: (usize, usize) = (SIZE_OFFSET, LOG_OVERHEAD);
@@ -97,7 +97,7 @@ impl Framing for WholeBatches {
         }
         let batch = RecordBatch::of_header(header, 0, head.magic);
         let (possible, covered_from, polynomial) = if head.magic >= 2 {
-            (default_is_possible(&batch, header, head.size_in_bytes()), ATTRIBUTES_OFFSET, Polynomial::Crc32c)
+            (v2_is_possible(&batch, header, head.size_in_bytes()), ATTRIBUTES_OFFSET, Polynomial::Crc32c)
         } else {
             (lengths_add_up(header, &head) != Some(false), MAGIC_OFFSET, Polynomial::Crc32)
         };
@@ -128,7 +128,7 @@ impl Framing for WholeBatches {
 }
 
 /// Whether a batch of magic 2 may have these fields and these first bytes of records.
-fn default_is_possible(batch: &RecordBatch<'_>, header: &[u8], length: usize) -> bool {
+fn v2_is_possible(batch: &RecordBatch<'_>, header: &[u8], length: usize) -> bool {
     let (Some(count), true) = (batch.records_count(), batch.last_offset_delta() >= 0) else { return false };
     let records = length.saturating_sub(RECORD_BATCH_OVERHEAD);
     if count <= 0 || records == 0 {
@@ -178,7 +178,7 @@ fn lengths_add_up(header: &[u8], head: &BatchHead) -> Option<bool> {
     Some(i64::from(value).max(0) == content - key)
 }
 
-impl Framing for WholeEntries {
+impl Layout for EntryLayout {
     const HEADER: usize = SIZE_LENGTH + HEADER_LENGTH_V1;
     const LEAST: usize = SIZE_LENGTH + HEADER_LENGTH_V0 + 1;
     const SIZE: (usize, usize) = (0, SIZE_LENGTH);

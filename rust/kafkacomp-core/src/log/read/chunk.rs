@@ -6,7 +6,7 @@
 
 use std::io;
 
-use super::candidate::{Framing, WholeBatches};
+use super::candidate::{BatchLayout, Layout};
 use super::resync::{Resync, Steps};
 use super::source::{ReadAt, part, read_part};
 use super::window::{CAPACITY, extend, leading_zeros};
@@ -24,15 +24,15 @@ const ZEROS: usize = 1 << 20;
 pub enum ChunkEnd {
     /// More may follow.
     More,
-    /// The segment's end: whole batches, or zeros behind them.
+    /// The segment's end, after whole batches or the zeros that follow them.
     End,
-    /// The last batch is cut by the segment's end.
-    Cut(ContentError),
-    /// What stands there cannot be a batch.
-    Bad(ContentError),
+    /// The end of the segment truncates the last batch.
+    Truncated(ContentError),
+    /// There is no intact batch at this position.
+    Corrupt(ContentError),
 }
 
-/// What a chunk's framing stopped at.
+/// Where the whole batches of a chunk stop.
 pub(super) enum Stopped {
     /// The end of the bytes.
     End,
@@ -42,8 +42,8 @@ pub(super) enum Stopped {
     Partial(u64),
     /// Nothing but zeros.
     Zeros,
-    /// What is no intact batch.
-    Bad(ContentError),
+    /// A corrupt batch.
+    Corrupt(ContentError),
 }
 
 /// Reads `[position, end)` of a source, chunk by chunk; `F` is what it consists of.
@@ -51,18 +51,18 @@ pub(super) enum Stopped {
 pub struct Chunks<F> {
     position: u64,
     end: u64,
-    pub(super) framing: F,
+    pub(super) layout: F,
     verifies: bool,
     search: Resync<F>,
 }
 
 /// Reads a segment, chunk by chunk.
-pub type ChunkReader = Chunks<WholeBatches>;
+pub type ChunkReader = Chunks<BatchLayout>;
 
-impl<F: Framing> Chunks<F> {
-    pub(super) fn framed_by(framing: F, position: u64, end: u64, verifies: bool) -> Self {
+impl<F: Layout> Chunks<F> {
+    pub(super) fn with_layout(layout: F, position: u64, end: u64, verifies: bool) -> Self {
         let position = position.min(end);
-        Self { position, end, framing, verifies, search: Resync::new(position, end) }
+        Self { position, end, layout, verifies, search: Resync::new(position, end) }
     }
 
     /// Where the next chunk begins.
@@ -100,14 +100,14 @@ impl<F: Framing> Chunks<F> {
         self.end.saturating_sub(self.position)
     }
 
-    /// Reads about `target` bytes of what `frame` takes, and goes on after it. `frame` is given bytes and where they begin, and
+    /// Reads about `target` bytes of what `take` takes, and goes on after it. `take` is given bytes and where they begin, and
     /// returns how many of them are whole batches.
-    pub(super) fn read_framed(
+    pub(super) fn read_layout(
         &mut self,
         source: &dyn ReadAt,
         buffer: &mut Vec<u8>,
         target: usize,
-        mut frame: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
+        mut take: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
     ) -> Result<(usize, ChunkEnd), ReadError> {
         source.check_interrupt()?;
         let (position, left) = (self.position, self.left());
@@ -135,9 +135,9 @@ impl<F: Framing> Chunks<F> {
             }
             let known = data.len();
             let at_end = known as u64 == left;
-            let (used, stopped) = frame(&mut self.framing, data, position);
+            let (used, stopped) = take(&mut self.layout, data, position);
             let is_short = used == 0 && !at_end;
-            if in_window && is_short && !matches!(stopped, Stopped::Bad(_) | Stopped::Unwanted) {
+            if in_window && is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
                 in_window = false;
                 there = self.search.window.hand_over(position, buffer)?;
                 wanted = wanted.max(there);
@@ -151,16 +151,16 @@ impl<F: Framing> Chunks<F> {
                             wanted = size(needed).max(wanted);
                             continue;
                         }
-                        Err(error) => ChunkEnd::Bad(error.into()),
+                        Err(error) => ChunkEnd::Corrupt(error.into()),
                     }
                 }
                 Stopped::Zeros if is_short => self.rest_is_zero(source, known as u64)?,
                 Stopped::Partial(needed) if used == 0 || at_end => {
                     let position = position.saturating_add(used as u64);
                     let available = left.saturating_sub(used as u64);
-                    ChunkEnd::Cut(record::Error::IncompleteBatch { position, available, needed }.into())
+                    ChunkEnd::Truncated(record::Error::IncompleteBatch { position, available, needed }.into())
                 }
-                Stopped::Bad(error) => ChunkEnd::Bad(error),
+                Stopped::Corrupt(error) => ChunkEnd::Corrupt(error),
                 Stopped::Unwanted => ChunkEnd::End,
                 Stopped::End | Stopped::Zeros if at_end => ChunkEnd::End,
                 Stopped::Partial(_) | Stopped::Zeros | Stopped::End => ChunkEnd::More,
@@ -212,7 +212,7 @@ impl<F: Framing> Chunks<F> {
             }
             if leading_zeros(piece) < size {
                 let minimum = crate::record::layout::v0_v1::RECORD_OVERHEAD_V0 as i32;
-                return Ok(ChunkEnd::Bad(
+                return Ok(ChunkEnd::Corrupt(
                     record::Error::SizeTooSmall { position: self.position, size: 0, minimum }.into(),
                 ));
             }
@@ -231,7 +231,7 @@ impl ChunkReader {
     /// From the batch that begins at `position` to the segment's length `end`. With `verifies`, the caller refuses batches
     /// whose checksum is wrong.
     pub fn new(position: u64, end: u64, verifies: bool) -> Self {
-        Self::framed_by(WholeBatches, position, end, verifies)
+        Self::with_layout(BatchLayout, position, end, verifies)
     }
 
     /// Reads whole batches, about `target` bytes of them, each one accepted by `check`; a batch that it
@@ -247,18 +247,22 @@ impl ChunkReader {
         target: usize,
         mut check: impl FnMut(&RecordBatch<'_>) -> record::Result<()>,
     ) -> Result<(usize, ChunkEnd), ReadError> {
-        self.read_framed(source, buffer, target, |_, data, begin| frame(data, begin, &mut check))
+        self.read_layout(source, buffer, target, |_, data, begin| whole_batches(data, begin, &mut check))
     }
 }
 
 /// The bytes of the whole batches at the start of `data`, and what stops them.
-fn frame(data: &[u8], begin: u64, check: &mut impl FnMut(&RecordBatch<'_>) -> record::Result<()>) -> (usize, Stopped) {
+fn whole_batches(
+    data: &[u8],
+    begin: u64,
+    check: &mut impl FnMut(&RecordBatch<'_>) -> record::Result<()>,
+) -> (usize, Stopped) {
     let mut batches = Batches::new(data, begin);
     let mut intact = begin;
     let used = |intact: u64| intact.saturating_sub(begin) as usize;
     while let Some(framed) = batches.next() {
         if let Err(error) = framed.and_then(|batch| check(&batch)) {
-            return (used(intact), Stopped::Bad(error.into()));
+            return (used(intact), Stopped::Corrupt(error.into()));
         }
         intact = batches.position();
     }

@@ -2,7 +2,7 @@
 //!
 //! What [`ChunkReader`](crate::log::ChunkReader) does for batches; see [`crate::message_set::entries`] for the layout.
 
-use super::candidate::{Framing, WholeEntries};
+use super::candidate::{EntryLayout, Layout};
 use super::chunk::{ChunkEnd, Chunks, Stopped, chunk_bytes};
 use crate::error_kind::{ErrorKind, MessageSetKind};
 use crate::log::ReadAt;
@@ -13,12 +13,12 @@ use crate::message_set::entries::{Entries, Entry, HEADER_LENGTH_V0, SIZE_LENGTH}
 const CHUNK: usize = 4 << 20;
 
 /// Reads a log of 0.7, chunk by chunk.
-pub type EntryChunkReader = Chunks<WholeEntries>;
+pub type EntryChunkReader = Chunks<EntryLayout>;
 
 impl EntryChunkReader {
     /// From the entry that begins at `position` to the file's length `end`.
     pub fn new(position: u64, end: u64, verify_crc: bool) -> Self {
-        Self::framed_by(WholeEntries { verify_crc }, position, end, verify_crc)
+        Self::with_layout(EntryLayout { verify_crc }, position, end, verify_crc)
     }
 
     /// Reads the next chunk, of a size that suits whoever goes through all of a file: its entries, whose positions
@@ -51,14 +51,14 @@ impl EntryChunkReader {
         target: usize,
         mut wanted: impl FnMut(u64) -> bool,
     ) -> Result<(usize, ChunkEnd), ReadError> {
-        self.read_framed(source, buffer, target, |framing, data, begin| {
-            frame(data, begin, framing.verify_crc, &mut wanted)
+        self.read_layout(source, buffer, target, |layout, data, begin| {
+            whole_entries(data, begin, layout.verify_crc, &mut wanted)
         })
     }
 }
 
 /// The bytes of the whole entries at the start of `data`, and what stops them.
-fn frame(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl FnMut(u64) -> bool) -> (usize, Stopped) {
+fn whole_entries(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl FnMut(u64) -> bool) -> (usize, Stopped) {
     let mut entries = if verify_crc { Entries::new(data) } else { Entries::unverified(data) };
     let mut used = 0;
     loop {
@@ -71,7 +71,7 @@ fn frame(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl FnMut(u64)
                 let is_cut = error.kind() == ErrorKind::MessageSet(MessageSetKind::InvalidMessageSize);
                 return match entry_length(data, used) {
                     Some(needed) if is_cut => (used, Stopped::Partial(needed)),
-                    _ => (used, Stopped::Bad(error.in_file(begin).into())),
+                    _ => (used, Stopped::Corrupt(error.in_file(begin).into())),
                 };
             }
             None if used == data.len() => return (used, Stopped::End),
@@ -85,5 +85,5 @@ fn frame(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl FnMut(u64)
 
 /// The length that the entry at `at` says it has, if that can be.
 fn entry_length(data: &[u8], at: usize) -> Option<u64> {
-    WholeEntries::stated_length(data.get(at..)?)
+    EntryLayout::stated_length(data.get(at..)?)
 }

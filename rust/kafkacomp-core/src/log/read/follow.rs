@@ -26,10 +26,10 @@ const RESERVED: usize = 4 << 10;
 pub enum FollowEnd {
     /// At the segment's end, or at zeros that are reserved.
     End,
-    /// At a batch that is not all there yet.
-    Torn,
-    /// At what is no batch, and never will be one.
-    Damage(ContentError),
+    /// At a batch of which only the beginning is written.
+    Truncated,
+    /// At a corrupt batch.
+    Corrupt(ContentError),
     /// The segment is shorter than it was: it is another one, or was truncated.
     Shrunk,
 }
@@ -113,25 +113,25 @@ impl Follower {
                     continue;
                 }
                 Hop::End => FollowEnd::End,
-                Hop::Cut => FollowEnd::Torn,
-                Hop::Bad(_) if self.is_reserved(source, position, length)? => FollowEnd::End,
-                Hop::Bad(error) => {
+                Hop::Truncated => FollowEnd::Truncated,
+                Hop::Corrupt(_) if self.is_reserved(source, position, length)? => FollowEnd::End,
+                Hop::Corrupt(error) => {
                     let next = if skip { search.next_intact(source, position)? } else { length };
                     if next < length {
                         walk.seek(next);
                         continue;
                     }
-                    FollowEnd::Damage(error)
+                    FollowEnd::Corrupt(error)
                 }
             };
             let Some(header) = last else { return Ok(stop) };
             let verified = match search.verify(source, header.position, header.size) {
                 // It became shorter meanwhile: the next look finds out.
-                Err(ReadError::Shrunk { .. }) => return Ok(FollowEnd::Torn),
+                Err(ReadError::Shrunk { .. }) => return Ok(FollowEnd::Truncated),
                 verified => verified?,
             };
             if verified.is_err() {
-                return Ok(if matches!(stop, FollowEnd::Damage(_)) { stop } else { FollowEnd::Torn });
+                return Ok(if matches!(stop, FollowEnd::Corrupt(_)) { stop } else { FollowEnd::Truncated });
             }
             self.take(source, &header)?;
             return Ok(stop);
@@ -210,20 +210,20 @@ mod tests {
                 let whole = length / RECORD_BATCH_OVERHEAD;
                 assert_eq!(follower.position(), (whole * RECORD_BATCH_OVERHEAD) as u64, "{length} bytes: {stop:?}");
                 assert_eq!(follower.end_offset(), [None, Some(10), Some(11), Some(17)][whole]);
-                assert!(matches!(stop, FollowEnd::End | FollowEnd::Torn));
+                assert!(matches!(stop, FollowEnd::End | FollowEnd::Truncated));
             }
         }
     }
 
     #[test]
-    fn damage_is_told_or_stepped_over() {
+    fn corruption_is_reported_or_skipped() {
         let mut bad = batch(10, 1, None);
         bad[16] = 9;
         let data = [batch(7, 3, None), bad, batch(15, 2, None)].concat();
         let mut follower = Follower::new(false);
         assert!(matches!(
             look(&mut follower, &data),
-            FollowEnd::Damage(ContentError::Record(Error::UnknownMagic { position: 61, magic: 9 }))
+            FollowEnd::Corrupt(ContentError::Record(Error::UnknownMagic { position: 61, magic: 9 }))
         ));
         assert_eq!((follower.position(), follower.end_offset()), (61, Some(10)));
         assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), FollowEnd::End);

@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use super::candidate::{Candidate, Framing, WholeBatches};
+use super::candidate::{BatchLayout, Candidate, Layout};
 use super::source::{ReadAt, read_part};
 use super::window::{Window, leading_zeros};
 use crate::checksum::running::{Polynomial, Running};
@@ -28,21 +28,21 @@ const PIECE: u64 = 256 << 10;
 /// Candidates whose end is awaited, for each polynomial; the ones that end last give way. Data that nobody made for it have
 /// a few hundred.
 const MAX_PENDING: usize = 1 << 16;
-/// [`Framing::HEADER`] is at most this.
+/// [`Layout::HEADER`] is at most this.
 const MAX_HEADER: usize = 80;
 /// What may be looked at in advance in any file.
 const LEAST_BUDGET: u64 = 1 << 20;
 
 /// Searches one file for intact batches. What one search has read serves the next.
 #[derive(Debug, Clone)]
-pub struct Resync<F = WholeBatches> {
+pub struct Resync<F = BatchLayout> {
     pub(super) window: Window,
     end: u64,
     budget: u64,
     /// As far as the caller has got, as the budget knows it.
     paid_to: u64,
     steps: Steps,
-    framing: PhantomData<F>,
+    layout: PhantomData<F>,
 }
 
 /// What the searches have done.
@@ -112,7 +112,7 @@ impl Track {
     }
 }
 
-impl<F: Framing> Resync<F> {
+impl<F: Layout> Resync<F> {
     const HEADER_FITS: () = assert!(F::HEADER <= MAX_HEADER);
 
     /// For searches in a source of `end` bytes from `position` on.
@@ -123,7 +123,7 @@ impl<F: Framing> Resync<F> {
             budget: (end.saturating_sub(position) / 4).saturating_add(LEAST_BUDGET),
             paid_to: position,
             steps: Steps::default(),
-            framing: PhantomData,
+            layout: PhantomData,
         }
     }
 
@@ -274,7 +274,7 @@ impl<F: Framing> Resync<F> {
             let loaded = to.saturating_add(F::HEADER as u64).min(limit);
             self.window.load(source, at, loaded, self.end)?;
             let piece = self.window.slice(source, at, loaded);
-            let pass = Pass::<F> { piece, begin: at, limit, framing: PhantomData };
+            let pass = Pass::<F> { piece, begin: at, limit, layout: PhantomData };
             pass.run(to, &mut tracks, &mut best, &mut self.steps);
             at = to;
         }
@@ -351,10 +351,10 @@ struct Pass<'p, F> {
     begin: u64,
     /// Where candidates must end.
     limit: u64,
-    framing: PhantomData<F>,
+    layout: PhantomData<F>,
 }
 
-impl<F: Framing> Pass<'_, F> {
+impl<F: Layout> Pass<'_, F> {
     fn range(&self, from: u64, to: u64) -> &[u8] {
         let index = |at: u64| usize::try_from(at.saturating_sub(self.begin)).unwrap_or(usize::MAX);
         self.piece.get(index(from)..index(to)).unwrap_or_default()

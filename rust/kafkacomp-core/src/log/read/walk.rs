@@ -1,4 +1,4 @@
-//! All of a segment, piece by piece: runs of sound batches, and the damage between them.
+//! Everything in a segment, in order: runs of intact batches, and the corrupt ranges between them.
 
 use std::ops::ControlFlow;
 
@@ -9,9 +9,9 @@ use crate::log::error::{ContentError, ReadError};
 /// How much of the segment is read at once.
 const CHUNK: usize = 4 << 20;
 
-/// A piece of a segment.
+/// A part of a segment.
 #[derive(Debug)]
-pub enum Piece<'a> {
+pub enum SegmentPart<'a> {
     /// Whole batches whose checksums are right.
     Batches {
         /// Their bytes.
@@ -19,38 +19,38 @@ pub enum Piece<'a> {
         /// Where they begin in the segment.
         position: u64,
     },
-    /// Bytes in which there is no sound batch.
-    Damage(Damage),
-    /// Zero bytes up to the end: a preallocated file.
+    /// Bytes in which there is no intact batch.
+    Corrupt(CorruptRange),
+    /// Zeros up to the end: the file was preallocated.
     ZeroTail {
         /// How many.
         length: u64,
     },
 }
 
-/// A range of a segment that holds no sound batch.
+/// A range of a segment that contains no intact batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
+pub struct CorruptRange {
     /// Where it begins.
     pub position: u64,
     /// Its length in bytes.
     pub length: u64,
-    /// What is wrong where it begins.
+    /// The fault of the batch at its first byte.
     pub error: ContentError,
-    /// Whether it is nothing but a batch that the segment's end has cut.
-    pub is_cut: bool,
-    /// Whether it reaches to the segment's end.
+    /// Whether it is only a batch that the end of the segment truncates.
+    pub is_truncated: bool,
+    /// Whether it reaches the end of the segment.
     pub is_tail: bool,
 }
 
-/// Hands all parts of a segment to `visit`, in order, with the position after each. [`ControlFlow::Break`] ends the walk and is
-/// the result then.
+/// Passes every part of a segment to `visit`, in order, with the position after the part. [`ControlFlow::Break`] ends the
+/// walk and is its result.
 ///
 /// # Errors
 /// The segment cannot be read.
 pub fn walk_segment<B>(
     source: &dyn ReadAt,
-    visit: &mut dyn FnMut(Piece<'_>, u64) -> ControlFlow<B>,
+    visit: &mut dyn FnMut(SegmentPart<'_>, u64) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, ReadError> {
     let end = source.length()?;
     let mut chunks = ChunkReader::new(0, end, true);
@@ -61,26 +61,32 @@ pub fn walk_segment<B>(
         #[allow(clippy::redundant_closure_for_method_calls)]
         let (used, chunk_end) = chunks.read(source, &mut buffer, CHUNK, |batch| batch.ensure_valid())?;
         let data = chunk_bytes(source, &buffer, position, used);
-        let mut flow = visit(Piece::Batches { data, position }, chunks.position());
+        let mut flow = visit(SegmentPart::Batches { data, position }, chunks.position());
         let mut is_last = false;
         if flow.is_continue() {
-            let is_cut = matches!(chunk_end, ChunkEnd::Cut(_));
+            let is_truncated = matches!(chunk_end, ChunkEnd::Truncated(_));
             match chunk_end {
                 ChunkEnd::More => {}
                 ChunkEnd::End => {
                     is_last = true;
                     let length = end.saturating_sub(chunks.position());
                     if length > 0 {
-                        flow = visit(Piece::ZeroTail { length }, end);
+                        flow = visit(SegmentPart::ZeroTail { length }, end);
                     }
                 }
-                ChunkEnd::Cut(error) | ChunkEnd::Bad(error) => {
+                ChunkEnd::Truncated(error) | ChunkEnd::Corrupt(error) => {
                     let position = chunks.position();
                     let next = chunks.resync(source)?;
                     let length = next.saturating_sub(position);
                     is_last = next >= end;
-                    let damage = Damage { position, length, error, is_cut: is_cut && is_last, is_tail: is_last };
-                    flow = visit(Piece::Damage(damage), next);
+                    let range = CorruptRange {
+                        position,
+                        length,
+                        error,
+                        is_truncated: is_truncated && is_last,
+                        is_tail: is_last,
+                    };
+                    flow = visit(SegmentPart::Corrupt(range), next);
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::LogWriter;
 
 use crate::log::error::Error;
 use crate::log::read::source::open_file;
-use crate::log::read::walk::{Piece, walk_segment};
+use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::record::layout::v0_v1::RECORD_OVERHEAD_V0;
 use crate::record::{self, Batches, MutableRecordBatch};
 
@@ -19,21 +19,21 @@ use crate::record::{self, Batches, MutableRecordBatch};
 /// one chunk of the file, or its largest batch.
 ///
 /// # Errors
-/// Damage in the file, or what [`LogWriter::append`] says.
+/// Corruption in the file, or what [`LogWriter::append`] says.
 pub fn append_file(writer: &mut LogWriter, path: &Path, leader_epoch: i32) -> Result<(), Error> {
     let file = open_file(path).map_err(|error| Error::io(path, error))?;
     let mut buffer = Vec::new();
-    let walked = walk_segment(&file, &mut |piece, _| {
-        let appended = match piece {
-            Piece::Batches { data, position } => {
+    let walked = walk_segment(&file, &mut |part, _| {
+        let appended = match part {
+            SegmentPart::Batches { data, position } => {
                 buffer.clear();
                 buffer.extend_from_slice(data);
                 rebase(&mut buffer, position, writer.log_end_offset(), leader_epoch)
                     .map_err(|error| Error::corrupt(path, error))
                     .and_then(|()| writer.append(&buffer))
             }
-            Piece::Damage(damage) => Err(Error::corrupt(path, damage.error)),
-            Piece::ZeroTail { length } => {
+            SegmentPart::Corrupt(range) => Err(Error::corrupt(path, range.error)),
+            SegmentPart::ZeroTail { length } => {
                 let minimum = RECORD_OVERHEAD_V0 as i32;
                 Err(Error::corrupt(path, record::Error::SizeTooSmall { position: length, size: 0, minimum }))
             }

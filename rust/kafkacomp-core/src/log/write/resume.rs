@@ -16,7 +16,7 @@ use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
 use crate::log::index::producer_snapshot::ProducerSnapshot;
 use crate::log::read::source::open_file;
-use crate::log::read::walk::{Piece, walk_segment};
+use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::record::{Batches, RecordReader};
 
 /// What a partition's log ends with.
@@ -36,7 +36,7 @@ impl LogEnd {
     /// The end of the log in `folder`. A folder without segments ends at 0.
     ///
     /// # Errors
-    /// Damage in a segment that must be read, a leader epoch checkpoint that is none, or the operating system's.
+    /// Corruption in a segment that must be read, a leader epoch checkpoint that is none, or the operating system's.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let names = names(folder)?;
         if let Some(swap) = names.iter().find(|name| name.ends_with(".log.swap")) {
@@ -70,11 +70,11 @@ impl LogEnd {
     fn walk(&mut self, path: &Path, known_to: i64) -> Result<(), Error> {
         let file = open_file(path).map_err(|error| Error::io(path, error))?;
         let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
-        let walked = walk_segment(&file, &mut |piece, _| {
-            let taken = match piece {
-                Piece::Batches { data, position } => self.take(data, position, known_to, &mut reader),
-                Piece::Damage(damage) => Err(damage.error),
-                Piece::ZeroTail { .. } => Ok(()),
+        let walked = walk_segment(&file, &mut |part, _| {
+            let taken = match part {
+                SegmentPart::Batches { data, position } => self.take(data, position, known_to, &mut reader),
+                SegmentPart::Corrupt(range) => Err(range.error),
+                SegmentPart::ZeroTail { .. } => Ok(()),
             };
             taken.map_or_else(ControlFlow::Break, ControlFlow::Continue)
         });

@@ -50,7 +50,7 @@ enum State {
 
 /// What is appended, and whether it must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Appending {
     Data,
     DataIfRoom,
     Control,
@@ -89,7 +89,7 @@ impl Default for RecordBatchBuilder {
 }
 
 impl RecordBatchBuilder {
-    /// A builder for a batch of this kind.
+    /// A builder for a batch of this appending.
     ///
     /// # Errors
     /// What the magic does not have ([`BatchSettings::check`]).
@@ -154,7 +154,7 @@ impl RecordBatchBuilder {
         value: Option<&[u8]>,
         headers: Headers<'_>,
     ) -> Result<(), BuildFault> {
-        self.append_any(Kind::Data, offset, timestamp, key, value, headers).map(drop)
+        self.append_any(Appending::Data, offset, timestamp, key, value, headers).map(drop)
     }
 
     /// Appends a record if it keeps the batch within its write limit and is not too far from the base offset;
@@ -177,7 +177,7 @@ impl RecordBatchBuilder {
         if too_far || self.is_full() {
             return Ok(false);
         }
-        self.append_any(Kind::DataIfRoom, offset, timestamp, key, value, headers)
+        self.append_any(Appending::DataIfRoom, offset, timestamp, key, value, headers)
     }
 
     /// Appends a record with its own offset and timestamp, as a control record to a control batch.
@@ -186,8 +186,8 @@ impl RecordBatchBuilder {
     /// As [`append`](Self::append).
     pub fn append_record(&mut self, record: &Record<'_>) -> Result<(), BuildFault> {
         let Record { offset, timestamp, key, value, headers, .. } = *record;
-        let kind = if self.settings.is_control_batch { Kind::Control } else { Kind::Data };
-        self.append_any(kind, offset, timestamp, key, value, headers).map(drop)
+        let appending = if self.settings.is_control_batch { Appending::Control } else { Appending::Data };
+        self.append_any(appending, offset, timestamp, key, value, headers).map(drop)
     }
 
     /// Appends a control record; its key is made of its type.
@@ -198,18 +198,19 @@ impl RecordBatchBuilder {
         &mut self,
         offset: i64,
         timestamp: i64,
-        kind: ControlRecordType,
+        record_type: ControlRecordType,
         value: &[u8],
     ) -> Result<(), BuildFault> {
-        if let ControlRecordType::Unknown(type_id) = kind {
+        if let ControlRecordType::Unknown(type_id) = record_type {
             return Err(BuildFault::UnknownControlType { type_id });
         }
-        if kind == ControlRecordType::LeaderChange
+        if record_type == ControlRecordType::LeaderChange
             && self.settings.partition_leader_epoch == super::batch::NO_PARTITION_LEADER_EPOCH
         {
             return Err(BuildFault::NoLeaderEpoch);
         }
-        self.append_any(Kind::Control, offset, timestamp, Some(&kind.key()), Some(value), Headers::EMPTY).map(drop)
+        self.append_any(Appending::Control, offset, timestamp, Some(&record_type.key()), Some(value), Headers::EMPTY)
+            .map(drop)
     }
 
     /// Appends the marker that ends the producer's transaction (KIP-98).
@@ -229,40 +230,40 @@ impl RecordBatchBuilder {
         if !self.settings.is_transactional {
             return Err(BuildFault::MarkerOutsideTransaction);
         }
-        let kind = if is_commit { ControlRecordType::Commit } else { ControlRecordType::Abort };
-        self.append_control_record(offset, timestamp, kind, &end_txn_marker_value(coordinator_epoch))
+        let record_type = if is_commit { ControlRecordType::Commit } else { ControlRecordType::Abort };
+        self.append_control_record(offset, timestamp, record_type, &end_txn_marker_value(coordinator_epoch))
     }
 
-    /// Appends a record, but for a [`Kind::DataIfRoom`] without room; whether it did.
+    /// Appends a record, but for a [`Appending::DataIfRoom`] without room; whether it did.
     #[inline]
     fn append_any(
         &mut self,
-        kind: Kind,
+        appending: Appending,
         offset: i64,
         timestamp: i64,
         key: Option<&[u8]>,
         value: Option<&[u8]>,
         headers: Headers<'_>,
     ) -> Result<bool, BuildFault> {
-        self.check_record(kind == Kind::Control, offset, timestamp, &headers)?;
+        self.check_record(appending == Appending::Control, offset, timestamp, &headers)?;
         let timestamp = if self.settings.magic >= 2 {
             let fields = self.fields(offset, timestamp, key, value, headers);
             let body_size = fields.body_size();
             let size = v2::record_size(body_size);
-            if kind == Kind::DataIfRoom && !self.fits(size) {
+            if appending == Appending::DataIfRoom && !self.fits(size) {
                 return Ok(false);
             }
             self.check_size(size)?;
-            self.put_default(&fields, body_size as i32)?;
+            self.put_v2(&fields, body_size as i32)?;
             self.base_timestamp.get_or_insert(timestamp);
             timestamp
         } else {
             let size = v0_v1::entry_size(self.settings.magic, key, value);
-            if kind == Kind::DataIfRoom && !self.fits(size) {
+            if appending == Appending::DataIfRoom && !self.fits(size) {
                 return Ok(false);
             }
             self.check_size(size)?;
-            self.put_legacy(offset, timestamp, key, value)?
+            self.put_v0_v1(offset, timestamp, key, value)?
         };
         self.records_count = self.records_count.saturating_add(1);
         self.last_offset = Some(offset);
@@ -369,7 +370,7 @@ impl RecordBatchBuilder {
     }
 
     #[inline]
-    fn put_default(&mut self, fields: &v2::Fields<'_>, body_size: i32) -> Result<(), OutOfMemory> {
+    fn put_v2(&mut self, fields: &v2::Fields<'_>, body_size: i32) -> Result<(), OutOfMemory> {
         if self.buffer.is_empty() {
             self.buffer.resize(RECORD_BATCH_OVERHEAD, 0);
         }
@@ -377,7 +378,7 @@ impl RecordBatchBuilder {
     }
 
     /// Writes a message; the timestamp that it got.
-    fn put_legacy(
+    fn put_v0_v1(
         &mut self,
         offset: i64,
         timestamp: i64,

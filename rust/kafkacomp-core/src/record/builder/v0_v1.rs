@@ -1,4 +1,4 @@
-//! Writing formats 0 and 1; the layout is in [`record::legacy`](crate::record::v0_v1).
+//! Writing formats 0 and 1; the layout is in [`record::v0_v1`](crate::record::v0_v1).
 
 use crate::CompressionType;
 use crate::checksum::crc32;

@@ -1,4 +1,4 @@
-//! Writing format 2; the layout is in [`record::default`](crate::record::v2).
+//! Writing format 2; the layout is in [`record::v2`](crate::record::v2).
 
 use super::settings::BatchSettings;
 use crate::checksum::crc32c;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::log::error::ReadError;
 use crate::log::read::source::{ReadAt, open_file};
-use crate::log::read::walk::{Piece, walk_segment};
+use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::memory;
 use crate::record::{Batches, RecordBatch};
 
@@ -112,8 +112,8 @@ impl<'a> Copies<'a> {
         let Some((_, source)) = self.others.map(|others| others.open(offset)).transpose()?.flatten() else {
             return Ok(false);
         };
-        let walked = walk_segment(source.as_ref(), &mut |piece, _| match piece {
-            Piece::Batches { data, position } => {
+        let walked = walk_segment(source.as_ref(), &mut |part, _| match part {
+            SegmentPart::Batches { data, position } => {
                 let mut batches = Batches::new(data, position).map_while(Result::ok);
                 if batches.any(|batch| batch.last_offset() >= offset) {
                     ControlFlow::Break(())
@@ -150,8 +150,8 @@ fn fingerprint(batch: &RecordBatch<'_>) -> u64 {
 /// The fingerprints of all batches of a segment, sorted.
 fn fingerprints(source: &dyn ReadAt) -> Result<Vec<u64>, ReadError> {
     let mut found = Vec::new();
-    let walked = walk_segment(source, &mut |piece, _| {
-        if let Piece::Batches { data, position } = piece {
+    let walked = walk_segment(source, &mut |part, _| {
+        if let SegmentPart::Batches { data, position } = part {
             for batch in Batches::new(data, position).map_while(Result::ok) {
                 if let Err(error) = memory::push(&mut found, fingerprint(&batch)) {
                     return ControlFlow::Break(error);

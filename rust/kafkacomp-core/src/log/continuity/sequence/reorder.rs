@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::ReadError;
 use crate::log::read::source::ReadAt;
-use crate::log::read::walk::{Piece, walk_segment};
+use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::memory;
 use crate::record::{Batches, RecordReader};
 
@@ -35,8 +35,8 @@ pub(super) fn reordered(
 ) -> Result<Option<Vec<Ordered>>, ReadError> {
     let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
     let mut found = Vec::new();
-    let walked = walk_segment(source, &mut |piece, _| match piece {
-        Piece::Batches { data, position: begin } => {
+    let walked = walk_segment(source, &mut |part, _| match part {
+        SegmentPart::Batches { data, position: begin } => {
             for batch in Batches::new(data, begin).map_while(Result::ok) {
                 if batch.position() < position {
                     continue;
@@ -49,8 +49,8 @@ pub(super) fn reordered(
             }
             ControlFlow::Continue(())
         }
-        Piece::Damage(range) if range.position >= position => ControlFlow::Break(None),
-        Piece::Damage(_) | Piece::ZeroTail { .. } => ControlFlow::Continue(()),
+        SegmentPart::Corrupt(range) if range.position >= position => ControlFlow::Break(None),
+        SegmentPart::Corrupt(_) | SegmentPart::ZeroTail { .. } => ControlFlow::Continue(()),
     })?;
     match walked {
         ControlFlow::Break(Some(error)) => return Err(error.into()),

@@ -106,7 +106,7 @@ fn indexes_that_lead_astray() {
 }
 
 #[test]
-fn damage_is_named_and_passed() {
+fn corruption_is_reported_and_skipped() {
     let (log, size) = three();
     for bit in 0..log.len() * 8 {
         let mut flipped = log.clone();

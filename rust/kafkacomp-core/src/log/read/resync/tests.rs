@@ -7,8 +7,8 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 use crate::checksum::{crc32, crc32c};
-use crate::log::read::candidate::WholeEntries;
-use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, Piece, walk_segment};
+use crate::log::read::candidate::EntryLayout;
+use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_segment};
 use crate::message_set::entries::Entries;
 use crate::record::RecordBatch;
 
@@ -121,7 +121,7 @@ fn walk(source: &dyn ReadAt) -> (Vec<Extent>, Steps) {
         match ended {
             ChunkEnd::More => {}
             ChunkEnd::End => break,
-            ChunkEnd::Bad(_) | ChunkEnd::Cut(_) => {
+            ChunkEnd::Corrupt(_) | ChunkEnd::Truncated(_) => {
                 if chunks.resync(source).unwrap() >= end {
                     break;
                 }
@@ -144,8 +144,8 @@ fn assert_linear(name: &str, data: Vec<u8>) -> Vec<Extent> {
     let in_memory = walk(&InMemory(&source.data)).0;
     assert_eq!(found, in_memory, "{name}");
     let mut pieces = Vec::new();
-    let walked = walk_segment::<Infallible>(&source, &mut |piece, next| {
-        if let Piece::Batches { data, position } = piece
+    let walked = walk_segment::<Infallible>(&source, &mut |part, next| {
+        if let SegmentPart::Batches { data, position } = part
             && !data.is_empty()
         {
             pieces.push((position, next));
@@ -363,7 +363,7 @@ fn naive_entry(data: &[u8], at: usize, limit: usize) -> Option<usize> {
 }
 
 /// What the search finds, byte by byte.
-fn naive<F: Framing>(data: &[u8], position: usize, intact: fn(&[u8], usize, usize) -> Option<usize>) -> usize {
+fn naive<F: Layout>(data: &[u8], position: usize, intact: fn(&[u8], usize, usize) -> Option<usize>) -> usize {
     let end = data.len();
     let first = |from: usize, limit: usize| (from..limit).find(|&at| intact(data, at, limit).is_some());
     let stated = || {
@@ -426,7 +426,7 @@ fn parts(entries: bool) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-fn same_as_naive<F: Framing>(cases: u32, entries: bool, intact: fn(&[u8], usize, usize) -> Option<usize>) {
+fn same_as_naive<F: Layout>(cases: u32, entries: bool, intact: fn(&[u8], usize, usize) -> Option<usize>) {
     let files = prop::collection::vec(parts(entries), 1..8);
     let flips = prop::collection::vec((any::<prop::sample::Index>(), 0..8_u32), 0..4);
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
@@ -460,19 +460,19 @@ fn same_as_naive<F: Framing>(cases: u32, entries: bool, intact: fn(&[u8], usize,
 
 #[test]
 fn the_same_as_byte_by_byte() {
-    same_as_naive::<WholeBatches>(3_000, false, naive_batch);
+    same_as_naive::<BatchLayout>(3_000, false, naive_batch);
 }
 
 #[test]
 fn the_same_as_byte_by_byte_in_0_7() {
-    same_as_naive::<WholeEntries>(3_000, true, naive_entry);
+    same_as_naive::<EntryLayout>(3_000, true, naive_entry);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn the_same_as_byte_by_byte_at_length() {
-    same_as_naive::<WholeBatches>(300_000, false, naive_batch);
-    same_as_naive::<WholeEntries>(300_000, true, naive_entry);
+    same_as_naive::<BatchLayout>(300_000, false, naive_batch);
+    same_as_naive::<EntryLayout>(300_000, true, naive_entry);
 }
 
 #[test]
@@ -493,7 +493,7 @@ fn entries_of_0_7() {
         while chunks.position() < length {
             let (used, ended) = chunks.read(&source, &mut buffer, 4 << 20, |_| true).unwrap();
             intact += used;
-            if matches!(ended, ChunkEnd::Bad(_) | ChunkEnd::Cut(_)) {
+            if matches!(ended, ChunkEnd::Corrupt(_) | ChunkEnd::Truncated(_)) {
                 chunks.resync(&source).unwrap();
             }
         }

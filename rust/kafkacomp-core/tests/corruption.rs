@@ -1,5 +1,5 @@
-//! Damage of every kind put before every reader of record sets: an answer or an error, never a panic or a hang, nothing
-//! above the cap; and a damaged bit that a checksum covers is noticed.
+//! Corrupt data of every kind, passed to every reader of record sets: each reader returns records or an error, never panics or
+//! hangs, and never exceeds the output limit; a flipped bit that a checksum covers is always noticed.
 //!
 //! Each test has a long form, which `make test-all` runs (`cargo test -- --ignored`).
 
