@@ -11,6 +11,7 @@ import pytest
 from corruption.asking import faults_of
 from corruption.inject import KINDS, applies
 from corruption.logs import all_logs
+from corruption.tools import SPARK, TOOLS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +30,15 @@ def test_kind(kind: str, log: Log, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(20))
 def test_random(part: int, tmp_path: Path) -> None:
-    """10,000 injections of random kinds into random logs."""
+    """10,000 injections of random kinds into random logs.
+
+    Each is put to every tool, and to one of Spark's modes by turns: these take as long as all other tools together.
+    """
     rng = random.Random(f"injections {part}")
-    faults = []
+    faults, modes = [], list(SPARK)
     for number in range(500):
         kind, log = rng.choice(CASES)
         folder = tmp_path / str(number)
-        faults += faults_of(kind, log, f"random {part} {number}", folder)
+        faults += faults_of(kind, log, f"random {part} {number}", folder, [*TOOLS, modes[number % len(modes)]])
         shutil.rmtree(folder)
     assert not faults

@@ -1,0 +1,32 @@
+//! Where a segment begins, whatever its name says.
+
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::log::error::ReadError;
+use crate::log::read::chunk::{ChunkReader, chunk_bytes};
+use crate::log::read::source::ReadAt;
+use crate::record::{Batches, RecordBatch, RecordReader};
+
+/// Where a segment begins: at its base offset, or below it if its first two batches show that the name is wrong.
+///
+/// # Errors
+/// The file system's.
+pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadError> {
+    let end = source.length()?;
+    let mut chunks = ChunkReader::new(0, end, true);
+    let mut buffer = Vec::new();
+    // A method's name instead of the closure would fix the batch's lifetime.
+    #[allow(clippy::redundant_closure_for_method_calls)]
+    let (used, _) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
+    let mut batches = Batches::new(chunk_bytes(source, &buffer, 0, used), 0).map_while(Result::ok);
+    let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
+    let mut first_of =
+        |batch: RecordBatch<'_>| reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset()));
+    let first = batches.next().and_then(&mut first_of);
+    let next = batches.next().and_then(&mut first_of);
+    // In a compacted log the next batch need not follow directly, and is below the name as well.
+    let below = first.zip(next).filter(|&((first, last), (next, next_last))| {
+        let follows = last.checked_add(1) == Some(next) || (next > last && next_last < base_offset);
+        (0..base_offset).contains(&first) && follows
+    });
+    Ok(below.map_or(base_offset, |((first, _), _)| first))
+}

@@ -1,0 +1,272 @@
+//! Batch by batch through a segment: each one waits for the next before it is judged.
+
+use std::ops::ControlFlow;
+
+use super::copies::Copies;
+use super::epochs::{Epochs, NextEpochs};
+use super::fields::{copy_of, has_field_of, restore, unread};
+use super::reorder::{self, reordered};
+use super::visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor};
+use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::error::{Error, ReadError};
+use crate::log::read::placement::Span;
+use crate::log::read::source::{ReadAt, read_full};
+use crate::log::read::walk::{CorruptRange, SegmentPart, walk_segment};
+use crate::memory;
+use crate::record::{Batches, RecordBatch};
+
+/// The most corrupt ranges in a row that wait for the batch after them.
+pub(super) const MAX_WAITING: usize = 1000;
+
+/// Walks through a segment; see [the module](super).
+///
+/// # Errors
+/// The file system's, or that of `visitor`.
+pub fn walk_in_order<V: Visitor>(
+    source: &dyn ReadAt,
+    bounds: SegmentBounds<'_>,
+    visitor: &mut V,
+) -> Result<ControlFlow<V::Break, SequenceReport>, Error> {
+    let mut walk = Walk {
+        source,
+        bounds,
+        expected: bounds.base_offset.unwrap_or_default(),
+        waiting: None,
+        before: Vec::new(),
+        after: Vec::new(),
+        claimed: None,
+        previous: None,
+        has_zero_tail: false,
+        is_done: false,
+        copies: Copies::new(bounds.others),
+        epochs: Epochs::new(bounds.leader_epochs, bounds.leader_epoch),
+        report: SequenceReport::default(),
+        visitor,
+    };
+    let mut zeros = None;
+    let walked = walk_segment(source, &mut |part, position| {
+        let taken = match part {
+            SegmentPart::Batches { data, position } => walk.run(data, position),
+            SegmentPart::Corrupt(range) => walk.corrupt(range),
+            SegmentPart::ZeroTail { length } => {
+                zeros = Some((position.saturating_sub(length), length));
+                Ok(())
+            }
+        };
+        match taken {
+            Ok(()) => walk.visitor.progress(position).map_break(Ok),
+            Err(error) => ControlFlow::Break(Err(error)),
+        }
+    })?;
+    match walked {
+        ControlFlow::Continue(()) => walk.finish(zeros).map(ControlFlow::Continue),
+        ControlFlow::Break(ended) => ended.map(ControlFlow::Break),
+    }
+}
+/// A batch with what was read from it.
+pub(super) struct Waiting<C> {
+    pub(super) data: Vec<u8>,
+    pub(super) position: u64,
+    pub(super) content: Content<C>,
+}
+
+/// What stands between two batches in order.
+pub(super) enum Between<C> {
+    Range(CorruptRange),
+    Batch(Waiting<C>, Judgement),
+}
+
+/// The batch after the one that is judged.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Next {
+    pub(super) span: Option<Span>,
+    pub(super) epochs: NextEpochs,
+}
+
+pub(super) struct Walk<'w, V: Visitor> {
+    pub(super) source: &'w dyn ReadAt,
+    pub(super) bounds: SegmentBounds<'w>,
+    /// The offset after the last batch in order.
+    pub(super) expected: i64,
+    /// The batch that waits for the next one; and what is corrupt before and after it.
+    pub(super) waiting: Option<Waiting<V::Detail>>,
+    pub(super) before: Vec<Between<V::Detail>>,
+    pub(super) after: Vec<CorruptRange>,
+    /// The offsets of a batch that stands before the one it should follow.
+    pub(super) claimed: Option<(i64, i64)>,
+    /// The batch directly before the one that is judged.
+    pub(super) previous: Option<Span>,
+    /// Whether zeros follow the last batch.
+    pub(super) has_zero_tail: bool,
+    /// Whether the visitor has all batches.
+    pub(super) is_done: bool,
+    pub(super) copies: Copies<'w>,
+    pub(super) epochs: Epochs<'w>,
+    pub(super) report: SequenceReport,
+    pub(super) visitor: &'w mut V,
+}
+
+impl<V: Visitor> Walk<'_, V> {
+    fn run(&mut self, data: &[u8], position: u64) -> Result<(), Error> {
+        let mut batches = Vec::new();
+        for batch in Batches::new(data, position).map_while(Result::ok) {
+            memory::push(&mut batches, batch).map_err(|error| ReadError::Io(error.into()))?;
+        }
+        let mut held: Option<(&RecordBatch<'_>, Content<V::Detail>)> = None;
+        for (index, batch) in batches.iter().enumerate() {
+            if self.is_done {
+                return Ok(());
+            }
+            let content = self.visitor.read(batch)?;
+            let epochs = NextEpochs::of(batches.get(index..).unwrap_or_default());
+            let next = Next { span: Some(content.span), epochs };
+            match held.take() {
+                Some((batch, content)) => self.judge(batch, content, next)?,
+                None => self.settle(next)?,
+            }
+            held = Some((batch, content));
+        }
+        if let Some((batch, content)) = held.filter(|_| !self.is_done) {
+            self.waiting = Some(Waiting { data: copy_of(batch)?, position: batch.position(), content });
+        }
+        Ok(())
+    }
+
+    fn corrupt(&mut self, range: CorruptRange) -> Result<(), Error> {
+        self.previous = None;
+        self.after.push(range);
+        if self.after.len() > MAX_WAITING {
+            self.settle(Next::default())?;
+            self.release(None)?;
+            self.before.extend(self.after.drain(..).map(Between::Range));
+            self.release(None)?;
+        }
+        Ok(())
+    }
+
+    /// Judges the batch that waits, if there is one.
+    fn settle(&mut self, next: Next) -> Result<(), Error> {
+        if let Some(Waiting { data, position, content }) = self.waiting.take() {
+            let batch = RecordBatch::new(&data, position).map_err(unread)?;
+            return self.judge(&batch, content, next);
+        }
+        self.before.extend(self.after.drain(..).map(Between::Range));
+        Ok(())
+    }
+
+    #[inline]
+    fn judge(&mut self, batch: &RecordBatch<'_>, content: Content<V::Detail>, next: Next) -> Result<(), Error> {
+        let span = content.span;
+        let in_order = span.first == Some(self.expected)
+            && span.last >= self.expected
+            && !content.is_corrupt
+            && has_field_of(batch, span);
+        let is_quiet = self.before.is_empty() && self.after.is_empty() && self.epochs.goes_on(batch);
+        if self.bounds.base_offset.is_none() || (in_order && is_quiet) {
+            self.previous = Some(span);
+            let judgement = Judgement { place: Place::InOrder, span, epoch: None, missing: None };
+            return self.accept(batch, content, judgement);
+        }
+        self.judge_closely(batch, content, next)?;
+        self.previous = Some(span).filter(|_| self.after.is_empty());
+        Ok(())
+    }
+
+    #[cold]
+    fn judge_closely(&mut self, batch: &RecordBatch<'_>, content: Content<V::Detail>, next: Next) -> Result<(), Error> {
+        let place = self.place(batch, &content, next)?;
+        let mut judgement = Judgement { place, span: content.span, epoch: None, missing: None };
+        match place {
+            Place::Repeated => {
+                self.visitor.batch(batch, content, &judgement)?;
+                self.before.extend(self.after.drain(..).map(Between::Range));
+                return Ok(());
+            }
+            Place::Misplaced { .. } => {
+                return match self.order_from(batch)? {
+                    Some(order) => self.deliver(&order),
+                    None => self.put_aside(batch, content, judgement, next),
+                };
+            }
+            _ => {}
+        }
+        judgement.epoch = self.epochs.judge(batch, content.span, next.epochs);
+        let restored = restore(batch, &judgement)?;
+        let Some(data) = restored else { return self.accept(batch, content, judgement) };
+        let restored = RecordBatch::new(&data, batch.position()).map_err(unread)?;
+        let read = self.visitor.read(&restored)?;
+        let fits = !read.is_corrupt && read.span.first.is_some_and(|first| first >= self.expected);
+        if matches!(place, Place::Restored { .. }) && !fits {
+            let place = Place::Misplaced { expected: self.expected };
+            return self.put_aside(batch, content, Judgement { place, epoch: None, ..judgement }, next);
+        }
+        judgement.span = read.span;
+        self.accept(&restored, read, judgement)
+    }
+
+    /// The order of the batches from this one on, if they are all there.
+    fn order_from(&self, batch: &RecordBatch<'_>) -> Result<Option<Vec<reorder::Ordered>>, ReadError> {
+        if !self.before.is_empty() || !self.after.is_empty() || self.report.is_compacted {
+            return Ok(None);
+        }
+        reordered(self.source, batch.position(), self.expected, self.bounds.end_offset)
+    }
+
+    /// Gives the visitor batches in the order of their offsets, and no others after them.
+    fn deliver(&mut self, order: &[reorder::Ordered]) -> Result<(), Error> {
+        self.is_done = true;
+        let mut data = Vec::new();
+        for each in order {
+            memory::resize(&mut data, each.size).map_err(|error| ReadError::Io(error.into()))?;
+            read_full(self.source, &mut data, each.position).map_err(ReadError::from)?;
+            let batch = RecordBatch::new(&data, each.position).map_err(unread)?;
+            let content = self.visitor.read(&batch)?;
+            let place = each.expected.map_or(Place::InOrder, |expected| Place::Reordered { expected });
+            let judgement = Judgement { place, span: content.span, epoch: None, missing: None };
+            self.accept(&batch, content, judgement)?;
+        }
+        Ok(())
+    }
+
+    /// The leader epoch of the next segment's first batch, where the one that waits is not that of the batch before.
+    fn next_segment_epochs(&self) -> Result<NextEpochs, ReadError> {
+        let (Some(others), Some(end), Some(waiting)) = (self.bounds.others, self.bounds.end_offset, &self.waiting)
+        else {
+            return Ok(NextEpochs::default());
+        };
+        let batch = RecordBatch::new(&waiting.data, waiting.position).map_err(unread)?;
+        // A segment that overlaps this one may be of another leader.
+        if self.epochs.goes_on(&batch) || waiting.content.span.last >= end {
+            return Ok(NextEpochs::default());
+        }
+        match others.open(end)? {
+            Some((_, next)) => Ok(NextEpochs::of_segment(next.as_ref())?),
+            None => Ok(NextEpochs::default()),
+        }
+    }
+
+    fn finish(mut self, zeros: Option<(u64, u64)>) -> Result<SequenceReport, Error> {
+        self.has_zero_tail = zeros.is_some();
+        let epochs = self.next_segment_epochs()?;
+        self.settle(Next { span: None, epochs })?;
+        if let Some((first, last)) = self.claimed.filter(|&(first, _)| first == self.expected) {
+            self.add_missing(self.claimed, MissingReason::Corrupt);
+            self.expected = first.max(last.saturating_add(1));
+        }
+        let end = self.bounds.end_offset.filter(|_| self.bounds.base_offset.is_some());
+        let missing = end.and_then(|end| MissingRange::between(self.expected, end, MissingReason::Gap));
+        let missing = missing.map(|range| (range.first_offset, range.last_offset));
+        let is_corrupt = zeros.is_some() || !self.before.is_empty();
+        self.add_missing(missing, if is_corrupt { MissingReason::Corrupt } else { MissingReason::Gap });
+        self.release(missing)?;
+        match (zeros, missing) {
+            (Some((position, length)), _) => self.visitor.zero_tail(position, length, missing)?,
+            (None, Some(missing)) if !is_corrupt => {
+                let length = self.source.length().map_err(ReadError::from)?;
+                self.visitor.gap(length, missing)?;
+            }
+            _ => {}
+        }
+        Ok(self.report)
+    }
+}
