@@ -8,10 +8,10 @@
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
-use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt};
+use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
 
 use crate::committed::whole_batch;
-use crate::options::{ScanOptions, Segment, SideFile};
+use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 
 /// A batch of more bytes is not read to see whether it is the one that an index means.

@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 
 use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, SegmentPart, TransactionCollector,
+    AbortedRange, BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, SegmentPart, SideFile, TransactionCollector,
     TransactionFilter, TransactionIndex, walk_segment,
 };
 use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::log_format::log_format_of;
-use crate::options::{OnError, Partition, ScanOptions, Segment, SideFile};
+use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 
 /// How large a batch of markers may be, and its content.

@@ -4,9 +4,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kafkacomp_core::log::{InMemory, ReadAt, open_file};
+use kafkacomp_core::log::{InMemory, OpenSegment, ReadAt, SideFile, open_file};
 
-use crate::options::{OpenSegment, Segment, SideFile};
+use crate::options::Segment;
 use crate::split_boundaries::SplitBoundaries;
 
 /// A segment at a path; its side files lie beside it under the same name.

@@ -36,7 +36,7 @@ pub mod watched;
 mod worker;
 
 pub use missing::{Missing, MissingOffsets};
-pub use options::{Checkpoints, IsolationLevel, OnError, OpenSegment, Partition, ScanOptions, Segment, SideFile};
+pub use options::{Checkpoints, IsolationLevel, OnError, Partition, ScanOptions, Segment};
 pub use report::{ScanError, ScanReport, SkippedRange};
 pub use scan::{Closer, Scan, Step};
 pub use schema::Column;

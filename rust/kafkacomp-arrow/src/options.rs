@@ -1,11 +1,10 @@
 //! What a scan is told.
 
-use std::io;
 use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::{LogFormat, ReadAt, TransactionFilter};
+use kafkacomp_core::log::{LogFormat, OpenSegment, TransactionFilter};
 
 use crate::schema::Column;
 use crate::split_boundaries::SplitBoundaries;
@@ -102,43 +101,6 @@ impl Default for ScanOptions {
             log_format: None,
         }
     }
-}
-
-/// A file that lies beside a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SideFile {
-    /// `.index`: offset to position.
-    OffsetIndex,
-    /// `.timeindex`: timestamp to offset.
-    TimeIndex,
-    /// `.txnindex`: aborted transactions.
-    TransactionIndex,
-}
-
-impl SideFile {
-    /// The file's suffix, without the dot.
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::OffsetIndex => "index",
-            Self::TimeIndex => "timeindex",
-            Self::TransactionIndex => "txnindex",
-        }
-    }
-}
-
-/// Opens a segment and what lies beside it, when the scan gets there.
-pub trait OpenSegment: Send + Sync + std::fmt::Debug {
-    /// Opens the segment.
-    ///
-    /// # Errors
-    /// Whatever the file system says.
-    fn open(&self) -> io::Result<Arc<dyn ReadAt>>;
-
-    /// Reads a side file whole; `None` when there is none.
-    ///
-    /// # Errors
-    /// Whatever the file system says.
-    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>>;
 }
 
 /// One segment of a partition, or bytes that are read like one.

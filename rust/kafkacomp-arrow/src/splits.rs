@@ -7,13 +7,13 @@ use std::iter::Peekable;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::{
-    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, next_entry_from,
+    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, SideFile, next_entry_from,
 };
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::committed::whole_batch;
 use crate::log_format::log_format_of;
-use crate::options::{ScanOptions, Segment, SideFile};
+use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::split_boundaries::SplitBoundary;
 

@@ -4,9 +4,9 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::log::ReadAt;
+use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 
-use crate::options::{OpenSegment, Segment, SideFile};
+use crate::options::Segment;
 
 /// What is asked; an error ends the work on the segment.
 pub trait Watch: Send + Sync + Debug {

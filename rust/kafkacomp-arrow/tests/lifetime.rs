@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use kafkacomp_arrow::{
-    OnError, OpenSegment, Partition, Scan, ScanError, ScanOptions, Segment, SideFile, Step,
-    split_boundaries::SplitBoundaries,
+    OnError, Partition, Scan, ScanError, ScanOptions, Segment, Step, split_boundaries::SplitBoundaries,
 };
-use kafkacomp_core::log::ReadAt;
+use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 
 mod common;
 use common::batch;

@@ -5,8 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kafkacomp_arrow::{OpenSegment, SideFile};
-use kafkacomp_core::log::ReadAt;
+use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 use kafkacomp_core::memory;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;

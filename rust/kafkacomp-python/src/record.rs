@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use kafkacomp_core::record::java_string::decode_utf8;
-use kafkacomp_core::record::varint::take_varint;
-use kafkacomp_core::record::{Error, PausedRecords, Record, TimestampType};
+use kafkacomp_core::record::{Error, Headers, PausedRecords, Record, TimestampType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -71,7 +70,7 @@ pub struct RecordSpan {
     key: Option<Span>,
     value: Option<Span>,
     headers: Span,
-    headers_count: usize,
+    headers_count: u32,
     is_valid: Option<bool>,
 }
 
@@ -86,7 +85,7 @@ impl RecordSpan {
             key: record.key.map(Span::of),
             value: record.value.map(Span::of),
             headers: Span::of(record.headers.raw()),
-            headers_count: record.headers.len(),
+            headers_count: record.headers.len() as u32,
             is_valid: record.message.map(|message| message.is_valid()),
         }
     }
@@ -224,17 +223,9 @@ impl PyRecord {
 
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let mut rest = self.backing.bytes(self.span.headers);
-        let mut next = || {
-            let length = usize::try_from(take_varint(&mut rest).ok()?).ok()?;
-            let (bytes, behind) = rest.split_at_checked(length)?;
-            rest = behind;
-            Some(bytes)
-        };
         let pairs = PyList::empty(py);
-        for _ in 0..self.span.headers_count {
-            let key = decode_utf8(next().unwrap_or_default());
-            pairs.append((key, next().map(|value| bytes(py, value)).transpose()?))?;
+        for (key, value) in Headers::new(self.backing.bytes(self.span.headers), self.span.headers_count) {
+            pairs.append((decode_utf8(key), value.map(|value| bytes(py, value)).transpose()?))?;
         }
         Ok(pairs.to_tuple())
     }

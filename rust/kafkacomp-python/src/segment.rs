@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::split_boundaries::{SplitBoundaries, SplitBoundary};
-use kafkacomp_arrow::{Checkpoints, OpenSegment, Partition, Segment};
-use kafkacomp_core::log::{AbortedRange, TransactionFilter};
+use kafkacomp_arrow::{Checkpoints, Partition, Segment};
+use kafkacomp_core::log::{AbortedRange, OpenSegment, TransactionFilter};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyString;

@@ -3,13 +3,12 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use kafkacomp_arrow::SideFile;
 use kafkacomp_core::log::continuity::coverage::{FileOffsets, missing_offsets, overlaps};
 use kafkacomp_core::log::continuity::sequence::OtherSegments;
 use kafkacomp_core::log::maintain::rewrite::SegmentRewritten;
 use kafkacomp_core::log::{
     HeaderWalk, Hop, LeaderEpochEntry, MAX_MISSING_RANGES, MissingRange, MissingReason, OffsetIndex, OffsetPosition,
-    OverlapError, ReadAt, ReadError, SegmentBounds, SequenceReport, compare_overlap,
+    OverlapError, ReadAt, ReadError, SegmentBounds, SequenceReport, SideFile, compare_overlap,
 };
 use pyo3::prelude::*;
 

@@ -38,6 +38,7 @@ pub use read::follow::{FollowEnd, Follower};
 pub use read::log_format::LogFormat;
 pub use read::placement::{Neighbours, Placement, Span, place, place_between};
 pub use read::resync::Resync;
+pub use read::segment_files::{OpenSegment, SideFile};
 pub use read::source::{InMemory, ReadAt, open_file};
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionFilter};
 pub use read::walk::{CorruptRange, SegmentPart, walk_segment};

@@ -50,7 +50,9 @@ impl<'a> Headers<'a> {
     /// No headers.
     pub const EMPTY: Headers<'static> = Headers { raw: &[], count: 0 };
 
-    pub(super) fn new(raw: &'a [u8], count: u32) -> Self {
+    /// `count` headers as a record stores them, without their number. Fields that `raw` does not contain are empty keys
+    /// and null values.
+    pub fn new(raw: &'a [u8], count: u32) -> Self {
         Self { raw, count }
     }
 
@@ -95,7 +97,7 @@ pub struct HeaderIter<'a> {
 }
 
 impl<'a> HeaderIter<'a> {
-    /// A nullable field. The headers were checked when the record was read, so what cannot be is null too.
+    /// A nullable field. The headers of a record that was read are valid; a field that is not is null.
     fn take(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(take_varint(&mut self.rest).ok()?).ok()?;
         let (bytes, rest) = self.rest.split_at_checked(length)?;

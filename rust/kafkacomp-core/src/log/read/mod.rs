@@ -9,6 +9,7 @@ pub mod follow;
 pub mod log_format;
 pub mod placement;
 pub mod resync;
+pub mod segment_files;
 pub mod source;
 pub mod transactions;
 pub mod walk;
