@@ -1,16 +1,11 @@
-//! Partitions written anew: recompressed, converted, repaired.
+//! Partitions that are recompressed, converted or repaired, and their new folders.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
-use kafkacomp_core::log::continuity::sequence::start_offset;
-use kafkacomp_core::log::maintain::repair::{Repair, RepairReport, Repairer, first_offset};
-use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite, SegmentRewritten, rewrite_segment};
-use kafkacomp_core::log::write::{LogWriter, ProducerState, Staging, WriteOptions, WriteReport};
-use kafkacomp_core::log::{
-    LeaderEpochEntry, PartitionMetadata, ProducerSnapshot, ReadError, read_leader_epoch_checkpoint,
-};
+use kafkacomp_core::log::maintain::partition::{PartitionFindings, RepairedPartition};
+use kafkacomp_core::log::maintain::repair::Repair;
+use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite};
+use kafkacomp_core::log::write::{LogWriter, Staging, WriteReport};
 use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,8 +13,7 @@ use pyo3::types::PyDict;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
 use crate::error::log_to_py;
-use crate::job::{Job, JobError, JobTuple, completed};
-use crate::sequence::{Found, FoundTuple, SegmentJob, Tracker};
+use crate::job::{self, JobTuple, completed};
 
 /// A folder that appears whole or not at all.
 #[pyclass(module = "kafkacomp._kafkacomp")]
@@ -33,7 +27,7 @@ impl StagedFolder {
         Staging::new(&target).map(|staging| Self(Some(staging))).map_err(|error| log_to_py(py, error, None))
     }
 
-    /// Where its content is to be written.
+    /// Where its files are written before it appears; `None` once it is published or discarded.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         self.0.as_ref().map(|staging| staging.folder().to_owned())
@@ -44,7 +38,7 @@ impl StagedFolder {
         self.0.take().map_or(Ok(()), Staging::publish).map_err(|error| log_to_py(py, error, None))
     }
 
-    /// Removes it, if it has not been published.
+    /// Removes it, unless it has been published.
     fn discard(&mut self) {
         self.0 = None;
     }
@@ -56,103 +50,47 @@ pub struct RepairedFolder(Option<LogWriter>);
 
 #[pymethods]
 impl RepairedFolder {
-    /// Puts a further file into it.
+    /// Writes another file into it.
     fn write(&self, py: Python<'_>, name: &str, content: &[u8]) -> PyResult<()> {
         let written = self.0.as_ref().map_or(Ok(()), |writer| writer.staging().write(name, content));
         written.map_err(|error| log_to_py(py, error, None))
     }
 
-    /// Gives it its name; nothing the second time.
+    /// Gives it its name; `None` if that is done already.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Option<Counts>> {
         let Some(writer) = self.0.take() else { return Ok(None) };
         py.detach(|| writer.finish()).map(|report| Some(counts(report))).map_err(|error| log_to_py(py, error, None))
     }
 }
 
-impl Job {
-    /// The entries of the leader epoch checkpoint.
-    fn leader_epochs(&self) -> Result<Vec<LeaderEpochEntry>, JobError> {
-        let epochs = self.history.1.as_deref().map(read_leader_epoch_checkpoint).transpose()?;
-        Ok(epochs.unwrap_or_default())
-    }
-
-    fn writer(&self) -> Result<LogWriter, JobError> {
-        let (snapshot, _, metadata, _) = &self.history;
-        let metadata = metadata.as_deref().map(PartitionMetadata::parse).transpose()?;
-        let options = WriteOptions { topic_id: metadata.map(|metadata| metadata.topic_id), ..self.options };
-        let base_offset = match self.segments.first().and_then(|segment| segment.base_offset) {
-            Some(offset) => start_offset(self.open(0)?.as_ref(), offset)?,
-            None => first_offset(self.open(0)?.as_ref(), self.max_output_size)?,
-        };
-        let mut writer = LogWriter::create(&self.target, base_offset, options)?;
-        let snapshot = snapshot.as_deref().map(ProducerSnapshot::parse).transpose()?;
-        let producers = snapshot.map(|snapshot| ProducerState::from_entries(&snapshot.producers));
-        writer.set_history(producers.unwrap_or_default(), self.leader_epochs()?)?;
-        Ok(writer)
-    }
-
-    /// Does `work` for each segment, in an order that depends on their content alone.
-    fn each(
-        &self,
-        writer: &mut LogWriter,
-        mut work: impl FnMut(
-            SegmentJob<'_>,
-            &mut LogWriter,
-            &mut dyn FnMut(u64) -> ControlFlow<PyErr>,
-        ) -> Result<SegmentRewritten, JobError>,
-    ) -> Result<Found, JobError> {
-        let mut done = 0_u64;
-        let mut tracker = Tracker::new(self, self.leader_epochs()?)?;
-        while let Some(index) = tracker.next() {
-            self.current.store(index, Ordering::Relaxed);
-            let source = self.open(index)?;
-            tracker.compare(source.as_ref())?;
-            if let Some(base_offset) = tracker.base_offset().filter(|_| self.keeps_segments) {
-                writer.begin_segment(base_offset)?;
-            }
-            let length = source.length().map_err(ReadError::Io)?;
-            let segment = tracker.job(source.as_ref());
-            let found = work(segment, writer, &mut |now| self.tell(done.saturating_add(now)))?;
-            tracker.add(found);
-            done = done.saturating_add(length);
-        }
-        Ok(tracker.finish(self.history.3))
-    }
-
-    fn rewrite(&self, rewrite: &mut Rewrite) -> Result<(WriteReport, Found), JobError> {
-        let mut writer = self.writer()?;
-        let found = self.each(&mut writer, |job, writer, progress| {
-            let SegmentJob { source, bounds, from, .. } = job;
-            let mut sink = |out: &[u8]| writer.append(out);
-            let found = rewrite_segment(source, bounds, from, self.max_output_size, rewrite, &mut sink, progress)?;
-            let found = completed(found)?;
-            rewrite.finish(&mut sink)?;
-            Ok(found)
-        })?;
-        Ok((writer.finish()?, found))
-    }
-
-    fn repair(&self, quarantine: Option<&str>) -> Result<(LogWriter, RepairReport, Found), JobError> {
-        let mut writer = self.writer()?;
-        let mut repairer = Repairer::new(self.max_output_size, quarantine);
-        let found = self.each(&mut writer, |job, writer, progress| {
-            let SegmentJob { source, bounds, from, index } = job;
-            let sequence = completed(repairer.segment(source, index, bounds, from, writer, progress)?)?;
-            Ok(SegmentRewritten { sequence, ..SegmentRewritten::default() })
-        })?;
-        let report = repairer.finish()?;
-        Ok((writer, report, found))
-    }
-}
-
 /// Segments, batches and bytes written, first offset, end offset.
-pub(crate) type Counts = (u64, u64, u64, i64, i64);
+pub type Counts = (u64, u64, u64, i64, i64);
 
-pub(crate) fn counts(report: WriteReport) -> Counts {
+/// As Python takes it.
+pub fn counts(report: WriteReport) -> Counts {
     (report.segments, report.batches, report.bytes, report.log_start_offset, report.log_end_offset)
 }
 
-/// Recompresses a partition; with `merge_bytes` small batches are joined.
+/// What is missing in the source by segment, first and last offset and reason; how many further ranges; warnings.
+type FoundTuple = (Vec<(usize, i64, i64, &'static str)>, u64, Vec<String>);
+
+fn found(findings: PartitionFindings) -> FoundTuple {
+    let PartitionFindings { missing, more_missing, warnings } = findings;
+    let missing = missing
+        .into_iter()
+        .map(|(index, range)| (index, range.first_offset, range.last_offset, range.reason.name()))
+        .collect();
+    (missing, more_missing, warnings)
+}
+
+fn rewrite_partition(py: Python<'_>, arguments: JobTuple<'_>, mut rewrite: Rewrite) -> PyResult<(Counts, FoundTuple)> {
+    let (job, progress) = job::job(arguments)?;
+    let done = py.detach(|| job.rewrite(&mut rewrite, &mut |done| progress.report(done)));
+    let (report, findings) = completed(py, done)?;
+    Ok((counts(report), found(findings)))
+}
+
+/// Recompresses a partition; with `merge_bytes` small batches are merged.
 #[pyfunction]
 pub fn recompress_partition(
     py: Python<'_>,
@@ -163,16 +101,15 @@ pub fn recompress_partition(
     threads: usize,
 ) -> PyResult<(Counts, FoundTuple)> {
     let compression = compression(kind(compression_type)?, level)?;
-    let job = Job::new(job)?;
-    let mut rewrite = match merge_bytes {
-        Some(bytes) => Rewrite::Merge(Merger::new(compression, bytes, job.max_output_size)),
-        None => Rewrite::Recompress(ParallelRecompressor::new(compression, job.max_output_size, threads)),
+    let max_output_size = job.4;
+    let rewrite = match merge_bytes {
+        Some(bytes) => Rewrite::Merge(Merger::new(compression, bytes, max_output_size)),
+        None => Rewrite::Recompress(ParallelRecompressor::new(compression, max_output_size, threads)),
     };
-    let (report, found) = job.run(py, |job| job.rewrite(&mut rewrite))?;
-    Ok((counts(report), found.to_tuple()))
+    rewrite_partition(py, job, rewrite)
 }
 
-/// Brings a partition to another message format.
+/// Converts a partition to another message format.
 #[pyfunction]
 pub fn convert_partition(
     py: Python<'_>,
@@ -181,23 +118,21 @@ pub fn convert_partition(
     upgrade: bool,
     batch_bytes: i32,
 ) -> PyResult<(Counts, FoundTuple)> {
-    let job = Job::new(job)?;
-    let max_output_size = job.max_output_size;
+    let max_output_size = job.4;
     let options = ConvertOptions { to_magic, upgrade, batch_bytes, max_output_size, ..ConvertOptions::default() };
-    let mut rewrite = Rewrite::Convert(Converter::new(options));
-    let (report, found) = job.run(py, |job| job.rewrite(&mut rewrite))?;
-    Ok((counts(report), found.to_tuple()))
+    rewrite_partition(py, job, Rewrite::Convert(Converter::new(options)))
 }
 
-/// Repairs a partition; corrupt bytes go into the file `quarantine` of the new folder. The folder is still to be finished.
+/// Repairs a partition; corrupt bytes go to the file `quarantine` of the new folder, which the caller finishes.
 #[pyfunction]
 pub fn repair_partition<'py>(
     py: Python<'py>,
     job: JobTuple<'_>,
     quarantine: Option<&str>,
 ) -> PyResult<(RepairedFolder, Bound<'py, PyDict>)> {
-    let job = Job::new(job)?;
-    let (writer, report, found) = job.run(py, |job| job.repair(quarantine))?;
+    let (job, progress) = crate::job::job(job)?;
+    let done = py.detach(|| job.repair(quarantine, &mut |done| progress.report(done)));
+    let RepairedPartition { writer, report, findings } = completed(py, done)?;
     let fields = PyDict::new(py);
     fields.set_item("repairs", report.repairs.iter().map(repair).collect::<Vec<_>>())?;
     fields.set_item("more_repairs", report.more_repairs)?;
@@ -208,7 +143,7 @@ pub fn repair_partition<'py>(
     fields.set_item("corrupt_bytes", report.corrupt_bytes)?;
     fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
     fields.set_item("first_open_offset", writer.producers().first_open_offset())?;
-    fields.set_item("found", found.to_tuple())?;
+    fields.set_item("found", found(findings))?;
     Ok((RepairedFolder(Some(writer)), fields))
 }
 

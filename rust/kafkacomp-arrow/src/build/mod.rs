@@ -10,18 +10,25 @@
 //!
 //! Only `value` must be there; columns of other names are not looked at. [`RecordColumns`] appends rows to a
 //! builder that the caller keeps; [`Batcher`] makes batches of a stream of rows, [`PartitionedBatcher`] those of many
-//! partitions, to which rows go by the columns `topic` and `partition` or by their keys.
+//! partitions, to which rows go by the columns `topic` and `partition` or by their keys. [`write_log`] writes rows as the
+//! folder of one partition, [`StagedBatches`] as files of batches for many.
 
 mod batcher;
 pub(crate) mod bytes;
 mod error;
 mod headers;
+mod log_folder;
 mod partitioned;
 mod route;
+mod staged;
+mod write_error;
 
 pub use batcher::Batcher;
+pub use log_folder::{LogWritten, write_log};
 pub use partitioned::{PartitionedBatcher, Target};
 pub use route::Routing;
+pub use staged::{StagedBatches, StagedFile};
+pub use write_error::WriteError;
 
 use std::ops::Range;
 

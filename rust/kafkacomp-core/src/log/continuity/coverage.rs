@@ -1,6 +1,6 @@
 //! The offsets that a partition lacks, from what its segment files have.
 
-use super::missing::{MissingRange, MissingReason};
+use super::missing::{MAX_MISSING_RANGES, MissingRange, MissingReason};
 
 /// What one segment file has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -94,6 +94,13 @@ pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(u
         }
     }
     found
+}
+
+/// The ranges that a report lists, and how many more there are.
+pub fn listed(mut missing: Vec<(usize, MissingRange)>) -> (Vec<(usize, MissingRange)>, u64) {
+    let more = missing.len().saturating_sub(MAX_MISSING_RANGES) as u64;
+    missing.truncate(MAX_MISSING_RANGES);
+    (missing, more)
 }
 
 /// Adds a range, for the reason that is known now, to the one before it if it continues that.

@@ -18,6 +18,14 @@ pub enum MissingReason {
 }
 
 impl MissingReason {
+    /// All reasons.
+    const ALL: [Self; 6] = [Self::Corrupt, Self::Gap, Self::Compacted, Self::Limit, Self::Unreadable, Self::Vanished];
+
+    /// The reason that reports call so.
+    pub fn for_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
     /// As reports call it.
     pub fn name(self) -> &'static str {
         match self {

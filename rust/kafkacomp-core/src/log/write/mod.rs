@@ -14,6 +14,7 @@
 //! Source: `LogSegment.append`, `LogSegment.recover`, `ProducerStateManager`, `ProducerAppendInfo`,
 //! `LeaderEpochFileCache`.
 
+mod assemble;
 mod indexes;
 mod producers;
 pub mod rebase;
@@ -21,6 +22,7 @@ mod resume;
 pub mod staging;
 mod writer;
 
+pub use assemble::assemble_log;
 pub use indexes::{DEFAULT_INDEX_INTERVAL_BYTES, SegmentIndexes};
 pub use producers::ProducerState;
 pub use resume::LogEnd;

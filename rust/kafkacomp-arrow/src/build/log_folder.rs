@@ -1,0 +1,89 @@
+//! Rows into a partition's folder.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch as ArrowRecordBatch;
+use arrow_schema::ArrowError;
+use kafkacomp_core::log::write::{LogWriter, WriteOptions, WriteReport};
+use kafkacomp_core::record::{BatchSettings, Batches};
+
+use super::batcher::Batcher;
+use super::write_error::WriteError;
+
+/// Rows that are taken at once: a table may be one record batch, and its Kafka batches need not be in memory together.
+const ROWS: usize = 8192;
+
+/// Slices of about [`ROWS`] rows.
+pub(super) fn slices(rows: &ArrowRecordBatch) -> impl Iterator<Item = ArrowRecordBatch> {
+    (0..rows.num_rows()).step_by(ROWS).map(|start| rows.slice(start, ROWS.min(rows.num_rows().saturating_sub(start))))
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogWritten {
+    /// Segments, batches, bytes and offsets.
+    pub report: WriteReport,
+    /// Rows, each of which is a record.
+    pub records: usize,
+}
+
+/// Writes all rows as the folder `target` of a partition. Its first segment begins at the first batch's offset.
+///
+/// # Errors
+/// Rows that cannot become records, a stream that fails, or the file system's. Nothing is left of the folder.
+pub fn write_log(
+    rows: impl IntoIterator<Item = Result<ArrowRecordBatch, ArrowError>>,
+    target: &Path,
+    settings: BatchSettings,
+    options: WriteOptions,
+) -> Result<LogWritten, WriteError> {
+    let mut folder = Folder { target: target.to_owned(), options, settings, writer: None, out: Vec::new() };
+    let mut batcher = Batcher::new(settings)?;
+    for rows in rows {
+        for slice in slices(&rows?) {
+            batcher.push(&slice, &mut folder.out)?;
+            folder.flush()?;
+        }
+    }
+    batcher.finish(&mut folder.out)?;
+    Ok(LogWritten { report: folder.finish()?, records: batcher.rows() })
+}
+
+/// The folder under way.
+struct Folder {
+    target: PathBuf,
+    options: WriteOptions,
+    settings: BatchSettings,
+    writer: Option<LogWriter>,
+    out: Vec<u8>,
+}
+
+impl Folder {
+    /// Appends the batches that are complete.
+    fn flush(&mut self) -> Result<(), WriteError> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let out = std::mem::take(&mut self.out);
+        let first = Batches::new(&out, 0).next().and_then(Result::ok).and_then(|batch| batch.base_offset());
+        self.writer(first)?.append(&out)?;
+        self.out = out;
+        self.out.clear();
+        Ok(())
+    }
+
+    fn writer(&mut self, first_offset: Option<i64>) -> Result<&mut LogWriter, WriteError> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => LogWriter::create(&self.target, first_offset.unwrap_or(self.settings.base_offset), self.options)?,
+        };
+        Ok(self.writer.insert(writer))
+    }
+
+    fn finish(mut self) -> Result<WriteReport, WriteError> {
+        self.flush()?;
+        self.writer(None)?;
+        let finished = self.writer.take().map(LogWriter::finish).transpose()?;
+        Ok(finished.unwrap_or_default())
+    }
+}

@@ -1,0 +1,20 @@
+//! Why rows cannot be written.
+
+use arrow_schema::ArrowError;
+use kafkacomp_core::log;
+
+use super::error::BuildError;
+
+/// Rows that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// They cannot become records.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The batches cannot be written.
+    #[error(transparent)]
+    Log(#[from] log::Error),
+    /// The stream that the rows come from failed.
+    #[error(transparent)]
+    Rows(#[from] ArrowError),
+}

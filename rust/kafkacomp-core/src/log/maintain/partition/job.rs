@@ -1,0 +1,147 @@
+//! A partition that is rewritten, and where the new one goes.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::error::PartitionError;
+use crate::log::continuity::sequence::start_offset;
+use crate::log::error::{Error, ReadError};
+use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
+use crate::log::index::partition_metadata::PartitionMetadata;
+use crate::log::index::producer_snapshot::ProducerSnapshot;
+use crate::log::maintain::repair::first_offset;
+use crate::log::read::log_format::LogFormat;
+use crate::log::read::segment_files::OpenSegment;
+use crate::log::read::source::ReadAt;
+use crate::log::write::{LogWriter, ProducerState, WriteOptions};
+
+/// A segment of the partition that is rewritten.
+#[derive(Debug, Clone)]
+pub struct SourceSegment {
+    /// Its path or name, for messages.
+    pub name: Arc<str>,
+    /// The offset in its name; `None` for a captured record set.
+    pub base_offset: Option<i64>,
+    /// Opens it.
+    pub files: Arc<dyn OpenSegment>,
+}
+
+/// The contents of a partition's other files, as far as they exist.
+#[derive(Debug, Clone, Default)]
+pub struct PartitionHistory {
+    /// The `.snapshot` of producers at the first segment's base offset.
+    pub producer_snapshot: Option<Vec<u8>>,
+    /// `leader-epoch-checkpoint`.
+    pub leader_epoch_checkpoint: Option<Vec<u8>>,
+    /// `partition.metadata`.
+    pub partition_metadata: Option<Vec<u8>>,
+    /// The offset up to which compaction has cleaned the log.
+    pub cleaned_to: Option<i64>,
+}
+
+impl PartitionHistory {
+    pub(super) fn leader_epochs(&self) -> Result<Vec<LeaderEpochEntry>, Error> {
+        let epochs = self.leader_epoch_checkpoint.as_deref().map(read_leader_epoch_checkpoint).transpose()?;
+        Ok(epochs.unwrap_or_default())
+    }
+
+    fn producers(&self) -> Result<ProducerState, Error> {
+        let snapshot = self.producer_snapshot.as_deref().map(ProducerSnapshot::parse).transpose()?;
+        Ok(snapshot.map(|snapshot| ProducerState::from_entries(&snapshot.producers)).unwrap_or_default())
+    }
+
+    fn metadata(&self) -> Result<Option<PartitionMetadata>, Error> {
+        Ok(self.partition_metadata.as_deref().map(PartitionMetadata::parse).transpose()?)
+    }
+}
+
+/// One partition that is rewritten into the folder of another one.
+#[derive(Debug, Clone)]
+pub struct PartitionJob {
+    /// Its segments by base offset.
+    pub segments: Vec<SourceSegment>,
+    /// What its other files say.
+    pub history: PartitionHistory,
+    /// The folder to make.
+    pub target: PathBuf,
+    /// The most bytes of a new segment. `None`: new segments begin where the old ones do, and only what exceeds Kafka's
+    /// default is divided.
+    pub segment_bytes: Option<u32>,
+    /// The most bytes that one batch's records may decompress to.
+    pub max_output_size: usize,
+}
+
+impl PartitionJob {
+    /// The log format of the partition, by the first segment whose content decides, otherwise by its name; `None` if
+    /// neither decides.
+    ///
+    /// # Errors
+    /// A segment cannot be read.
+    pub fn log_format(&self) -> Result<Option<LogFormat>, PartitionError> {
+        let mut named = None;
+        for (index, segment) in self.segments.iter().enumerate() {
+            let source = self.open(index)?;
+            let content = source.length().map_err(ReadError::Io);
+            let content = content.and_then(|length| LogFormat::of_content(source.as_ref(), length));
+            if let Some(found) = content.map_err(|error| self.at(index, error))? {
+                return Ok(Some(found));
+            }
+            named = named.or_else(|| LogFormat::of_name(&segment.name));
+        }
+        Ok(named)
+    }
+
+    pub(super) fn name(&self, index: usize) -> Arc<str> {
+        self.segments.get(index).map_or_else(|| Arc::from(""), |segment| Arc::clone(&segment.name))
+    }
+
+    pub(super) fn base_offset(&self, index: usize) -> Option<i64> {
+        self.segments.get(index)?.base_offset
+    }
+
+    /// The error of the segment with this index.
+    pub(super) fn at(&self, index: usize, error: impl Into<Error>) -> PartitionError {
+        PartitionError::Segment { segment: self.name(index), error: error.into() }
+    }
+
+    pub(super) fn open(&self, index: usize) -> Result<Arc<dyn ReadAt>, PartitionError> {
+        let segment = self.segments.get(index).ok_or(std::io::ErrorKind::NotFound);
+        let opened = segment.map_err(Into::into).and_then(|segment| segment.files.open());
+        opened.map_err(|error| self.at(index, ReadError::Io(error)))
+    }
+
+    pub(super) fn write_options(&self) -> WriteOptions {
+        let defaults = WriteOptions::default();
+        WriteOptions { segment_bytes: self.segment_bytes.unwrap_or(defaults.segment_bytes), ..defaults }
+    }
+
+    /// The writer of the new partition, with the state that the old one had before its first batch.
+    pub(super) fn writer(&self) -> Result<LogWriter, PartitionError> {
+        let source = self.open(0)?;
+        let created = || {
+            let topic_id = self.history.metadata()?.map(|metadata| metadata.topic_id);
+            let base_offset = match self.base_offset(0) {
+                Some(offset) => start_offset(source.as_ref(), offset)?,
+                None => first_offset(source.as_ref(), self.max_output_size)?,
+            };
+            let options = WriteOptions { topic_id, ..self.write_options() };
+            let mut writer = LogWriter::create(&self.target, base_offset, options)?;
+            writer.set_history(self.history.producers()?, self.history.leader_epochs()?)?;
+            Ok(writer)
+        };
+        created().map_err(|error: Error| self.at(0, error))
+    }
+
+    /// Does `work`, which keeps the index of the segment under way in the cell. A panic becomes an error that names it; the
+    /// new folder is removed.
+    pub(super) fn catching_panics<T>(
+        &self,
+        work: impl FnOnce(&Cell<usize>) -> Result<T, PartitionError>,
+    ) -> Result<T, PartitionError> {
+        let current = Cell::new(0);
+        let done = catch_unwind(AssertUnwindSafe(|| work(&current)));
+        done.unwrap_or_else(|panic| Err(PartitionError::panicked(self.name(current.get()), panic.as_ref())))
+    }
+}

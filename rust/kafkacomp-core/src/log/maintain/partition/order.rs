@@ -1,0 +1,244 @@
+//! The segment files of a partition one after another: their order, overlaps and missing offsets.
+
+use std::cmp::Reverse;
+use std::io;
+use std::sync::Arc;
+
+use super::error::PartitionError;
+use super::job::{PartitionJob, SourceSegment};
+use crate::log::LeaderEpochEntry;
+use crate::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
+use crate::log::continuity::missing::MissingRange;
+use crate::log::continuity::overlap::{OverlapError, compare_overlap};
+use crate::log::continuity::sequence::{OtherSegments, SegmentBounds, SequenceReport};
+use crate::log::error::ReadError;
+use crate::log::index::offset::{OffsetIndex, OffsetPosition};
+use crate::log::maintain::rewrite::SegmentRewritten;
+use crate::log::read::batch_headers::{HeaderWalk, Hop};
+use crate::log::read::segment_files::SideFile;
+use crate::log::read::source::ReadAt;
+
+/// A segment with all that is known of it before it is rewritten.
+pub struct SegmentTask<'a> {
+    /// Its bytes.
+    pub source: &'a dyn ReadAt,
+    /// Its place in the partition.
+    pub bounds: SegmentBounds<'a>,
+    /// The offset below which other segments have its records.
+    pub from: i64,
+    /// Its index among the partition's segments.
+    pub index: usize,
+}
+
+/// What was found in the segments of a partition.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PartitionFindings {
+    /// The offsets that are missing, each range with the index of the segment that should have it; at most
+    /// [`MAX_MISSING_RANGES`](crate::log::MAX_MISSING_RANGES).
+    pub missing: Vec<(usize, MissingRange)>,
+    /// Further ranges.
+    pub more_missing: u64,
+    /// Repeated batches, wrong names and overlapping files.
+    pub warnings: Vec<String>,
+}
+
+/// The segments of a partition in the order in which they are rewritten, which depends on their content alone.
+#[derive(Debug)]
+pub struct SegmentsInOrder<'a> {
+    job: &'a PartitionJob,
+    /// The indexes of the segments by base offset; of two with the same one, the one that reaches further comes first.
+    order: Vec<usize>,
+    at: usize,
+    /// What the segments before have.
+    files: Vec<FileOffsets>,
+    /// The offset after the last one.
+    end: i64,
+    leader_epoch: Option<i32>,
+    leader_epochs: Vec<LeaderEpochEntry>,
+    offset_index: Vec<OffsetPosition>,
+    others: OtherFiles<'a>,
+    warnings: Vec<String>,
+}
+
+/// The segments but for the one that is rewritten.
+#[derive(Debug)]
+struct OtherFiles<'a> {
+    segments: &'a [SourceSegment],
+    current: usize,
+}
+
+impl OtherSegments for OtherFiles<'_> {
+    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>> {
+        let bases = self.segments.iter().enumerate().filter_map(|(index, segment)| Some((segment.base_offset?, index)));
+        let found = bases.filter(|&(base, _)| base <= offset).max().filter(|&(_, index)| index != self.current);
+        let Some((index, segment)) = found.and_then(|(_, index)| Some((index, self.segments.get(index)?))) else {
+            return Ok(None);
+        };
+        Ok(Some((index, segment.files.open()?)))
+    }
+}
+
+impl<'a> SegmentsInOrder<'a> {
+    /// At the first segment.
+    ///
+    /// # Errors
+    /// A segment or the leader epoch checkpoint cannot be read.
+    pub fn new(job: &'a PartitionJob) -> Result<Self, PartitionError> {
+        let mut order: Vec<usize> = (0..job.segments.len()).collect();
+        let is_shared = order.windows(2).any(
+            |pair| matches!(pair, &[a, b] if job.base_offset(a).is_some() && job.base_offset(a) == job.base_offset(b)),
+        );
+        if is_shared {
+            let mut keys = Vec::new();
+            for &index in &order {
+                let source = job.open(index)?;
+                let extent = extent(source.as_ref()).map_err(|error| job.at(index, error))?;
+                keys.push((job.base_offset(index), Reverse(extent)));
+            }
+            order.sort_by_key(|&index| keys.get(index).copied());
+        }
+        let leader_epochs = job.history.leader_epochs().map_err(|error| job.at(0, error))?;
+        Ok(Self {
+            job,
+            order,
+            at: 0,
+            files: Vec::new(),
+            end: i64::MIN,
+            leader_epoch: None,
+            leader_epochs,
+            offset_index: Vec::new(),
+            others: OtherFiles { segments: &job.segments, current: 0 },
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The index of the segment that is next; `None` at the end.
+    pub fn next_index(&self) -> Option<usize> {
+        self.order.get(self.at).copied()
+    }
+
+    fn name(&self, at: usize) -> Arc<str> {
+        self.order.get(at).map_or_else(|| Arc::from(""), |&index| self.job.name(index))
+    }
+
+    fn base_of(&self, at: usize) -> Option<i64> {
+        self.job.base_offset(*self.order.get(at)?)
+    }
+
+    /// The base offset of the segment.
+    pub fn base_offset(&self) -> Option<i64> {
+        self.base_of(self.at)
+    }
+
+    /// Compares the segment with those before that have some of its offsets.
+    ///
+    /// # Errors
+    /// They disagree, or cannot be read.
+    pub fn compare(&mut self, source: &dyn ReadAt) -> Result<(), PartitionError> {
+        let (Some(base), Some(index)) = (self.base_offset(), self.next_index()) else { return Ok(()) };
+        for (&earlier, file) in self.order.iter().zip(&self.files) {
+            let Some(last) = file.last_offset.filter(|&last| last >= base) else { continue };
+            let before = self.job.open(earlier)?;
+            let found = compare_overlap(before.as_ref(), source, base, last, self.job.max_output_size);
+            let found = found.map_err(|error| match error {
+                OverlapError::Earlier(error) => self.job.at(earlier, error),
+                OverlapError::Later(error) => self.job.at(index, error),
+            })?;
+            if let Some(offset) = found {
+                let (earlier, later) = (self.job.name(earlier), self.job.name(index));
+                return Err(PartitionError::Disagreement { earlier, later, offset });
+            }
+        }
+        Ok(())
+    }
+
+    /// The segment, whose bytes are `source`, as it is to be rewritten.
+    pub fn task<'s>(&'s mut self, source: &'s dyn ReadAt) -> SegmentTask<'s> {
+        let base_offset = self.base_offset();
+        let end_offset = base_offset
+            .and_then(|base| (self.at..self.order.len()).filter_map(|at| self.base_of(at)).find(|&next| next > base));
+        let index = self.next_index().unwrap_or_default();
+        self.others.current = index;
+        let segment = self.job.segments.get(index);
+        // An offset index that cannot be read helps no further: it is derived from the segment.
+        let data = segment.and_then(|segment| segment.files.side_file(SideFile::OffsetIndex).ok().flatten());
+        let entries = data.as_deref().zip(base_offset).and_then(|(data, base)| OffsetIndex::parse(data, base).ok());
+        self.offset_index = entries.map(|index| index.iter().collect()).unwrap_or_default();
+        let follows = base_offset.is_some_and(|base| base >= self.end);
+        let bounds = SegmentBounds {
+            base_offset,
+            end_offset,
+            offset_index: &self.offset_index,
+            leader_epochs: &self.leader_epochs,
+            leader_epoch: self.leader_epoch.filter(|_| follows),
+            others: Some(&self.others),
+        };
+        SegmentTask { source, bounds, from: self.end, index }
+    }
+
+    /// Warns of a name that does not say where the segment begins.
+    fn check_name(&mut self, name: &str, found: &SequenceReport) {
+        let (Some(base), Some(first)) = (self.base_offset(), found.first_offset) else { return };
+        if first < base {
+            self.warnings.push(format!("{name}: the segment begins at offset {first}, below the {base} of its name"));
+        } else if base < self.end && first >= self.end {
+            let before = self.end.saturating_sub(1);
+            self.warnings.push(format!(
+                "{name}: the segment begins at offset {first}, and those before it have offset {before}: {base}, the offset of \
+                 its name, is not where it begins"
+            ));
+        }
+    }
+
+    /// Takes what was found in the segment, and goes on to the next one.
+    pub fn add(&mut self, found: SegmentRewritten) {
+        let SegmentRewritten { sequence, warnings, more_warnings } = found;
+        let name = self.name(self.at);
+        self.check_name(&name, &sequence);
+        self.warnings.extend(warnings.into_iter().map(|warning| format!("{name}: {warning}")));
+        if more_warnings > 0 {
+            self.warnings.push(format!("{name}: {more_warnings} more warnings"));
+        }
+        self.files.push(FileOffsets {
+            base_offset: self.base_offset().unwrap_or_default(),
+            first_offset: sequence.first_offset,
+            last_offset: sequence.last_offset,
+            missing: sequence.missing.ranges().to_vec(),
+            is_compacted: sequence.is_compacted,
+        });
+        if let Some(last) = sequence.last_offset.filter(|_| self.base_offset().is_some()) {
+            self.end = self.end.max(last.saturating_add(1));
+        }
+        self.leader_epoch = sequence.last_leader_epoch.or(self.leader_epoch);
+        self.at = self.at.saturating_add(1);
+    }
+
+    /// What was found in all segments.
+    pub fn finish(mut self) -> PartitionFindings {
+        if self.job.segments.iter().any(|segment| segment.base_offset.is_none()) {
+            return PartitionFindings { warnings: self.warnings, ..PartitionFindings::default() };
+        }
+        for overlap in overlaps(&self.files) {
+            let (earlier, later) = (self.name(overlap.earlier), self.name(overlap.later));
+            let (first, last) = (overlap.first_offset, overlap.last_offset);
+            let warning = format!("{earlier} and {later} both have offsets {first} to {last}; they are written once");
+            self.warnings.push(warning);
+        }
+        let (mut missing, more_missing) = listed(missing_offsets(&self.files, self.job.history.cleaned_to));
+        for (at, _) in &mut missing {
+            *at = self.order.get(*at).copied().unwrap_or(*at);
+        }
+        PartitionFindings { missing, more_missing, warnings: self.warnings }
+    }
+}
+
+/// The last offset that batch headers lead to, and the length.
+fn extent(source: &dyn ReadAt) -> Result<(Option<i64>, u64), ReadError> {
+    let length = source.length()?;
+    let mut walk = HeaderWalk::new(source, 0, length);
+    let mut last = None;
+    while let Hop::Batch(header) = walk.next_batch()? {
+        last = last.max(Some(header.last_offset));
+    }
+    Ok((last, length))
+}
