@@ -67,13 +67,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 fn job(target: PathBuf, segments: Vec<SourceSegment>) -> PartitionJob {
-    PartitionJob {
-        segments,
-        history: PartitionHistory::default(),
-        target,
-        segment_bytes: None,
-        max_output_size: CAP,
-    }
+    PartitionJob { segments, history: PartitionHistory::default(), target, segment_bytes: None, max_output_size: CAP }
 }
 
 fn recompress() -> Rewrite {
@@ -170,7 +164,7 @@ fn a_panic_names_the_segment() {
 fn a_log_of_kafka_0_7_gets_offsets_of_its_own() {
     let folder = scratch("migrate");
     let mut set = Vec::new();
-    write_message_set([b"a", b"b", b"c"].map(|payload| Content::Payload(payload)).into_iter(), None, &mut set).unwrap();
+    write_message_set([b"a", b"b", b"c"].map(|payload| Content::Payload(payload)), None, &mut set).unwrap();
     let length = set.len() as i64;
     let work = job(folder.join("t-0"), vec![segment("0.kafka", 0, set)]);
     assert_eq!(work.log_format().unwrap(), Some(LogFormat::MessageSet));

@@ -70,8 +70,8 @@ impl PartitionJob {
             let mut repairer = Repairer::new(self.max_output_size, quarantine);
             let found = self.each_segment(current, &mut writer, progress, |task, writer, progress| {
                 let SegmentTask { source, bounds, from, index } = task;
-                let repaired = repairer.segment(source, index, bounds, from, writer, progress)?;
-                Ok(repaired.map_continue(|sequence| SegmentRewritten { sequence, ..SegmentRewritten::default() }))
+                let done = repairer.segment(source, index, bounds, from, writer, progress)?;
+                Ok(done.map_continue(|sequence| SegmentRewritten { sequence, ..SegmentRewritten::default() }))
             })?;
             let findings = match found {
                 ControlFlow::Continue(found) => found,
