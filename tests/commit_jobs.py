@@ -13,7 +13,9 @@ from kafkacomp.spark._commit import Staged, commit, new_staging
 if TYPE_CHECKING:
     from pathlib import Path
 
-SETTINGS = record.batch_settings(magic=2, compression_type="lz4", level=None, base_offset=0, batch_bytes=500)
+SETTINGS = record.batch_settings(
+    magic=2, compression_type="lz4", compression_level=None, base_offset=0, batch_bytes=500
+)
 SEGMENT_BYTES = 1500
 
 

@@ -77,7 +77,7 @@ def topic(
     listed = list(values)
     times = [TIME + at * step for at in range(len(listed))]
     table = pa.table({"value": listed, "timestamp": times})
-    kc.write(table, folder, topic=name, partition=0, compression_type=codec, level=level, batch_bytes=batch)
+    kc.write(table, folder, topic=name, partition=0, compression_type=codec, compression_level=level, batch_bytes=batch)
     return folder
 
 

@@ -275,7 +275,7 @@ def test_export_never_overwrites_what_it_reads(tmp_path: Path) -> None:
     """Neither its input nor a file that is there already."""
     made = partition(tmp_path)
     for target in (made / LOG, made):
-        outcome = run("export", made, "-o", target, "--type", "csv", "--force")
+        outcome = run("export", made, "-o", target, "--format", "csv", "--force")
         assert outcome.status == WRONG_USE
         assert (made / LOG).read_bytes() == DATA
     there = tmp_path / "there.csv"

@@ -191,7 +191,7 @@ def test_an_unreadable_segment(url: str, threads: int) -> None:
     with pytest.raises(OSError, match="Input/output error") as raised:
         list(kc.scan(url, threads=threads))
     assert raised.value is error
-    reader = kc.scan(url, threads=threads, on_error="skip", format="0.8+")
+    reader = kc.scan(url, threads=threads, on_error="skip", log_format="0.8+")
     table = pa.table(reader)
     assert table.column("offset").to_pylist() == list(range(ROWS // 2, ROWS))
     assert {each.reason for each in reader.report.skipped} == {"unreadable"}
@@ -209,8 +209,8 @@ def test_an_unreadable_range(url: str, threads: int) -> None:
 
     Faulty.fault = fault
     with pytest.raises(OSError, match="Input/output error"):
-        list(kc.scan(url, threads=threads, format="0.8+"))
-    reader = kc.scan(url, threads=threads, on_error="skip", format="0.8+")
+        list(kc.scan(url, threads=threads, log_format="0.8+"))
+    reader = kc.scan(url, threads=threads, on_error="skip", log_format="0.8+")
     offsets = pa.table(reader).column("offset").to_pylist()
     touched = [
         each
@@ -279,7 +279,7 @@ def test_close_while_another_thread_reads(url: str, threads: int) -> None:
     """The reading thread is told so at once, although its read does not return."""
     gate = Gate()
     Faulty.fault = gate
-    reader = kc.scan(url, threads=threads, format="0.8+")
+    reader = kc.scan(url, threads=threads, log_format="0.8+")
     raised: list[BaseException] = []
 
     def consume() -> None:
@@ -313,7 +313,7 @@ def test_close_in_the_callback(url: str) -> None:
         reader.close()
         assert reader.closed
 
-    reader = kc.scan(url, progress=progress, batch_size=100)
+    reader = kc.scan(url, progress=progress, batch_rows=100)
     assert next(reader).num_rows == 100
     with pytest.raises(ValueError, match="closed"):
         next(reader)

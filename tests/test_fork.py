@@ -57,8 +57,8 @@ def in_child():
 
 def busy():
     while not stop:
-        list(kc.scan(data, threads=2, batch_size=5000))
-        list(kc.scan(url, threads=2, batch_size=5000))
+        list(kc.scan(data, threads=2, batch_rows=5000))
+        list(kc.scan(url, threads=2, batch_rows=5000))
 
 
 parent, stop = os.getpid(), False
@@ -66,8 +66,8 @@ threads = [threading.Thread(target=busy, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
 for turn in range({turns}):
-    reader, unread = (kc.scan(url, threads=2, batch_size=100) for _ in range(2))
-    stream = pa.RecordBatchReader.from_stream(kc.scan(url, threads=2, batch_size=100))
+    reader, unread = (kc.scan(url, threads=2, batch_rows=100) for _ in range(2))
+    stream = pa.RecordBatchReader.from_stream(kc.scan(url, threads=2, batch_rows=100))
     follower = LogFollower(False)
     next(reader)
     stream.read_next_batch()
@@ -138,7 +138,7 @@ class Decompress:
 
 class Build:
     def __init__(self):
-        self.made = record.RecordBatchBuilder(compression_type="zstd", level=19)
+        self.made = record.RecordBatchBuilder(compression_type="zstd", compression_level=19)
         self.made.append(DATA)
     def use(self): self.made.build()
     def again(self): self.made.next_offset
@@ -147,7 +147,7 @@ class Build:
 class Validate:
     def __init__(self):
         kinds = {"source_compression_type": "none", "target_compression_type": "zstd"}
-        self.made = broker.LogValidator(broker.ValidatorConfig(**kinds, level=19))
+        self.made = broker.LogValidator(broker.ValidatorConfig(**kinds, compression_level=19))
         builder = record.RecordBatchBuilder(compression_type="none")
         builder.append(b"value")
         self.small = builder.build()

@@ -84,9 +84,9 @@ def test_other_commands(evil: Path, tmp_path: Path) -> None:
     calls: list[tuple[object, ...]] = [
         ("recompress", evil, tmp_path / f"out{EVIL}"),
         ("repair", evil, tmp_path / f"repaired{EVIL}"),
-        ("export", evil, "--to", tmp_path / f"{EVIL}.csv"),
-        ("export", evil, "--to", tmp_path / f"{EVIL}.unknown"),
-        ("export", evil / "nothing", "--to", tmp_path / "x.csv"),
+        ("export", evil, "--output", tmp_path / f"{EVIL}.csv"),
+        ("export", evil, "--output", tmp_path / f"{EVIL}.unknown"),
+        ("export", evil / "nothing", "--output", tmp_path / "x.csv"),
         ("advise", evil, "--codecs", "none,lz4"),
         ("dump", evil / "nothing"),
         ("dump", "--format", EVIL.replace("\x00", ""), evil),
@@ -117,13 +117,13 @@ def test_special_files_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     path = folder / f"{1:020}.log"
     special(path, kind)
     for source in (tmp_path, folder, path):
-        for options in (("verify",), ("dump",), ("export", "--to", tmp_path / "x.csv")):
+        for options in (("verify",), ("dump",), ("export", "--output", tmp_path / "x.csv")):
             done = run(options[0], source, *options[1:])
             assert done.returncode == 3, done.stderr
             assert f"{path}: not a regular file" in done.stderr
     calls = [
         lambda: log.verify_segment(path),
-        lambda: log.detect_format(path),
+        lambda: log.detect_log_format(path),
         lambda: log.recompress(folder, tmp_path / "out-0"),
         lambda: list(kc.scan(folder)),
         lambda: list(kc.scan(path)),

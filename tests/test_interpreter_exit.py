@@ -29,7 +29,7 @@ threads = {threads}
 
 
 def scan():
-    return kc.scan(url, threads=threads, batch_size=500)
+    return kc.scan(url, threads=threads, batch_rows=500)
 
 
 def generator():
@@ -160,9 +160,9 @@ sys.exit(7)
 """
 #: What the threads do again and again.
 DAEMON_USES = {
-    "batches": "for batch in kc.scan(data, threads=1, batch_size=10): pass",
-    "progress": "for batch in kc.scan(data, threads=1, batch_size=10, progress=lambda *_: None): pass",
-    "warnings": "for batch in kc.scan(corrupt, threads=1, on_error='skip', batch_size=100): pass",
+    "batches": "for batch in kc.scan(data, threads=1, batch_rows=10): pass",
+    "progress": "for batch in kc.scan(data, threads=1, batch_rows=10, progress=lambda *_: None): pass",
+    "warnings": "for batch in kc.scan(corrupt, threads=1, on_error='skip', batch_rows=100): pass",
     "report": "reader = kc.scan(data); list(reader); reader.report",
     "messages": "for message in message_set.read_messages(messages): pass",
     "records": "for batch in kc.record.read_batches(data): batch.compression_type",

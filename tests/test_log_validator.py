@@ -433,8 +433,8 @@ def test_zstd_compressed_with_unavailable_ibp_version() -> None:
 
 def test_different_level_does_not_cause_recompression() -> None:
     """The level is the encoder's business."""
-    data = records(2, GZIP, level=1)
-    result = validate(data, GZIP, GZIP, 2, level=9)
+    data = records(2, GZIP, compression_level=1)
+    result = validate(data, GZIP, GZIP, 2, compression_level=9)
     assert not result.message_size_maybe_changed
     assert result.validated_records[61:] == data[61:]
 

@@ -137,7 +137,7 @@ def test_write_leader_change_control_batch(codec: CompressionType) -> None:
 def test_not_allowed_before_magic_2(magic: int, argument: dict[str, Any], what: str) -> None:
     """What the provider of Kafka's arguments leaves out: control batches and the delete horizon."""
     with pytest.raises(ValueError, match=f"magic {magic} has no {what}"):
-        RecordBatchBuilder(magic, **argument)
+        RecordBatchBuilder(magic, "none", **argument)
 
 
 @pytest.mark.parametrize(("magic", "overhead"), [(0, 14), (1, 22)])

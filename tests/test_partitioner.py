@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def stage(folder: Path, rows: dict[str, pa.Array], **routing: Any) -> list[tuple[str, int, Path, int, int, int]]:
-    settings = record.batch_settings(magic=2, compression_type="none", level=None, base_offset=0, batch_bytes=1000)
+    settings = record.batch_settings(
+        magic=2, compression_type="none", compression_level=None, base_offset=0, batch_bytes=1000
+    )
     options = {"topic": "t", "partitions": None, "known": {}, "start": 0} | routing
     files = _kafkacomp.StagedBatches(settings, folder / "task", *options.values())
     files.push(pa.table(rows))

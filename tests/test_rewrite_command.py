@@ -158,8 +158,8 @@ def test_urls_are_no_targets_of_message_sets(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"compression_type": "gzip", "level": 10}, "levels"),
-        ({"compression_type": "snappy", "level": 1}, "levels"),
+        ({"compression_type": "gzip", "compression_level": 10}, "levels"),
+        ({"compression_type": "snappy", "compression_level": 1}, "levels"),
         ({"compression_type": "brotli"}, "brotli"),
         ({"batch_bytes": 0}, "batch_bytes"),
         ({"segment_bytes": 0}, "segment_bytes"),
@@ -268,7 +268,7 @@ def test_a_lost_end_of_a_transaction_is_a_warning(tmp_path: Path) -> None:
 
 def test_command_recompress(run: Run, tmp_path: Path) -> None:
     status, out, err = run(
-        "recompress", SOUND, tmp_path / "a", "-c", "lz4", "--level", "12", "--segment-bytes", "20000"
+        "recompress", SOUND, tmp_path / "a", "-c", "lz4", "--compression-level", "12", "--segment-bytes", "20000"
     )
     assert (status, err) == (0, "")
     assert out.startswith(f"{tmp_path / 'a'}: 1 partitions, ")
@@ -307,8 +307,8 @@ def test_command_repair(run: Run, tmp_path: Path) -> None:
     [
         (("recompress", SOUND), 2, "Missing argument 'TARGET'"),
         (("recompress", SOUND, "NEW", "-c", "brotli"), 2, "brotli"),
-        (("recompress", SOUND, "NEW", "-c", "gzip", "--level", "10"), 2, "gzip has compression levels"),
-        (("recompress", SOUND, "NEW", "-c", "none", "--level", "1"), 2, "none has no compression levels"),
+        (("recompress", SOUND, "NEW", "-c", "gzip", "--compression-level", "10"), 2, "gzip has compression levels"),
+        (("recompress", SOUND, "NEW", "-c", "none", "--compression-level", "1"), 2, "none has no compression levels"),
         (("recompress", SOUND, "NEW", "--threads", "0"), 2, "--threads"),
         (("recompress", SOUND / "nothing", "NEW"), 2, "No such file"),
         (("recompress", SOUND, "s3://bucket/new"), 2, "is a URL"),

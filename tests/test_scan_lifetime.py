@@ -78,7 +78,7 @@ def test_readers_left_in_the_middle() -> None:
             for turn in range(count):
                 calls = []
                 source = [bytearray(data), data, sys.argv[1]][turn % 3]
-                scan = kc.scan(source, batch_size=50, threads=2, progress=lambda *done, calls=calls: calls.append(done))
+                scan = kc.scan(source, batch_rows=50, threads=2, progress=lambda *done, calls=calls: calls.append(done))
                 reader = pa.RecordBatchReader.from_stream(scan)
                 for _ in range(turn % 4):
                     reader.read_next_batch()
@@ -102,7 +102,7 @@ def test_an_interpreter_that_ends_in_the_middle() -> None:
         import pyarrow as pa
         import kafkacomp as kc
 
-        reader = pa.RecordBatchReader.from_stream(kc.scan(sys.argv[1], batch_size=10, threads=2))
+        reader = pa.RecordBatchReader.from_stream(kc.scan(sys.argv[1], batch_rows=10, threads=2))
         reader.read_next_batch()
         print("alive")
     """)
@@ -114,7 +114,7 @@ def test_scans_on_many_threads() -> None:
     tables: list[pa.Table] = []
 
     def scan() -> None:
-        tables.extend(pa.table(kc.scan(SEGMENT, threads=3, batch_size=100)).combine_chunks() for _ in range(5))
+        tables.extend(pa.table(kc.scan(SEGMENT, threads=3, batch_rows=100)).combine_chunks() for _ in range(5))
 
     threads = [threading.Thread(target=scan) for _ in range(6)]
     for thread in threads:

@@ -359,7 +359,7 @@ def test_a_segment_that_grows(tmp_path: Path) -> None:
 def test_progress() -> None:
     """Bytes done never fall and end at the total; an exception of the callback comes through as it is."""
     calls: list[tuple[int, int]] = []
-    pa.table(kc.scan(RESTARTS, batch_size=50, progress=lambda done, total: calls.append((done, total))))
+    pa.table(kc.scan(RESTARTS, batch_rows=50, progress=lambda done, total: calls.append((done, total))))
     size = SEGMENT.stat().st_size
     assert len(calls) > 3
     assert {total for _, total in calls} == {size}

@@ -87,7 +87,7 @@ def test_base_offset(tmp_path: Path) -> None:
 
 def test_a_scan_is_a_stream(tmp_path: Path) -> None:
     kc.write(rows(2000), tmp_path / "first", topic="t", compression_type="none")
-    report = kc.write(kc.scan(tmp_path / "first"), tmp_path / "second", topic="u", partition=1, level=1)
+    report = kc.write(kc.scan(tmp_path / "first"), tmp_path / "second", topic="u", partition=1, compression_level=1)
     assert report.records == 2000
     assert read(tmp_path / "second" / "u-1") == read(tmp_path / "first" / "t-0")
 

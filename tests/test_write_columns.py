@@ -112,7 +112,7 @@ def test_a_dictionary_is_not_unpacked(tmp_path: Path) -> None:
     large = pa.array([bytes(1 << 20)], pa.binary())
     rows = pa.table({"value": pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int8()), large)})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    report = kc.write(rows, tmp_path, topic="t", compression_type="zstd", level=1)
+    report = kc.write(rows, tmp_path, topic="t", compression_type="zstd", compression_level=1)
     assert (report.records, report.batches) == (3000, 3000)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
@@ -195,15 +195,15 @@ def test_two_columns_of_one_name(tmp_path: Path, name: str) -> None:
 
 ROWS = pa.table({"value": [b"a"]})
 LEVELS: dict[str, Callable[[Any, Path], object]] = {
-    "kc.compress": lambda level, _: kc.compress(b"a", "zstd", level=level),
-    "kc.open": lambda level, path: kc.open(path, "gzip", "w", level=level),
-    "kc.write": lambda level, path: kc.write(ROWS, path, topic="t", compression_type="lz4", level=level),
-    "build_batches": lambda level, _: record.build_batches(ROWS, compression_type="gzip", level=level),
+    "kc.compress": lambda level, _: kc.compress(b"a", "zstd", compression_level=level),
+    "kc.open": lambda level, path: kc.open(path, "gzip", "w", compression_level=level),
+    "kc.write": lambda level, path: kc.write(ROWS, path, topic="t", compression_type="lz4", compression_level=level),
+    "build_batches": lambda level, _: record.build_batches(ROWS, compression_type="gzip", compression_level=level),
     "RecordBatchBuilder": lambda level, _: RecordBatchBuilder(2, "lz4", level),
-    "recompress": lambda level, path: log.recompress(_a_log(path), path.parent / "new", level=level),
-    "write_messages": lambda level, _: message_set.write_messages([b"a"], "gzip", level=level),
+    "recompress": lambda level, path: log.recompress(_a_log(path), path.parent / "new", compression_level=level),
+    "write_messages": lambda level, _: message_set.write_messages([b"a"], "gzip", compression_level=level),
     "ValidatorConfig": lambda level, _: broker.ValidatorConfig(
-        source_compression_type="zstd", target_compression_type="zstd", level=level
+        source_compression_type="zstd", target_compression_type="zstd", compression_level=level
     ),
 } | {
     f"{module.__name__}.{name}": call

@@ -1,22 +1,24 @@
-"""Which family of formats a caller says that bytes are of: Kafka 0.7's message sets, or what came after."""
+"""Which log format a caller says that bytes have: message sets of Kafka 0.7, or batches of later versions."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal, get_args
 
-__all__ = ["FORMATS", "cannot_be_a_set", "check_format", "undecided"]
+from kafkacomp._arguments import one_of
 
-FORMATS: Final = ("auto", "0.7", "0.8+")
+__all__ = ["LOG_FORMATS", "LogFormat", "cannot_be_a_set", "check_log_format", "undecided"]
+
+LogFormat = Literal["auto", "0.7", "0.8+"]
+LOG_FORMATS: Final[tuple[str, ...]] = get_args(LogFormat)
 
 
-def check_format(given: str) -> None:
-    """Refuse what is none of the names."""
-    if given not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {given!r}")
+def check_log_format(given: str) -> None:
+    """Check an argument ``log_format``."""
+    one_of("log_format", given, LOG_FORMATS)
 
 
 def cannot_be_a_set(data: bytes) -> bool:
-    """Whether the first bytes rule a message of 0.7 out, or are too few for either family to have anything in them.
+    """Whether the first bytes rule a message of 0.7 out, or are too few for either log format to have anything in them.
 
     A size of 0.7 is 5 or more, its magic 0 or 1: what an offset below 5 * 2^32 begins with is neither.
     """
@@ -24,5 +26,7 @@ def cannot_be_a_set(data: bytes) -> bool:
 
 
 def undecided(name: str) -> ValueError:
-    """The error about content that does not tell."""
-    return ValueError(f"{name}: Kafka 0.7 or later? The content does not tell; give format 0.7 or 0.8+")
+    """The error about content that both log formats could have."""
+    return ValueError(
+        f"{name}: the content does not show whether it is of Kafka 0.7 or later: give log_format 0.7 or 0.8+"
+    )

@@ -22,21 +22,29 @@ class CompressionType(enum.IntEnum):
 
     @classmethod
     def for_id(cls, id: int) -> CompressionType:  # noqa: A002 - Kafka's name
-        """The type with this id, 0 to 4; ValueError for any other."""
+        """Find the compression type with this id, 0 to 4.
+
+        Raises:
+            ValueError: there is no compression type with this id.
+        """
         try:
             return cls(id)
         except ValueError:
-            message = f"unknown compression type id: {id!r} (0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd)"
-            raise ValueError(message) from None
+            ids = ", ".join(f"{int(member)} ({member})" for member in cls)
+            raise ValueError(f"invalid compression type id {id!r}: expected one of {ids}") from None
 
     @classmethod
     def for_name(cls, name: str) -> CompressionType:
-        """The type with this name, in lower case as configurations have it; ValueError for any other."""
+        """Find the compression type with this name, in lower case as in configurations.
+
+        Raises:
+            ValueError: there is no compression type with this name.
+        """
         for member in cls:
             if member.name.lower() == name:
                 return member
-        message = f"unknown compression name: {name!r} (none, gzip, snappy, lz4, zstd)"
-        raise ValueError(message)
+        names = ", ".join(member.name.lower() for member in cls)
+        raise ValueError(f"invalid compression type {name!r}: expected one of {names}")
 
     def __str__(self) -> str:
         """The name as configurations have it."""

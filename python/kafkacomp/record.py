@@ -24,7 +24,7 @@ from kafkacomp._arguments import (
 )
 from kafkacomp._arguments import integer as _integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, BatchStream, Record, RecordBatch
-from kafkacomp._log_format import cannot_be_a_set, check_format, undecided
+from kafkacomp._log_format import LogFormat, cannot_be_a_set, check_log_format, undecided
 from kafkacomp._types import CompressionType, TimestampType
 from kafkacomp.message_set import convert as convert_set
 from kafkacomp.tiered.source import resolve
@@ -64,18 +64,18 @@ NO_PARTITION_LEADER_EPOCH: Final = -1
 
 
 def read_batches(
-    buf: Buffer, *, verify_crc: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+    data: Buffer, *, verify_crc: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 ) -> BatchReader:
     """Iterate over the batches of a record set, whatever their formats.
 
     Args:
-        buf: Bytes-like: a segment's content, the records of a fetch response or of a produce request. ``bytes`` are
+        data: Bytes-like: a segment's content, the records of a fetch response or of a produce request. ``bytes`` are
             read in place, anything else is copied once.
         verify_crc: Whether checksums are verified.
         max_output_size: The most bytes that the records of one batch may decompress to.
 
     Returns:
-        An iterator of :class:`RecordBatch`. A batch that is truncated by the end of ``buf`` ends it without an error,
+        An iterator of :class:`RecordBatch`. A batch that is truncated by the end of ``data`` ends it without an error,
         because Kafka truncates fetch responses (see ``partial_bytes``), and so do zero bytes (see ``zero_bytes``).
 
     Raises:
@@ -87,7 +87,7 @@ def read_batches(
     """
     if not isinstance(verify_crc, bool):
         raise TypeError(f"verify_crc must be a bool, not {type(verify_crc).__name__}")
-    return BatchReader(buf, checked_max_output_size(max_output_size), verify_crc)
+    return BatchReader(data, checked_max_output_size(max_output_size), verify_crc)
 
 
 def open_batches(
@@ -171,8 +171,8 @@ _RANGES = {
 def _settings(
     *,
     magic: int,
-    compression_type: CompressionType | str | None,
-    level: int | None,
+    compression_type: CompressionType | str,
+    compression_level: int | None,
     timestamp_type: TimestampType | int,
     log_append_time: int,
     is_transactional: bool,
@@ -182,8 +182,6 @@ def _settings(
 ) -> _Settings:
     """Check what the Rust core's types cannot say."""
     magic = _integer("magic", magic, MAGICS)
-    if compression_type is None:
-        compression_type = CompressionType.ZSTD if magic == max(MAGICS) else CompressionType.NONE
     timestamp_type = TimestampType(timestamp_type)
     log_append_time = _integer("log_append_time", log_append_time, INT64)
     if log_append_time != NO_TIMESTAMP and timestamp_type != TimestampType.LOG_APPEND_TIME:
@@ -193,7 +191,7 @@ def _settings(
     return _Settings(
         magic=magic,
         compression_type=int(compression_type_of(compression_type)),
-        level=None if level is None else _integer("level", level, INT32),
+        level=None if compression_level is None else _integer("compression_level", compression_level, INT32),
         timestamp_type=int(timestamp_type),
         log_append_time=log_append_time,
         is_transactional=bool(is_transactional),
@@ -204,15 +202,18 @@ def _settings(
 
 
 def batch_settings(
-    *, magic: int, compression_type: CompressionType | str, level: int | None, base_offset: int, batch_bytes: int
+    *,
+    magic: int,
+    compression_type: CompressionType | str,
+    compression_level: int | None,
+    base_offset: int,
+    batch_bytes: int,
 ) -> _Settings:
     """Settings of batches of plain records with CreateTime; for this package's own modules."""
-    if compression_type is None:  # which the builder takes; callers of Python are not held to types
-        raise TypeError("compression_type must be a CompressionType or its name, not None")
     return _settings(
         magic=magic,
         compression_type=compression_type,
-        level=level,
+        compression_level=compression_level,
         timestamp_type=TimestampType.CREATE_TIME,
         log_append_time=NO_TIMESTAMP,
         is_transactional=False,
@@ -233,10 +234,9 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
 
     Args:
         magic: The message format, 0, 1 or 2.
-        compression_type: A :class:`CompressionType` or its name. ``None``: zstd in magic 2; nothing in magic 0
-            and 1, which have no zstd.
-        level: The codec's level (KIP-390): gzip 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22. ``None``: Kafka's
-            default.
+        compression_type: A :class:`CompressionType` or its name. Magic 0 and 1 have no zstd.
+        compression_level: The compression type's level (KIP-390): gzip 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22.
+            ``None``: Kafka's default.
         base_offset: The offset of the first record that comes without one, from 0.
         timestamp_type: CREATE_TIME or LOG_APPEND_TIME; magic 0 has no timestamps, whatever this says.
         log_append_time: With LOG_APPEND_TIME, the time of all records, milliseconds.
@@ -257,8 +257,8 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
     def __new__(
         cls,
         magic: int = 2,
-        compression_type: CompressionType | str | None = None,
-        level: int | None = None,
+        compression_type: CompressionType | str = "zstd",
+        compression_level: int | None = None,
         *,
         base_offset: int = 0,
         timestamp_type: TimestampType = TimestampType.CREATE_TIME,
@@ -276,7 +276,7 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
         settings = _settings(
             magic=magic,
             compression_type=compression_type,
-            level=level,
+            compression_level=compression_level,
             base_offset=base_offset,
             timestamp_type=timestamp_type,
             log_append_time=log_append_time,
@@ -296,8 +296,8 @@ def build_batches(
     rows: ArrowRows,
     *,
     magic: int = 2,
-    compression_type: CompressionType | str | None = None,
-    level: int | None = None,
+    compression_type: CompressionType | str = "zstd",
+    compression_level: int | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     base_offset: int = 0,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
@@ -317,7 +317,7 @@ def build_batches(
             or a map), ``offset`` (int64; null: the offset that follows). Other columns are not looked at.
         magic: As in :class:`RecordBatchBuilder`, and so are the arguments that are not named here.
         compression_type: See there.
-        level: See there.
+        compression_level: See there.
         batch_bytes: A batch takes no further record that would make it larger, with compression by Kafka's estimate
             (as if a record were not compressed). A larger record has a batch of its own.
         base_offset: The first offset, if no row says another one.
@@ -341,7 +341,7 @@ def build_batches(
     settings = _settings(
         magic=magic,
         compression_type=compression_type,
-        level=level,
+        compression_level=compression_level,
         base_offset=base_offset,
         timestamp_type=timestamp_type,
         log_append_time=log_append_time,
@@ -368,7 +368,7 @@ def estimate_batch_size_upper_bound(
     headers: Iterable[tuple[str, Buffer | None]] = (),
     *,
     magic: int = 2,
-    compression_type: CompressionType | str = CompressionType.NONE,
+    compression_type: CompressionType | str = "none",
 ) -> int:
     """Kafka's bound on the size of a batch of this one record, in bytes, without what a codec may add.
 
@@ -383,12 +383,12 @@ def estimate_batch_size_upper_bound(
 
 
 def convert(
-    buf: Buffer,
+    data: Buffer,
     to_magic: int,
     *,
     first_offset: int = 0,
     upgrade: bool = False,
-    format: str = "auto",  # noqa: A002 - scan's name for it
+    log_format: LogFormat = "auto",
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> bytes:
@@ -403,15 +403,16 @@ def convert(
     :func:`kafkacomp.message_set.convert`, which also tells where its byte positions lead.
 
     Args:
-        buf: Bytes-like: batches of any formats, or a message set of 0.7. A batch that is cut by the end is left out.
+        data: Bytes-like: batches of any formats, or a message set of 0.7. A batch that is cut by the end is left out.
         to_magic: The format to come to, 0, 1 or 2.
         first_offset: Records before it are dropped from uncompressed batches of magic 2 that come down. Of 0.7: the
             first message's offset.
         upgrade: Lift what is below ``to_magic``, too: each wrapper becomes one batch with its codec, a run of plain
             messages batches of at most ``batch_bytes``. Offsets and their gaps, keys, values and the order stay;
             timestamps of magic 0 become -1. What is lifted must have right checksums.
-        format: ``0.7``, ``0.8+`` or ``auto``: see :func:`kafkacomp.log.detect_format`. What the content does not decide
-            is refused with ``upgrade``; without it, as Kafka's function knows nothing of 0.7, it is of 0.8 or later.
+        log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`kafkacomp.log.detect_log_format`. Content that
+            both log formats could have is refused with ``upgrade``; without it, it is read as ``0.8+``, because Kafka's
+            function does not know 0.7.
         batch_bytes: See ``upgrade``.
         max_output_size: The most bytes that the records of one batch may decompress to.
 
@@ -423,10 +424,10 @@ def convert(
         MessageSetError: likewise, of 0.7.
         ValueError: an argument is out of range, a set of 0.7 without ``upgrade``, undecided whether it is one.
     """
-    check_format(format)
-    data = buf if isinstance(buf, bytes) else memoryview(buf).tobytes()
-    found = _kafkacomp.format_of_content(data) if format == "auto" else format
-    if found is None and upgrade and not cannot_be_a_set(data):
+    check_log_format(log_format)
+    content = data if isinstance(data, bytes) else memoryview(data).tobytes()
+    found = _kafkacomp.format_of_content(content) if log_format == "auto" else log_format
+    if found is None and upgrade and not cannot_be_a_set(content):
         raise undecided("these bytes")
     if found == "0.7":
         if not upgrade:
@@ -434,10 +435,10 @@ def convert(
                 "a message set of Kafka 0.7 is in no later format and cannot be copied as it is: upgrade it"
             )
         return convert_set(
-            data, to_magic, first_offset=first_offset, batch_bytes=batch_bytes, max_output_size=max_output_size
+            content, to_magic, first_offset=first_offset, batch_bytes=batch_bytes, max_output_size=max_output_size
         ).data
     return _kafkacomp.convert(
-        data,
+        content,
         _integer("to_magic", to_magic, MAGICS),
         _integer("first_offset", first_offset, INT64),
         upgrade,

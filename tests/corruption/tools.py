@@ -91,7 +91,7 @@ def scan_skip(folder: Path) -> Answer:
 
 def scan_skip_threads(folder: Path) -> Answer:
     """The same with several threads, and small batches."""
-    return _scan(folder, on_error="skip", threads=3, batch_size=7)
+    return _scan(folder, on_error="skip", threads=3, batch_rows=7)
 
 
 def _command(*arguments: object) -> tuple[int, str, str]:

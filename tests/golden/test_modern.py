@@ -121,7 +121,7 @@ def test_scan(case: ModernCase) -> None:
     for partition in case.partitions():
         expected = modern_records(expectations(partition) / "expected.jsonl.gz")
         assert_same(scan_rows(partition), expected, partition)
-        assert_same(scan_rows(partition, threads=1, batch_size=700), expected, partition)
+        assert_same(scan_rows(partition, threads=1, batch_rows=700), expected, partition)
 
 
 @by_name(CONSUMED)
@@ -216,7 +216,7 @@ def test_read_committed(case: ModernCase, without: tuple[str, ...], tmp_path: Pa
         source = copy_partition(partition, tmp_path, without) if without else partition
         expected = modern_records(path)
         assert_same(scan_rows(source, isolation_level="read_committed"), expected, partition)
-        single = scan_rows(source, isolation_level="read_committed", threads=1, batch_size=100)
+        single = scan_rows(source, isolation_level="read_committed", threads=1, batch_rows=100)
         assert_same(single, expected, partition)
         middle = expected[len(expected) // 2].offset if expected else 0
         wanted = [r for r in expected if r.offset >= middle]

@@ -63,5 +63,5 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     with pytest.raises(kc.CorruptRecordError):
         log.recompress(DAMAGED[0], tmp_path / "u-0")
     with pytest.raises(ValueError, match="levels"):
-        log.recompress(FOLDERS[0], tmp_path / "u-0", compression_type="gzip", level=10)
+        log.recompress(FOLDERS[0], tmp_path / "u-0", compression_type="gzip", compression_level=10)
     assert [path.name for path in tmp_path.iterdir()] == ["t-0"]

@@ -76,7 +76,7 @@ def test_dump(case: Case, capfd: pytest.CaptureFixture[str]) -> None:
 @by_name
 def test_verify(case: Case, capfd: pytest.CaptureFixture[str]) -> None:
     """Whatever the deep iterator refuses is damage, except that a captured set may be cut; nothing else is."""
-    status, out, _ = run(capfd, "verify", "--json", "--format", "0.7", case.path)
+    status, out, _ = run(capfd, "verify", "--json", "--log-format", "0.7", case.path)
     report = json.loads(out)
     error = ends(case)["deep_end"]
     shallow = [line for line in case.lines() if line["t"] == "shallow"]
@@ -102,7 +102,7 @@ def test_folders_and_formats(capfd: pytest.CaptureFixture[str]) -> None:
         status, out, err = run(capfd, "dump", "--deep", "--format", form, LOGS)
         assert (status, err) == (0, "")
         assert "payload" in out
-    assert run(capfd, "verify", "--format", "0.8+", LOGS)[0] == 1
+    assert run(capfd, "verify", "--log-format", "0.8+", LOGS)[0] == 1
 
 
 def test_the_chain_of_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -134,10 +134,10 @@ def test_undecided_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
         assert "give format 0.7 or 0.8+" in err
     with pytest.raises(ValueError, match="give format"):
         log.verify_segment(path)
-    assert log.detect_format(path, "0.7") == "0.7"
-    assert log.detect_format(b"") == "0.8+"
+    assert log.detect_log_format(path, "0.7") == "0.7"
+    assert log.detect_log_format(b"") == "0.8+"
     with pytest.raises(ValueError, match="format must be"):
-        log.detect_format(path, "0.8")
+        log.detect_log_format(path, "0.8")
 
 
 def test_export(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +145,7 @@ def test_export(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = LOGS / "nested-0"
     for form in ("auto", "0.7"):
         target = tmp_path / f"{form}.jsonl"
-        assert run(capfd, "export", "--format", form, source, "-o", target)[0] == 0
+        assert run(capfd, "export", "--log-format", form, source, "-o", target)[0] == 0
         wanted = [line for case in CASES if case.path.parent == source for line in of_kafka(case, "deep")]
         assert [json.loads(line)["offset"] for line in target.read_text().splitlines()] == [w["offset"] for w in wanted]
         assert wanted or label(roots("v07")[0]) != "full"

@@ -34,7 +34,7 @@ def by_log(data: bytes, magic: int, folder: Path, **options: Any) -> tuple[bytes
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "t-0").mkdir(parents=True)
     (folder / "t-0" / f"{initial:020}.kafka").write_bytes(data)
-    log.convert(folder / "t-0", folder / "out", magic, offset_map=folder / "map.csv", format="0.7", **options)
+    log.convert(folder / "t-0", folder / "out", magic, offset_map=folder / "map.csv", log_format="0.7", **options)
     with (folder / "map.csv").open(newline="") as file:
         rows = [(int(row["position"]), int(row["offset"])) for row in csv.DictReader(file)]
     return b"".join(path.read_bytes() for path in sorted((folder / "out").glob("*.log"))), rows
@@ -60,7 +60,7 @@ def test_every_golden_file(case: Case, magic: int, tmp_path: Path) -> None:
         rows = [(r.offset, r.key, r.value) for b in record.read_batches(ours.data) for r in b]
         assert rows == [(7 + n, None, payload) for n, payload in enumerate(wanted)]
         data = data[: message_set.valid_bytes(data)]
-        assert record.convert(data, magic, first_offset=7, upgrade=True, format="0.7") == ours.data
+        assert record.convert(data, magic, first_offset=7, upgrade=True, log_format="0.7") == ours.data
         assert ours.offset_map[-1] == (100 + len(data), 7 + len(wanted))
     theirs, their_error = outcome(lambda: by_log(data, magic, tmp_path, first_offset=7, initial_offset=100))
     assert (ours, ours_error is None) == (theirs, their_error is None)
@@ -93,7 +93,7 @@ def test_a_set_becomes_what_its_log_becomes(
     options: dict[str, Any] = {"first_offset": first_offset, "batch_bytes": batch_bytes}
     converted = message_set.convert(data, magic, initial_offset=5000, **options)
     assert converted == by_log(data, magic, tmp_path_factory.getbasetemp() / "logs", initial_offset=5000, **options)
-    assert record.convert(bytearray(data), magic, upgrade=True, format="0.7", **options) == converted.data
+    assert record.convert(bytearray(data), magic, upgrade=True, log_format="0.7", **options) == converted.data
     read = [message.payload for message, _ in message_set.read_messages(data)]
     rows = [(r.offset, r.value) for b in record.read_batches(converted.data) for r in b]
     assert rows == [(first_offset + n, payload) for n, payload in enumerate(read)]
@@ -125,23 +125,23 @@ def test_never_a_guess() -> None:
     builder.append(b"value")
     new = builder.build()
     assert [r.value for b in record.read_batches(record.convert(old, 2, upgrade=True)) for r in b] == [b"value"] * 3
-    assert record.convert(new, 2, upgrade=True) == record.convert(new, 2, upgrade=True, format="0.8+") != new
+    assert record.convert(new, 2, upgrade=True) == record.convert(new, 2, upgrade=True, log_format="0.8+") != new
     for form in ("auto", "0.7"):
         with pytest.raises(ValueError, match="upgrade it"):
-            record.convert(old, 2, format=form)
+            record.convert(old, 2, log_format=form)
     damaged = bytearray(old)
     damaged[7] ^= 1
     for data in (bytes(damaged), old[:20], old[:4], new[:12]):
         with pytest.raises(ValueError, match="give format"):
             record.convert(data, 2, upgrade=True)
     with pytest.raises(kc.MessageSetError):
-        record.convert(damaged, 2, upgrade=True, format="0.7")
+        record.convert(damaged, 2, upgrade=True, log_format="0.7")
     first = bytes(8) + new[8:]
     for cut in (*(first[:size] for size in range(40)), old[:3], b"\xff" * 11):
         assert record.convert(cut, 2, upgrade=True) == b""
     assert record.convert(new[:12], 1) == record.convert(b"", 1) == record.convert(b"", 2, upgrade=True) == b""
     with pytest.raises(ValueError, match="format must be"):
-        record.convert(new, 1, format="0.8")
+        record.convert(new, 1, log_format="0.8")
     for argument in ({"to_magic": 3}, {"first_offset": 2**62}, {"batch_bytes": 0}, {"initial_offset": -1}):
         with pytest.raises(ValueError, match=next(iter(argument))):
             message_set.convert(old, **{"to_magic": 2, **argument})

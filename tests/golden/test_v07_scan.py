@@ -70,7 +70,7 @@ def test_rows_are_kafkas_messages(case: Case, threads: int) -> None:
     """Every file by itself, the format given."""
     lines = case.lines()
     initial = lines[0]["initial_offset"]
-    rows, error, _ = until_error(case.path.read_bytes(), format="0.7", threads=threads)
+    rows, error, _ = until_error(case.path.read_bytes(), log_format="0.7", threads=threads)
     wanted = deep(case)
     assert [(offset + initial, value) for offset, value, _ in rows[: len(wanted)]] == wanted
     (end,) = [line for line in lines if line["t"] == "deep_end"]
@@ -116,7 +116,7 @@ def test_a_folder_is_a_log(folder: Path) -> None:
     assert (
         pa.table(kc.scan(folder, isolation_level="read_committed"))["offset"].to_pylist() == table["offset"].to_pylist()
     )
-    for batch in pa.RecordBatchReader.from_stream(kc.scan(folder, batch_size=7)):
+    for batch in pa.RecordBatchReader.from_stream(kc.scan(folder, batch_rows=7)):
         assert batch.num_rows <= 7
 
 
@@ -126,7 +126,7 @@ def test_bounds_are_positions_of_entries(folder: Path) -> None:
     starts: list[tuple[int, int]] = []
     for case in cases_of(folder):
         initial = case.lines()[0]["initial_offset"]
-        rows, _, _ = until_error(case.path.read_bytes(), format="0.7")
+        rows, _, _ = until_error(case.path.read_bytes(), log_format="0.7")
         starts += [(initial + position, initial + offset) for offset, _, position in rows]
     for start, end in ((0, 0), (1, 2000), (2611, 30_000), (40_643, 1 << 40), (50_000, 50_001)):
         wanted = [offset for position, offset in starts if start <= position < end]
@@ -170,7 +170,7 @@ def test_undecided_is_said(tmp_path: Path) -> None:
     cut = set_of(b"a payload")[:-1]
     with pytest.raises((ValueError, pa.ArrowException), match="format="):
         pa.table(kc.scan(cut))
-    assert pa.table(kc.scan(cut, format="0.7")).num_rows == 0
+    assert pa.table(kc.scan(cut, log_format="0.7")).num_rows == 0
     folder = tmp_path / "t-0"
     folder.mkdir()
     (folder / f"{0:020}.kafka").write_bytes(set_of(b"first") + set_of(b"damaged")[:-1] + b"x" + set_of(b"third"))
@@ -191,7 +191,7 @@ def test_files_of_both_families_side_by_side(tmp_path: Path) -> None:
     table = pa.table(kc.scan(tmp_path, columns=["topic", "value"]))
     assert set(table["topic"].to_pylist()) == {"old", "new"}
     with pytest.raises(Exception, match="old-0"):
-        pa.table(kc.scan(tmp_path, format="0.8+"))
+        pa.table(kc.scan(tmp_path, log_format="0.8+"))
 
 
 def test_on_demand_columns() -> None:
@@ -243,9 +243,9 @@ def test_bit_flips(bit: int) -> None:
     data = bytearray(set_of(b"first payload") + set_of(gzip.compress(set_of(b"one", b"two"), mtime=0), codec=1))
     wanted = [b"first payload", b"one", b"two"]
     data[bit // 8 % len(data)] ^= 1 << (bit % 8)
-    rows, error, report = until_error(bytes(data), format="0.7")
+    rows, error, report = until_error(bytes(data), log_format="0.7")
     found = [value for _, value, _ in rows]
     assert found == wanted[: len(found)]
     assert len(found) == 3 or error is not None or report.warnings
-    rows, _, _ = until_error(bytes(data), format="0.7", on_error="skip")
+    rows, _, _ = until_error(bytes(data), log_format="0.7", on_error="skip")
     assert all(value in wanted for _, value, _ in rows)

@@ -108,7 +108,7 @@ def test_what_cannot_be_written() -> None:
     with pytest.raises(ValueError, match=r"Kafka 0\.7 has no lz4"):
         message_set.write_messages([b"a"], "lz4")
     with pytest.raises(ValueError, match="level"):
-        message_set.write_messages([b"a"], "gzip", level=77)
+        message_set.write_messages([b"a"], "gzip", compression_level=77)
     with pytest.raises(TypeError):
         message_set.write_messages(["text"])  # type: ignore[list-item]
 

@@ -44,7 +44,7 @@ def config_of(cfg: dict[str, Any]) -> broker.ValidatorConfig:
     return broker.ValidatorConfig(
         source_compression_type=kc.CompressionType(cfg["src"]),
         target_compression_type=kc.CompressionType(cfg["tgt"]),
-        level=None if cfg["level"] in {"", None} else int(cfg["level"]),
+        compression_level=None if cfg["level"] in {"", None} else int(cfg["level"]),
         compacted=bool(cfg["compacted"]),
         to_magic=cfg["to_magic"],
         timestamp_type=record.TimestampType(cfg["tt"]),

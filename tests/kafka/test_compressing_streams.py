@@ -81,7 +81,9 @@ def test_sizes_and_content(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     given = cases(random.Random(seed))
     theirs = streams.compress(given, tmp_path)
-    ours = [kc.compress(case.data, case.compression_type, level=case.level, magic=case.magic) for case in given]
+    ours = [
+        kc.compress(case.data, case.compression_type, compression_level=case.level, magic=case.magic) for case in given
+    ]
     outcomes = streams.decompress(
         [streams.Case(case[0], case[1], data) for case, data in zip(given, ours, strict=True)], tmp_path
     )
@@ -137,7 +139,7 @@ def test_lz4_frames_have_the_same_structure(tmp_path: Path, magic: int) -> None:
         for level in (None, 1, 9, 12, 17)
     ]
     for case, their in zip(given, streams.compress(given, tmp_path), strict=True):
-        for our in (kc.compress(case.data, "lz4", level=case.level, magic=magic), stream(case)):
+        for our in (kc.compress(case.data, "lz4", compression_level=case.level, magic=magic), stream(case)):
             # Magic, FLG, BD and HC; then block for block.
             assert our[:7] == their[:7]
             assert blocks(our) == blocks(their)

@@ -63,7 +63,11 @@ MOUNTED: dict[str, tuple[Path, dict[str, Any], Callable[[Path, Path], object]]] 
         {},
         lambda s, t: log.recompress(s, t, compression_type="snappy"),
     ),
-    "times": (golden("special-times"), {}, lambda s, t: log.recompress(s, t, compression_type="zstd", level=1)),
+    "times": (
+        golden("special-times"),
+        {},
+        lambda s, t: log.recompress(s, t, compression_type="zstd", compression_level=1),
+    ),
     "plain": (golden("java-not-idempotent"), {}, lambda s, t: log.recompress(s, t, compression_type="none")),
     "written": (
         golden("restarts"),

@@ -239,14 +239,14 @@ def test_format_of_the_logs(tmp_path: Path) -> None:
     (folder / f"{0:020}.kafka").write_bytes(struct.pack(">i", len(message)) + message)
     source = KafkaCompDataSource({"path": str(folder), "columns": "value,offset"})
     for value in ("auto", "0.7"):
-        reader = KafkaCompDataSource({"path": str(folder), "columns": "value,offset", "format": value}).reader(
+        reader = KafkaCompDataSource({"path": str(folder), "columns": "value,offset", "logFormat": value}).reader(
             source.schema()
         )
         (task,) = reader.partitions()
         rows = [row for batch in cast("Iterator[pa.RecordBatch]", reader.read(task)) for row in batch.to_pylist()]
         assert rows == [{"value": b"payload", "offset": len(message) + 4}]
     with pytest.raises(ValueError, match=r"format.*0\.7"):
-        parse({"path": str(folder), "format": "0.6"})
+        parse({"path": str(folder), "logFormat": "0.6"})
 
 
 def test_filters_need_a_spark_that_hands_them_over(monkeypatch: pytest.MonkeyPatch) -> None:

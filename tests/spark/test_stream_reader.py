@@ -311,7 +311,7 @@ def test_a_stream_begins_at_the_end_by_itself(tmp_path: Path) -> None:
         ({"pathGlobFilter": "*"}, "pathGlobFilter is an option of spark.read, not"),
         ({"filterPushdown": "true"}, "filterPushdown is an option of spark.read, not"),
         ({"mode": "PERMISSIVE"}, "mode PERMISSIVE is for spark.read"),
-        ({"format": "0.7"}, "format 0.7: offsets of such logs are positions"),
+        ({"logFormat": "0.7"}, "format 0.7: offsets of such logs are positions"),
         ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger must be a number from 1"),
         ({"failOnDataLoss": "maybe"}, "failOnDataLoss must be one of true, false"),
     ],

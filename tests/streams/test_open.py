@@ -185,7 +185,7 @@ def test_none_is_the_file_itself(tmp_path: Path) -> None:
 
 
 def test_text(tmp_path: Path) -> None:
-    with opened(tmp_path / "file", "zstd", "wt", encoding="utf-8", level=1) as file:
+    with opened(tmp_path / "file", "zstd", "wt", encoding="utf-8", compression_level=1) as file:
         file.write("ä\n" * 1000)
     with opened(tmp_path / "file", "zstd", "rt", encoding="utf-8") as file:
         assert file.readlines() == ["ä\n"] * 1000
@@ -207,10 +207,10 @@ def test_max_output_size(name: str) -> None:
         ({"compression_type": 7}, ValueError),
         ({"magic": 3}, ValueError),
         ({"mode": "q"}, ValueError),
-        ({"level": 5}, ValueError),
-        ({"level": 99, "mode": "w"}, ValueError),
-        ({"compression_type": "none", "mode": "w", "level": 1}, ValueError),
-        ({"compression_type": "snappy", "mode": "w", "level": 1}, ValueError),
+        ({"compression_level": 5}, ValueError),
+        ({"compression_level": 99, "mode": "w"}, ValueError),
+        ({"compression_type": "none", "mode": "w", "compression_level": 1}, ValueError),
+        ({"compression_type": "snappy", "mode": "w", "compression_level": 1}, ValueError),
         ({"max_output_size": 0}, ValueError),
         ({"max_output_size": 10, "mode": "w"}, ValueError),
         ({"encoding": "ascii"}, ValueError),

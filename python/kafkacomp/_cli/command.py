@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -24,11 +24,11 @@ from kafkacomp._cli.common import (
     FAILED,
     FINE,
     INTERRUPTED,
+    LOG_FORMAT,
     MAX_OUTPUT_SIZE,
     PIPE_CLOSED,
     WRONG_USE,
     complain,
-    log_format,
     progress_bar,
     say,
     say_json,
@@ -38,8 +38,12 @@ from kafkacomp._cli.render import FORMATS, renderer
 from kafkacomp._cli.tiered import tiered, tiered_options
 from kafkacomp._cli.verify import Report
 from kafkacomp._cli.verify import verify as verify_files
+from kafkacomp._click import parsed
 from kafkacomp._storage.files import BATCHES, find
 from kafkacomp._text import printable
+
+if TYPE_CHECKING:
+    from kafkacomp._log_format import LogFormat
 
 #: A path that does not exist, exists already, or is of the wrong kind: what was asked for is wrong.
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
@@ -126,10 +130,16 @@ def cli() -> None:
     help="kafka has the lines of kafka-dump-log --deep-iteration.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
-@log_format("--log-format", "family")
+@LOG_FORMAT
 @MAX_OUTPUT_SIZE
 def dump(  # noqa: PLR0917 - click hands everything over by name
-    paths: tuple[Path, ...], deep: bool, payload: bool, form: str, as_json: bool, family: str, max_output_size: int
+    paths: tuple[Path, ...],
+    deep: bool,
+    payload: bool,
+    form: str,
+    as_json: bool,
+    log_format: LogFormat,
+    max_output_size: int,
 ) -> int:
     """Show what is in segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
 
@@ -137,7 +147,7 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     """
     out = renderer("jsonl" if as_json else form)
     options = {"deep": deep, "payload": payload, "max_output_size": max_output_size}
-    sound = dump_files(find(paths), out, complain, form=family, **options)  # type: ignore[arg-type]
+    sound = dump_files(find(paths), out, complain, log_format=log_format, **options)  # type: ignore[arg-type]
     return FINE if sound else CORRUPT
 
 
@@ -145,9 +155,11 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @_PATHS
 @click.option("--threads", type=click.IntRange(1, 1024), help="Segments checked at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
-@log_format("--format", "--log-format", "form")
+@LOG_FORMAT
 @MAX_OUTPUT_SIZE
-def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: str, max_output_size: int) -> int:
+def verify(
+    paths: tuple[Path, ...], threads: int | None, as_json: bool, log_format: LogFormat, max_output_size: int
+) -> int:
     """Check every checksum and decode every record of files or folders; hold indexes against their segments.
 
     What is damaged is an error and makes the exit status 1. What Kafka reads but others may stumble over is a warning.
@@ -160,7 +172,7 @@ def verify(paths: tuple[Path, ...], threads: int | None, as_json: bool, form: st
             max_output_size=max_output_size,
             threads=checked_threads(threads),
             progress=advance,
-            form=form,
+            log_format=log_format,
         )
     if as_json:
         say_json(report.as_dict())
@@ -212,23 +224,39 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
     return time
 
 
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{text!r} is not a list of partitions: expected numbers such as 0,1,2") from None
+
+
 @cli.command()
 @click.argument("sources", nargs=-1, required=True)
-@click.option("-o", "--to", "target", required=True, type=click.Path(path_type=Path), help="The file to write.")
+@click.option("-o", "--output", "target", required=True, type=click.Path(path_type=Path), help="The file to write.")
 @click.option(
-    "--type", "kind", type=click.Choice(exporting.TYPES), help="What to write; default: by the file's suffix."
+    "--format", "form", type=click.Choice(exporting.FORMATS), help="File format; by default that of the file's suffix."
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-@click.option("--compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")), default="zstd",
-              show_default=True, help="Of Parquet; of Arrow lz4 or zstd.")  # fmt: skip
+@click.option("--parquet-compression", "compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")),
+              default="zstd", show_default=True,
+              help="Compression of Parquet files, and of Arrow files, which have none, lz4 or zstd.")  # fmt: skip
 @click.option("--bytes", "encoding", type=click.Choice(exporting.BYTES), default="utf8", show_default=True,
               help="How CSV and JSON lines have keys and values.")  # fmt: skip
-@click.option("--columns", help=f"Names with commas between. There are {', '.join(arrow.COLUMNS)}.")
+@click.option("--columns", callback=parsed(_names), metavar="NAMES",
+              help=f"Columns to write, separated by commas, of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
 @click.option(
     "--topic", help="What to call the topic of segments whose folder does not name it; --topics is the filter."
 )
 @click.option("--partition", type=int, help="The partition of segments whose folder does not name one.")
-@click.option("--topics", help="Read only these topics: names or globs such as orders-*, with commas between.")
+@click.option("--topics", callback=parsed(_names), metavar="NAMES",
+              help="Read only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
+@click.option("--partitions", callback=parsed(_numbers), metavar="NUMBERS",
+              help="Read only partitions with these numbers, separated by commas.")  # fmt: skip
 @click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive.")
 @click.option("--end-offset", type=click.IntRange(0), help="The end, exclusive.")
 @click.option("--start-timestamp", callback=_bound, help="Inclusive; milliseconds, or ISO 8601 with a time zone.")
@@ -240,32 +268,32 @@ def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int 
 @click.option("--visible-only", is_flag=True,
               help="Leave out records below the log start offset and from the high watermark on.")  # fmt: skip
 @click.option("--include-control", is_flag=True, help="Control records too.")
-@click.option("--batch-size", type=click.IntRange(1), default=65536, show_default=True, help="The most rows at a time.")
-@click.option("--batch-bytes", type=click.IntRange(1), default=8 << 20, show_default=True)
+@click.option("--batch-rows", type=click.IntRange(1), default=65536, show_default=True, help="The most rows at a time.")
+@click.option("--arrow-batch-bytes", type=click.IntRange(1), default=8 << 20, show_default=True,
+              help="The most bytes of column data decoded at a time.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
 @click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns")), default="ms", show_default=True)
 @click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
-@log_format("--format", "--log-format", "form")
+@LOG_FORMAT
 @tiered_options
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
-    sources: tuple[str, ...], target: Path, kind: str | None, force: bool, compression: str, encoding: str,
-    columns: str | None, topics: str | None, as_json: bool, form: str, **options: Any,  # noqa: ANN401 - handed on to scan
+    sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
+    as_json: bool, **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write the records of segments, folders or URLs to a Parquet, Arrow, CSV or JSON lines file.
 
     The file appears whole or not at all. In CSV and JSON lines timestamps are numbers in --timestamp-unit.
     """
-    kind = kind or exporting.SUFFIXES.get(target.suffix)
-    if kind is None:
-        raise click.UsageError(f"{target}: the suffix is none of {', '.join(exporting.SUFFIXES)}; give --type")
-    if kind == "arrow" and compression not in {"none", "lz4", "zstd"}:
+    form = form or exporting.SUFFIXES.get(target.suffix)
+    if form is None:
+        raise click.UsageError(f"{target}: the suffix is none of {', '.join(exporting.SUFFIXES)}; give --format")
+    if form == "arrow" and compression not in {"none", "lz4", "zstd"}:
         raise click.UsageError("Arrow files are compressed with lz4 or zstd, or not at all")
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:
         raise click.UsageError(f"--start-offset {bounds[0]} is above --end-offset {bounds[1]}")
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
     read = [str(file.path) for file in find([Path(s) for s in sources if Path(s).exists()])]
     exporting.check_target(target, read, force=force)
     with progress_bar("export", sum(Path(path).stat().st_size for path in read)) as advance:
@@ -276,9 +304,8 @@ def export(  # noqa: PLR0917 - click hands everything over by name
             advance(now - done)
             done = now
 
-        chosen = list(sources) if topics is None else exporting.of_topics(sources, topics.split(","))
-        reader = kafkacomp.scan(chosen, columns=names, format=form, progress=step, **options)  # type: ignore[arg-type]
-        report = exporting.export(reader, target, kind, compression=compression, encoding=encoding, force=force)
+        reader = kafkacomp.scan(list(sources), progress=step, **options)
+        report = exporting.export(reader, target, form, compression=compression, encoding=encoding, force=force)
     exporting.show_losses(report)
     if as_json:
         say_json(exporting.as_dict(report))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 import kafkacomp
+from kafkacomp._log_format import LOG_FORMATS
 from kafkacomp._text import json_text, printable
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ __all__ = [
     "FAILED",
     "FINE",
     "INTERRUPTED",
+    "LOG_FORMAT",
     "MAX_OUTPUT_SIZE",
     "PIPE_CLOSED",
     "WRONG_USE",
     "complain",
-    "log_format",
     "progress_bar",
     "say",
     "say_json",
@@ -33,6 +34,13 @@ __all__ = [
 
 FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
+LOG_FORMAT = click.option(
+    "--log-format",
+    type=click.Choice(LOG_FORMATS),
+    default="auto",
+    show_default=True,
+    help="Log format: 0.7 (message sets) or 0.8+ (batches); auto detects it from the content.",
+)
 MAX_OUTPUT_SIZE = click.option(
     "--max-output-size",
     type=click.IntRange(1, kafkacomp.DEFAULT_MAX_OUTPUT_SIZE),
@@ -40,14 +48,6 @@ MAX_OUTPUT_SIZE = click.option(
     show_default=True,
     help="The most bytes that one batch's records may decompress to.",
 )
-
-
-def log_format(*names: str) -> Callable[[Any], Any]:
-    """The option that tells Kafka 0.7's logs from later ones."""
-    return click.option(
-        *names, type=click.Choice(("auto", "0.7", "0.8+")), default="auto", show_default=True,
-        help="Of which Kafka a log is; auto is to see by its content.",
-    )  # fmt: skip
 
 
 def complain(message: str) -> None:

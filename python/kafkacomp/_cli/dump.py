@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kafkacomp._cli.render import Renderer
+    from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import RecordBatch
 
@@ -31,7 +32,7 @@ def dump(
     deep: bool,
     payload: bool,
     max_output_size: int,
-    form: str = "auto",
+    log_format: LogFormat = "auto",
 ) -> bool:
     """Write the rows of all files; damage is told by ``complain`` and the rest still written. Whether all was sound."""
     dumping = _Dump(out=out, complain=complain, deep=deep, payload=payload, max_output_size=max_output_size)
@@ -39,7 +40,7 @@ def dump(
     for file in files:
         old = (
             file.kind in BATCHES
-            and log.detect_format(file.path, "0.8+" if file.kind == "checkpoint" else form) == "0.7"
+            and log.detect_log_format(file.path, "0.8+" if file.kind == "checkpoint" else log_format) == "0.7"
         )
         out.file(str(file.path), "message set" if old else file.kind)
         try:

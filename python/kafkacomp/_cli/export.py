@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import fnmatch
 import json
 import os
 import secrets
@@ -13,30 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp._cli.common import complain
 from kafkacomp._cli.render import csv_cell
-from kafkacomp.log import LogDir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
     from kafkacomp import ScanReport
     from kafkacomp.arrow import ScanReader
-    from kafkacomp.log import LogPartition
 
 __all__ = [
     "BYTES",
+    "FORMATS",
     "SUFFIXES",
-    "TYPES",
     "RefusedError",
     "as_dict",
     "check_target",
     "export",
-    "of_topics",
     "show_losses",
 ]
 
-TYPES = ("parquet", "arrow", "csv", "jsonl")
+FORMATS = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".csv": "csv", ".jsonl": "jsonl"}
 BYTES = ("utf8", "base64", "hex")
 
@@ -78,21 +74,6 @@ def export(reader: ScanReader, target: Path, kind: str, *, compression: str, enc
         for batch in reader:
             write(batch)
     return reader.report
-
-
-def of_topics(sources: Iterable[str], globs: list[str]) -> list[LogPartition]:
-    """The partitions of the sources whose topics have one of the names.
-
-    Raises:
-        ValueError: a name or glob that no topic matches.
-    """
-    found = [each for source in sources for each in LogDir(source).partitions]
-    topics = sorted({each.topic for each in found})
-    names = [glob.strip() for glob in globs]
-    for name in names:
-        if not fnmatch.filter(topics, name):
-            raise ValueError(f"--topics {name}: there are {', '.join(topics)}")
-    return [each for each in found if any(fnmatch.fnmatchcase(each.topic, name) for name in names)]
 
 
 def show_losses(report: ScanReport) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp import log
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, log_format, progress_bar, say, say_json
+from kafkacomp._cli.common import CORRUPT, FINE, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +29,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="The report as one 
 @click.command()
 @_SOURCE
 @_TARGET
-@click.option("-c", "--compression", "compression_type", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")),
-              default="zstd", show_default=True)  # fmt: skip
-@click.option("--level", type=int, help="gzip -1, 1 to 9; lz4 1 to 17; zstd -131072 to 22; default: Kafka's.")
+@click.option("-c", "--compression-type", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")),
+              default="zstd", show_default=True, help="Compression type of the new batches.")  # fmt: skip
+@click.option("--compression-level", type=int,
+              help="Level: gzip -1 or 1 to 9, lz4 1 to 17, zstd -131072 to 22; by default Kafka's.")  # fmt: skip
 @click.option("--merge", is_flag=True, help="Join small batches of one producer, transaction and leader epoch.")
 @click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=1 << 20, show_default=True,
               help="With --merge: a batch is closed once its records take this before compression.")  # fmt: skip
@@ -59,7 +60,7 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
               help="Lift what is below that format; otherwise it is copied as it is.")  # fmt: skip
 @click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=16384, show_default=True,
               help="The most bytes of a batch made of plain messages that are lifted to format 2.")  # fmt: skip
-@log_format("--format", "--log-format", "format")
+@LOG_FORMAT
 @click.option(
     "--first-offset", type=click.IntRange(0, 2**62 - 1), help="Of 0.7: the first message's offset; default 0."
 )

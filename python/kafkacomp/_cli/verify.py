@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.arrow._report import MissingRange
 
@@ -102,7 +103,7 @@ def verify(
     max_output_size: int,
     threads: int,
     progress: Callable[[int], object],
-    form: str = "auto",
+    log_format: LogFormat = "auto",
 ) -> Report:
     """Check all files; ``progress`` is called with the bytes done since the last call, from any thread."""
     report = Report()
@@ -111,7 +112,7 @@ def verify(
     following = {path: base for group in _partitions(segments) for path, base in _following(group)}
     with ThreadPoolExecutor(threads) as pool:
         checked = pool.map(
-            lambda file: _segment(file, following.get(file.path), max_output_size, progress, form), segments
+            lambda file: _segment(file, following.get(file.path), max_output_size, progress, log_format), segments
         )
         try:
             found = {file.path: each for file, each in zip(segments, checked, strict=True)}
@@ -159,7 +160,11 @@ def _following(group: Sequence[SourceFile]) -> Iterator[tuple[Path, int]]:
 
 
 def _segment(
-    file: SourceFile, following: int | None, max_output_size: int, progress: Callable[[int], object], form: str
+    file: SourceFile,
+    following: int | None,
+    max_output_size: int,
+    progress: Callable[[int], object],
+    log_format: LogFormat,
 ) -> log.SegmentReport:
     done = 0
 
@@ -168,9 +173,9 @@ def _segment(
         progress(now - done)
         done = now
 
-    form = "0.8+" if file.kind == "checkpoint" else form
+    log_format = "0.8+" if file.kind == "checkpoint" else log_format
     return log.verify_segment(
-        file.path, next_base_offset=following, format=form, max_output_size=max_output_size, progress=step
+        file.path, next_base_offset=following, log_format=log_format, max_output_size=max_output_size, progress=step
     )
 
 

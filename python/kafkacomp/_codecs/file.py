@@ -6,6 +6,7 @@ which it opens and closes itself, or any object with ``read`` or ``write``, whic
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import threading
@@ -343,7 +344,7 @@ class CompressedFile(io.BufferedIOBase):
         while self._unwritten:
             written = self._file.write(self._unwritten)
             if written is None and isinstance(self._file, io.RawIOBase):
-                raise BlockingIOError(11, "the underlying file takes no bytes at the moment", 0)
+                raise BlockingIOError(errno.EAGAIN, "the underlying file takes no bytes at the moment", 0)
             # An object of the caller's own may say nothing: it has taken all.
             self._unwritten = b"" if written is None else self._unwritten[written:]
 

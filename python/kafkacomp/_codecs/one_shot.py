@@ -17,15 +17,15 @@ __all__ = ["compress", "decompress"]
 
 
 def compress(
-    data: Buffer, compression_type: CompressionType | str, *, level: int | None = None, magic: int = 2
+    data: Buffer, compression_type: CompressionType | str, *, compression_level: int | None = None, magic: int = 2
 ) -> bytes:
     """Compress ``data`` as Kafka's own stream does for a batch or message, framing included.
 
     Args:
         data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
         compression_type: A :class:`CompressionType` or its name. "none" gives the data as they are.
-        level: gzip has 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22 (KIP-390); none and snappy have no levels.
-            None is Kafka's default: -1, 9 and 3.
+        compression_level: gzip has 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22 (KIP-390); none and snappy have no
+            levels. None is Kafka's default: -1, 9 and 3.
         magic: The message format that it is for. For 0 the LZ4 header checksum is the broken one (KIP-57). That
             batches with zstd are of magic 2 alone (KIP-110) is their builder's to know.
 
@@ -33,7 +33,7 @@ def compress(
         ValueError: an argument is none of those named.
     """
     kind = compression_type_of(compression_type)
-    return _kafkacomp.compress(data, kind, level, checked_magic(magic))
+    return _kafkacomp.compress(data, kind, compression_level, checked_magic(magic))
 
 
 def decompress(

@@ -22,7 +22,7 @@ def open(  # noqa: A001 - the name of the standard library's
     compression_type: CompressionType | str,
     mode: str = "rb",
     *,
-    level: int | None = None,
+    compression_level: int | None = None,
     magic: int = 2,
     max_output_size: int | None = None,
     encoding: str | None = None,
@@ -38,7 +38,7 @@ def open(  # noqa: A001 - the name of the standard library's
         file: A path, or an object with ``read`` or ``write``, which stays open when the stream is closed.
         compression_type: A :class:`CompressionType` or its name. "none" is the file as it is.
         mode: "r", "w", "x" or "a", with a b or nothing for bytes, with a t for text.
-        level: As for :func:`kafkacomp.compress`; None is Kafka's default. Not for reading.
+        compression_level: As for :func:`kafkacomp.compress`; None is Kafka's default. Not for reading.
         magic: The message format, 0, 1 or 2; it decides about the LZ4 header checksum (KIP-57).
         max_output_size: The most bytes of content to read; None is Kafka's own limit, 2 GiB - 1. Not for writing.
         encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
@@ -52,7 +52,7 @@ def open(  # noqa: A001 - the name of the standard library's
     """
     kind = compression_type_of(compression_type)
     checked_magic(magic)
-    refuse_options(mode, reading=True, level=level)
+    refuse_options(mode, reading=True, compression_level=compression_level)
     refuse_options(mode, reading=False, max_output_size=max_output_size)
     cap = checked_max_output_size(DEFAULT_MAX_OUTPUT_SIZE if max_output_size is None else max_output_size)
 
@@ -60,7 +60,7 @@ def open(  # noqa: A001 - the name of the standard library's
         return CompressedFile(
             file,
             mode,
-            make_compressor=lambda: _kafkacomp.Compressor(kind, level, magic),
+            make_compressor=lambda: _kafkacomp.Compressor(kind, compression_level, magic),
             make_decompressor=lambda: _kafkacomp.Decompressor(kind, "standard", magic, cap, frames=True),
         )
 

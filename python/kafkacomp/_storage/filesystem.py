@@ -282,7 +282,7 @@ class _Arrow:
 
         info = self._fs.get_file_info(path)
         if info.type == FileType.NotFound:
-            raise FileNotFoundError(2, "No such file or directory", path)
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self._entry(info)
 
     def list(self, path: str) -> list[Entry]:

@@ -26,7 +26,7 @@ def compress(section: bytes, codec: Codec, magic: int) -> bytes:
     """Compress the records of a batch."""
     if codec.type is CompressionType.GZIP:
         return java_gzip(section, -1 if codec.level is None else codec.level)
-    return kafkacomp.compress(section, codec.type, level=codec.level, magic=magic)
+    return kafkacomp.compress(section, codec.type, compression_level=codec.level, magic=magic)
 
 
 def java_gzip(section: bytes, level: int) -> bytes:

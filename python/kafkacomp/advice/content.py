@@ -203,7 +203,7 @@ def _reads(each: _Stored, window: Window, cap: int, failed: Callable[[str], obje
 
 
 def _scanned(data: list[bytes], cap: int) -> pa.RecordBatch:
-    reader = kafkacomp.scan(b"".join(data), columns=_COLUMNS, threads=1, max_output_size=cap, format="0.8+")
+    reader = kafkacomp.scan(b"".join(data), columns=_COLUMNS, threads=1, max_output_size=cap, log_format="0.8+")
     return _one(pa.table(reader))
 
 

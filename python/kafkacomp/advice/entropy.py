@@ -114,7 +114,7 @@ def look(rows: pa.RecordBatch) -> Payload:
             break
     data = b"".join(pieces)
     found.histogram.update(data)
-    found.packed = len(kafkacomp.compress(data, "zstd", level=3))
+    found.packed = len(kafkacomp.compress(data, "zstd", compression_level=3))
     return found
 
 

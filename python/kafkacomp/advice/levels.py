@@ -112,7 +112,7 @@ def _some(batches: Sequence[Batch], kind: CompressionType) -> Iterator[tuple[byt
 
 def _nearest(section: bytes, packed: bytes, kind: CompressionType, level: int) -> tuple[int, bool]:
     """The size at a level, and whether the bytes are the same; of two libraries for gzip the better fit."""
-    made = kafkacomp.compress(section, kind, level=level)
+    made = kafkacomp.compress(section, kind, compression_level=level)
     if kind is CompressionType.GZIP and made != packed:
         of_java = java_gzip(section, level)
         same = of_java[GZIP_HEADER:] == packed[GZIP_HEADER:]

@@ -69,7 +69,7 @@ def compress_cells(
     data: ArrowColumn,
     compression_type: CompressionType | str | ArrowColumn,
     *,
-    level: int | ArrowColumn | None = None,
+    compression_level: int | ArrowColumn | None = None,
     magic: int | ArrowColumn = 2,
     on_error: OnBadCell = "raise",
 ) -> ArrowArray:
@@ -78,7 +78,7 @@ def compress_cells(
     Args:
         data: As for :func:`decompress_cells`; of strings the UTF-8 is compressed.
         compression_type: As for :func:`decompress_cells`.
-        level: The level for all cells, or an array of integers; None, or a null, is Kafka's default.
+        compression_level: The level for all cells, or an array of integers; None, or a null, is Kafka's default.
         magic: As for :func:`decompress_cells`. For 0 the LZ4 header checksum is the broken one (KIP-57).
         on_error: ``raise`` at the first cell of an unknown type or magic or a level out of range, or make it ``null``.
 
@@ -91,10 +91,12 @@ def compress_cells(
         TypeError: an array of the wrong type.
     """
     kind = _argument(compression_type, compression_type_of)
-    if isinstance(kind, int) and not is_column(level):
+    if isinstance(kind, int) and not is_column(compression_level):
         # A level for all that the type for all does not have is wrong before any cell is looked at.
-        _kafkacomp.compress(b"", kind, level, 2)
-    return _kafkacomp.compress_cells(data, kind, level, _argument(magic, checked_magic), _bad_is_null(on_error))
+        _kafkacomp.compress(b"", kind, compression_level, 2)
+    return _kafkacomp.compress_cells(
+        data, kind, compression_level, _argument(magic, checked_magic), _bad_is_null(on_error)
+    )
 
 
 def parse_cells(

@@ -230,7 +230,7 @@ def published(directory: str) -> Iterator[Path]:
         names = sorted(each.name for each in folder.iterdir())
         for name in names:
             if os.path.lexists(target / name):
-                raise FileExistsError(17, "File exists", str(target / name))
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target / name))
         moved: list[str] = []
         try:
             for name in names:

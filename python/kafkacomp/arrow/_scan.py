@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 from kafkacomp._arguments import INT64, checked_max_output_size, checked_threads, integer, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
+from kafkacomp._log_format import LogFormat, check_log_format
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.selection import select
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 
-__all__ = ["COLUMNS", "DEFAULT_COLUMNS", "Format", "IsolationLevel", "OnError", "TimestampUnit", "scan"]
+__all__ = ["COLUMNS", "DEFAULT_COLUMNS", "IsolationLevel", "LogFormat", "OnError", "TimestampUnit", "scan"]
 
 #: Every column that a scan can build.
 COLUMNS: tuple[str, ...] = tuple(_all_columns())
@@ -31,7 +33,6 @@ DEFAULT_COLUMNS: tuple[str, ...] = COLUMNS[:8]
 
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OnError = Literal["raise", "skip"]
-Format = Literal["auto", "0.7", "0.8+"]
 TimestampUnit = Literal["s", "ms", "us", "ns"]
 
 
@@ -39,6 +40,8 @@ def scan(
     source: Source,
     *,
     columns: Iterable[str] | None = None,
+    topics: Iterable[str] | None = None,
+    partitions: Iterable[int] | None = None,
     topic: str | None = None,
     partition: int | None = None,
     start_offset: Offsets = None,
@@ -49,13 +52,13 @@ def scan(
     on_error: OnError = "raise",
     visible_only: bool = False,
     include_control: bool = False,
-    batch_size: int = 65536,
-    batch_bytes: int = 8 << 20,
+    batch_rows: int = 65536,
+    arrow_batch_bytes: int = 8 << 20,
     threads: int | None = None,
     timestamp_unit: TimestampUnit = "ms",
     verify_crc: bool = True,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
-    format: Format = "auto",  # noqa: A002 - the option's name everywhere
+    log_format: LogFormat = "auto",
     remote_log_metadata: object = None,
     local_log_dir: str | os.PathLike[str] | None = None,
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
@@ -72,6 +75,8 @@ def scan(
             sources.
         columns: Names from ``kafkacomp.arrow.COLUMNS``, in the order wanted; only these are built.
             Default: key, value, topic, partition, offset, timestamp, timestampType, headers.
+        topics: Read only these topics: names, or globs such as ``orders-*``.
+        partitions: Read only partitions with these numbers.
         topic: The topic of segments whose folder does not name one.
         partition: The partition of segments whose folder does not name one.
         start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``.
@@ -87,13 +92,13 @@ def scan(
         visible_only: Leave out what consumers do not see: records below the log start offset and from the high
             watermark on, as the checkpoint files of the log directory have them. The report counts them either way.
         include_control: Whether control records are among the rows.
-        batch_size: The most rows of an Arrow batch.
-        batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
+        batch_rows: The most rows of an Arrow batch.
+        arrow_batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
         threads: Decoding threads; default: one per core that the process may use. The order is the same for any number.
         timestamp_unit: The unit of the timestamp column. A time that it cannot hold becomes the last one that it can.
         verify_crc: Whether checksums are verified.
         max_output_size: The most bytes that the records of one batch may decompress to.
-        format: ``0.7``, ``0.8+``, or ``auto``: each segment's content tells, and where it does not, its name
+        log_format: ``0.7``, ``0.8+``, or ``auto``: each segment's content tells, and where it does not, its name
             (``.kafka`` or ``.log``). In logs of 0.7 an offset is where to fetch next, a position of bytes in the
             partition; a wrapper's messages have its own position, but for the last. Bounds are positions of top-level
             entries, and an entry that begins inside them comes whole. Key, headers and timestamp are null.
@@ -120,16 +125,16 @@ def scan(
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without segments.
-        ValueError, TypeError: a wrong argument; an encryption key that is missing or another; a segment whose content
-        and name do not tell its ``format``. CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while
-        reading, with the file and the byte.
+        ValueError, TypeError: a wrong argument; an encryption key that is missing or wrong; a segment whose content and
+            name do not determine its ``log_format``.
+        CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading, with the file and the byte.
     """
     one_of("isolation_level", isolation_level, get_args(IsolationLevel))
     one_of("on_error", on_error, get_args(OnError))
     one_of("timestamp_unit", timestamp_unit, get_args(TimestampUnit))
-    one_of("format", format, get_args(Format))
-    integer("batch_size", batch_size, (1, 2**31 - 1))
-    integer("batch_bytes", batch_bytes, (1, MAX_BATCH_BYTES))
+    check_log_format(log_format)
+    integer("batch_rows", batch_rows, (1, 2**31 - 1))
+    integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)
     threads = checked_threads(threads)
     tiered = None
@@ -138,7 +143,7 @@ def scan(
 
         tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys, storage_options)
     opened = partial(open_filesystem, filesystem=filesystem, storage_options=storage_options)
-    partitions = resolve(source, topic, partition, tiered=tiered, opened=opened)
+    found = select(resolve(source, topic, partition, tiered=tiered, opened=opened), topics, partitions)
     settings = {
         "columns": _columns(columns),
         "start_timestamp": _milliseconds("start_timestamp", start_timestamp),
@@ -147,16 +152,16 @@ def scan(
         "skip": on_error == "skip",
         "visible_only": visible_only,
         "include_control": include_control,
-        "batch_size": batch_size,
-        "batch_bytes": batch_bytes,
+        "batch_size": batch_rows,
+        "batch_bytes": arrow_batch_bytes,
         "threads": threads,
         "timestamp_unit": timestamp_unit,
         "verify_crc": verify_crc,
         "max_output_size": max_output_size,
-        "format": format,
+        "format": log_format,
     }
-    total = sum(segment.size for each in partitions for segment in each.segments)
-    sources = _with_bounds(partitions, start_offset, end_offset)
+    total = sum(segment.size for each in found for segment in each.segments)
+    sources = _with_bounds(found, start_offset, end_offset)
     return ScanReader(sources, settings, total, progress)
 
 

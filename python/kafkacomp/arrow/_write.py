@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,14 +12,13 @@ from kafkacomp._arguments import DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGME
 from kafkacomp._kafkacomp import ScanReader
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
-from kafkacomp._types import CompressionType
 from kafkacomp.arrow._route import by_columns, by_key, published
 from kafkacomp.record import arrow_rows, batch_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafkacomp._types import ArrowRows
+    from kafkacomp._types import ArrowRows, CompressionType
     from kafkacomp.arrow._route import Counts
     from kafkacomp.record import _Settings
 
@@ -47,20 +47,20 @@ class WriteReport:
 
 
 def write(
-    stream: ArrowRows,
-    directory: str | os.PathLike[str],
+    rows: ArrowRows,
+    target: str | os.PathLike[str],
     *,
     topic: str | None = None,
     partition: int | None = None,
     num_partitions: int | None = None,
     topic_id: str | None = None,
     base_offset: int = 0,
-    compression_type: CompressionType | str = CompressionType.ZSTD,
-    level: int | None = None,
+    compression_type: CompressionType | str = "zstd",
+    compression_level: int | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     segment_bytes: int = _DEFAULT_SEGMENT_BYTES,
 ) -> WriteReport:
-    """Write records to ``directory/topic-partition`` as a broker would have, in message format 2.
+    """Write records to ``target/topic-partition`` as a broker would have, in message format 2.
 
     One call writes a whole log directory: each row goes to the topic and the partition of its columns, unless
     ``topic`` or ``partition`` is given, which is for all rows. A row without a partition goes where a producer would
@@ -73,19 +73,19 @@ def write(
     of them are complete they have another name, which no broker and no scan takes for a log.
 
     Args:
-        stream: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
+        rows: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
             column ``value`` (binary or string, or a dictionary of them), and if there are any ``key`` (the same),
             ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
             or a map), ``offset`` (int64, rising; null: the offset that follows), ``topic`` (string) and ``partition``
             (an integer). Other columns are not looked at.
-        directory: A local folder, made if it is not there.
+        target: A local folder, made if it is not there.
         topic: The topic of all rows. Default: the column ``topic``.
         partition: The partition of all rows, from 0. Default: the column ``partition``, else by the key.
         num_partitions: How many partitions the topics have; default: 1. A row with a greater partition is an error.
         topic_id: The topic's id as Kafka prints it, 22 characters.
         base_offset: The first record's offset, if it does not bring one.
         compression_type: A :class:`CompressionType` or its name.
-        level: The codec's level (KIP-390); None is Kafka's default.
+        compression_level: The compression type's level (KIP-390); None is Kafka's default.
         batch_bytes: A batch takes no further record that would make it larger, with compression by Kafka's estimate.
         segment_bytes: A segment is closed before it would grow beyond this, unless one batch is larger.
 
@@ -111,11 +111,15 @@ def write(
             raise ValueError(f"partition {partition} is not below num_partitions, {num_partitions}")
     integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
     integer("base_offset", base_offset, OFFSETS)
-    folder = local_folder(directory)
+    folder = local_folder(target)
     settings = batch_settings(
-        magic=2, compression_type=compression_type, level=level, base_offset=base_offset, batch_bytes=batch_bytes
+        magic=2,
+        compression_type=compression_type,
+        compression_level=compression_level,
+        base_offset=base_offset,
+        batch_bytes=batch_bytes,
     )
-    rows = arrow_rows(stream)
+    rows = arrow_rows(rows)
     if topic is None or partition is None:
         reader = _reader(rows)
         names = reader.schema.names
@@ -126,10 +130,10 @@ def write(
                 reader, folder, settings, topic, partition, num_partitions, base_offset, segment_bytes, topic_id
             )
         rows, partition = (rows if isinstance(rows, ScanReader) else reader), 0
-    target = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
-    if os.path.lexists(target):
-        raise FileExistsError(17, "File exists", target)
-    return _report(target, _kafkacomp.write_log(rows, target, settings, segment_bytes, topic_id))
+    path = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    return _report(path, _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id))
 
 
 def _reader(rows: ArrowRows) -> pa.RecordBatchReader:

@@ -25,7 +25,7 @@ _PLAIN: Final = Codec(CompressionType.NONE)
 def build(rows: Sequence[Row], codec: Codec = _PLAIN, base_offset: int = 0) -> bytes:
     """One batch of these rows, at offsets from ``base_offset`` on."""
     builder = record.RecordBatchBuilder(
-        magic=2, compression_type=codec.type, level=codec.level, base_offset=base_offset
+        magic=2, compression_type=codec.type, compression_level=codec.level, base_offset=base_offset
     )
     for timestamp, key, value, headers in rows:
         builder.append(value, key=key, timestamp=timestamp, headers=headers)

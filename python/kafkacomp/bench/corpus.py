@@ -131,6 +131,6 @@ def _functions(by: str, codec: str) -> tuple[Bytes, Bytes]:
         return partial(kafkacomp.lz4.compress, block_size=_LZ4_LARGEST_BLOCK), kafkacomp.lz4.decompress
     kind = parse_codecs(codec)[0]
     return (
-        partial(kafkacomp.compress, compression_type=kind.type, level=kind.level),
+        partial(kafkacomp.compress, compression_type=kind.type, compression_level=kind.level),
         partial(kafkacomp.decompress, compression_type=kind.type),
     )

@@ -131,7 +131,7 @@ def run(plan: Plan, advance: Callable[[int, str], object]) -> Run:
 def _prepared(workload: Workload, codec: Codec) -> tuple[list[bytes], bytes]:
     """Each block as we compress it, and the same as batches one after another."""
     blocks = workload.blocks
-    compressed = [kafkacomp.compress(block.data, codec.type, level=codec.level) for block in blocks]
+    compressed = [kafkacomp.compress(block.data, codec.type, compression_level=codec.level) for block in blocks]
     for block, packed in zip(blocks, compressed, strict=True):
         if kafkacomp.decompress(packed, codec.type) != block.data:
             raise WrongResultError(f"kafkacomp: {codec} does not give back what went in")

@@ -126,7 +126,7 @@ class ValidatorConfig:
     #: will do.
     target_compression_type: CompressionType | BrokerCompressionType | str
     #: The level for compressing anew; ``None`` for Kafka's default.
-    level: int | None = None
+    compression_level: int | None = None
     #: Whether the topic is compacted, so that every record needs a key.
     compacted: bool = False
     #: The topic's message format, 0 to 2.
@@ -160,8 +160,8 @@ class ValidatorConfig:
         integer("timestamp_before_max_ms", self.timestamp_before_max_ms, (0, MAX_LONG))
         integer("timestamp_after_max_ms", self.timestamp_after_max_ms, (0, MAX_LONG))
         integer("partition_leader_epoch", self.partition_leader_epoch, (-MAX_INT - 1, MAX_INT))
-        if self.level is not None:
-            integer("level", self.level, (-MAX_INT - 1, MAX_INT))
+        if self.compression_level is not None:
+            integer("compression_level", self.compression_level, (-MAX_INT - 1, MAX_INT))
         checked_max_output_size(self.max_output_size)
         _kafkacomp.Validator(self)  # which knows the codecs' levels and the versions
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._check import verify_partition, verify_segment
-from kafkacomp.log._detect import detect_format
+from kafkacomp.log._detect import detect_log_format
 from kafkacomp.log._model import LogDir, LogPartition, LogSegment
 from kafkacomp.log._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp.log._side_files import (
@@ -70,7 +70,7 @@ __all__ = [
     "SegmentReport",
     "TimestampOffset",
     "convert",
-    "detect_format",
+    "detect_log_format",
     "parse_control_record",
     "read_leader_epoch_checkpoint",
     "read_offset_checkpoint",

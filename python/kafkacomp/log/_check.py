@@ -12,7 +12,7 @@ from kafkacomp._storage.filesystem import open_local
 from kafkacomp._storage.names import SWAP, partition_of, segment_offset, side_file, tiered_partition_of
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
-from kafkacomp.log._detect import detect_format
+from kafkacomp.log._detect import detect_log_format
 from kafkacomp.log._side_files import read_leader_epoch_checkpoint
 from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, SegmentReport, verified_partition
 from kafkacomp.tiered.source import resolve
@@ -20,6 +20,7 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kafkacomp._log_format import LogFormat
     from kafkacomp.log._side_files import PathOrBytes
 
 __all__ = ["verify_partition", "verify_segment"]
@@ -32,7 +33,7 @@ def verify_segment(
     source: PathOrBytes,
     *,
     next_base_offset: int | None = None,
-    format: str = "auto",  # noqa: A002 - scan's name for it
+    log_format: LogFormat = "auto",
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> SegmentReport:
@@ -48,15 +49,15 @@ def verify_segment(
             set, whose end may be truncated: a file of any other name, or bytes.
         next_base_offset: The base offset of the next segment. Offsets that are missing up to there are reported, and
             zeros at the end are corruption; without it, the segment is taken for the last one of its partition.
-        format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_format`.
+        log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
         max_output_size: The most bytes that one batch's records may decompress to.
         progress: Called as ``progress(bytes_done)`` now and then.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: another ``format``, or it is not given and the content does not tell it.
+        ValueError: an unknown ``log_format``, or content that both log formats could have.
     """
-    old = detect_format(source, format) == "0.7"
+    old = detect_log_format(source, log_format) == "0.7"
     topic: str | None = None
     partition: int | None = None
     if not isinstance(source, str | os.PathLike):
@@ -83,7 +84,7 @@ def verify_segment(
 
 
 def verify_partition(
-    folder: str | os.PathLike[str], *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+    source: str | os.PathLike[str], *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 ) -> PartitionReport:
     """Check all segments of a partition's folder, and whether they follow one another.
 
@@ -91,16 +92,16 @@ def verify_partition(
     have offsets in common.
 
     Args:
-        folder: A local folder ``<topic>-<partition>``.
+        source: A local folder ``<topic>-<partition>``.
         max_output_size: The most bytes that one batch's records may decompress to.
 
     Raises:
         OSError: a file cannot be read.
         ValueError: the folder is not that of one partition.
     """
-    found = resolve(os.fspath(folder))
+    found = resolve(os.fspath(source))
     if len(found) != 1:
-        raise ValueError(f"{os.fspath(folder)}: {len(found)} partitions; give the folder of one")
+        raise ValueError(f"{os.fspath(source)}: {len(found)} partitions; give the folder of one")
     owner = (found[0].topic, found[0].partition)
     bases = [each.base_offset for each in found[0].segments]
     segments = []

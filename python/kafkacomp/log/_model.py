@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from kafkacomp._arguments import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.discovery import Partition
 from kafkacomp._storage.names import basename, parent_of
+from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import verify_partition, verify_segment
 from kafkacomp.log._side_files import (
@@ -113,7 +113,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         return len(self._partitions)
 
     def select(
-        self, topics: Collection[str] | None = None, partitions: Collection[int] | None = None
+        self, topics: Iterable[str] | None = None, partitions: Iterable[int] | None = None
     ) -> list[LogPartition]:
         """Choose partitions.
 
@@ -122,40 +122,22 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             partitions: Numbers of partitions. Default: all of them.
 
         Raises:
-            ValueError: there are no such partitions; a name or glob that no topic matches.
+            ValueError: a name or glob that no topic matches; no topic has a partition with one of the numbers.
         """
-        if isinstance(topics, str):
-            raise TypeError(f"topics must be a collection of names, not the string {topics!r}")
-        globs = ["*"] if topics is None else list(topics)
-        for glob in globs:
-            if not fnmatch.filter(self.topics, glob):
-                raise ValueError(f"no topic {glob!r} in {self._path}; there are {', '.join(self.topics)}")
-        chosen = [
-            each
-            for each in self.partitions
-            if any(fnmatch.fnmatchcase(each.topic, glob) for glob in globs)
-            and (partitions is None or each.partition in partitions)
+        return [
+            self._partitions[each.topic or "", each.partition or 0]
+            for each in select(self._resolved(), topics, partitions)
         ]
-        if not chosen:
-            raise ValueError(f"no partition {list(partitions or ())} of {', '.join(globs)} in {self._path}")
-        return chosen
 
-    def scan(
-        self,
-        topics: Collection[str] | None = None,
-        partitions: Collection[int] | None = None,
-        **options: Any,  # noqa: ANN401 - those of kafkacomp.scan
-    ) -> ScanReader:
-        """Read records as Arrow.
-
-        ``topics`` and ``partitions`` are those of :meth:`select`, the other options those of :func:`kafkacomp.scan`.
+    def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
+        """Read records as Arrow; the options are those of :func:`kafkacomp.scan`.
 
         >>> import kafkacomp as kc
         >>> for batch in kc.LogDir(example).scan(topics=["ord*"], columns=["offset"]):
         ...     print(batch.column("offset").to_pylist())
         [0, 1, 2, 3, 4]
         """
-        return scan(self.select(topics, partitions), **options)
+        return scan(self, **options)
 
     def _resolved(self) -> list[Partition]:
         return [each for partition in self.partitions for each in partition._resolved()]  # noqa: SLF001 - ours

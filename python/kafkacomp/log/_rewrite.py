@@ -22,11 +22,10 @@ from kafkacomp._arguments import (
     integer,
 )
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
-from kafkacomp._log_format import check_format, undecided
+from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._storage.commit_state import sync_folder
 from kafkacomp._storage.filesystem import local_folder, open_filesystem
 from kafkacomp._storage.names import basename
-from kafkacomp._types import CompressionType
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._offset_map import offset_map as open_offset_map
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.discovery import Partition
     from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._types import CompressionType
 
     PathLike: TypeAlias = str | os.PathLike[str]
     Progress: TypeAlias = Callable[[int, int], object] | None
@@ -132,8 +132,8 @@ def recompress(
     source: PathLike,
     target: PathLike,
     *,
-    compression_type: CompressionType | str | int = CompressionType.ZSTD,
-    level: int | None = None,
+    compression_type: CompressionType | str = "zstd",
+    compression_level: int | None = None,
     merge: bool = False,
     batch_bytes: int = 1 << 20,
     segment_bytes: int | None = None,
@@ -154,7 +154,7 @@ def recompress(
         target: The folder to make: of the one partition, or of folders ``<topic>-<partition>``. It appears whole or
             not at all.
         compression_type: One of Kafka's, or its name or id.
-        level: One of the type's levels; default: Kafka's.
+        compression_level: One of the type's levels; default: Kafka's.
         merge: Join neighbouring batches of one producer, transaction and leader epoch.
         batch_bytes: A merged batch is closed once its records take so many bytes before compression.
         segment_bytes: Close segments before they grow beyond this many bytes; default: segments begin where
@@ -180,7 +180,7 @@ def recompress(
     with _Work(source, target, segment_bytes, max_output_size, progress) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
-            work.add(*_kafkacomp.recompress_partition(job, int(kind), level, merge_bytes, threads))
+            work.add(*_kafkacomp.recompress_partition(job, int(kind), compression_level, merge_bytes, threads))
         return RewriteReport(**work.fields())
 
 
@@ -190,7 +190,7 @@ def convert(
     to_magic: int,
     *,
     upgrade: bool = True,
-    format: str = "auto",  # noqa: A002 - scan's name for it
+    log_format: LogFormat = "auto",
     first_offset: int | None = None,
     offset_map: PathLike | None = None,
     batch_bytes: int = 16384,
@@ -211,7 +211,7 @@ def convert(
         target: As :func:`recompress` makes it.
         to_magic: The format that nothing may be above: 0, 1 or 2.
         upgrade: Lift what is below that format to it; otherwise it is copied as it is.
-        format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_format`.
+        log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
         first_offset: Of 0.7, the first message's offset in each partition; default 0.
         offset_map: Of 0.7, a ``.parquet`` or ``.csv`` file to make, with the columns ``topic``, ``partition``,
             ``position`` and ``offset``: for each position that a consumer may have committed, the offset of the first
@@ -233,7 +233,7 @@ def convert(
         message = f"to_magic must be 0, 1 or 2, not {to_magic!r}"
         raise ValueError(message)
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
-    check_format(format)
+    check_log_format(log_format)
     if first_offset is not None and not 0 <= first_offset < 2**62:
         message = f"first_offset must be 0 to {2**62 - 1}, not {first_offset}"
         raise ValueError(message)
@@ -242,7 +242,7 @@ def convert(
         if to_magic < 2:  # noqa: PLR2004 - the metadata log's
             work.refuse_metadata()
         for job in work.jobs():
-            if _is_old(job, format, work.name, upgrade=upgrade, only_old=only_old):
+            if _is_old(job, log_format, work.name, upgrade=upgrade, only_old=only_old):
                 mapped = None if take is None else partial(take, *job[0][:2])
                 work.add(_kafkacomp.migrate_partition(job, to_magic, first_offset or 0, batch_bytes, mapped))
             else:

@@ -48,7 +48,7 @@ class Converted(NamedTuple):
 
 
 def read_messages(
-    buf: Buffer,
+    data: Buffer,
     *,
     initial_offset: int = 0,
     deep: bool = True,
@@ -57,7 +57,7 @@ def read_messages(
     """Iterate over the messages of a set of Kafka 0.7, as its own iterators do.
 
     Args:
-        buf: Bytes-like: a log file's content, or the set in a fetch answer or a produce request. ``bytes`` are
+        data: Bytes-like: a log file's content, or the set in a fetch answer or a produce request. ``bytes`` are
             read in place, anything else is copied once.
         initial_offset: The offset of the first byte: the number in the log file's name, or the one asked for.
         deep: Open compressed messages, however deep they nest (to 64 levels). Otherwise they are handed out
@@ -65,7 +65,7 @@ def read_messages(
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
 
     Returns:
-        An iterator of :class:`MessageAndOffset`. An entry that is cut by the end of ``buf`` ends it without an
+        An iterator of :class:`MessageAndOffset`. An entry that is cut by the end of ``data`` ends it without an
         error if another is before it, as do fewer than four bytes.
 
     Raises:
@@ -76,15 +76,15 @@ def read_messages(
         ValueError: ``initial_offset`` or ``max_output_size`` is none.
     """
     return MessageReader(
-        buf, integer("initial_offset", initial_offset, OFFSETS), deep, checked_max_output_size(max_output_size)
+        data, integer("initial_offset", initial_offset, OFFSETS), deep, checked_max_output_size(max_output_size)
     )
 
 
-def valid_bytes(buf: Buffer, initial_offset: int = 0) -> int:
+def valid_bytes(data: Buffer, initial_offset: int = 0) -> int:
     """How many bytes at the front are whole top-level messages: Kafka's ``validBytes``, the shallow end less the start.
 
     Args:
-        buf: Bytes-like, as in :func:`read_messages`.
+        data: Bytes-like, as in :func:`read_messages`.
         initial_offset: The offset of the first byte. The number of bytes is the same for every one.
 
     Raises:
@@ -92,11 +92,11 @@ def valid_bytes(buf: Buffer, initial_offset: int = 0) -> int:
         ValueError: ``initial_offset`` is none.
     """
     integer("initial_offset", initial_offset, OFFSETS)
-    return _kafkacomp.valid_bytes(buf)
+    return _kafkacomp.valid_bytes(data)
 
 
 def convert(
-    buf: Buffer,
+    data: Buffer,
     to_magic: int,
     *,
     initial_offset: int = 0,
@@ -110,7 +110,7 @@ def convert(
     whatever is nested in it; plain messages are joined to batches of at most ``batch_bytes``.
 
     Args:
-        buf: As :func:`read_messages` takes it. An entry that is cut by the end is left out if another is before it.
+        data: As :func:`read_messages` takes it. An entry that is cut by the end is left out if another is before it.
         to_magic: The format to come to, 0, 1 or 2 as :mod:`kafkacomp.record` means them.
         initial_offset: The position of the first byte, as in :func:`read_messages`.
         first_offset: The first message's offset in the new format, to 2^62 - 1.
@@ -124,7 +124,7 @@ def convert(
     """
     return Converted(
         *_kafkacomp.migrate_set(
-            buf,
+            data,
             integer("to_magic", to_magic, MAGICS),
             integer("initial_offset", initial_offset, OFFSETS),
             integer("first_offset", first_offset, _FIRST_OFFSETS),

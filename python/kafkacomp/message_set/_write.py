@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import OFFSETS, PARTITIONS, integer
+from kafkacomp._arguments import OFFSETS, PARTITIONS, compression_type_of, integer
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._types import CompressionType
@@ -33,17 +33,17 @@ _LOG_FILE_SIZE = 512 << 20  # log.file.size
 
 def write_messages(
     messages: Iterable[Buffer | Message],
-    compression_type: CompressionType | str | int = CompressionType.NONE,
+    compression_type: CompressionType | str = "none",
     *,
-    level: int | None = None,
+    compression_level: int | None = None,
 ) -> bytes:
     """Make a message set as Kafka 0.7 writes it: magic 1, and with a codec one compressed message around all.
 
     Args:
         messages: Payloads (bytes-like), each of which becomes a message, and messages that were read, which are taken
             as they are. Compressed ones among these nest: that is how MirrorMaker made sets in sets.
-        compression_type: ``NONE``, ``GZIP`` or ``SNAPPY``, or its name, or 0.7's number for it.
-        level: gzip's level, -1 or 1 to 9.
+        compression_type: ``none``, ``gzip`` or ``snappy``, or the :class:`kafkacomp.CompressionType`.
+        compression_level: gzip's level, -1 or 1 to 9.
 
     Returns:
         The set; no bytes for no messages, whatever the codec.
@@ -52,11 +52,10 @@ def write_messages(
         ValueError: a codec that 0.7 does not have, or a level that the codec does not have.
         RecordTooLargeError: a message over 2^31 - 1 bytes.
     """
-    kind = CompressionType.for_name(compression_type) if isinstance(compression_type, str) else compression_type
-    return _kafkacomp.write_message_set_of(messages, int(kind), level)
+    return _kafkacomp.write_message_set_of(messages, int(compression_type_of(compression_type)), compression_level)
 
 
-def verify_message_size(buf: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE) -> None:
+def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE) -> None:
     """Refuse a set that has too large a message, as producers and, from 0.7.2 on, brokers do (``max.message.size``).
 
     What counts is the payload of top-level messages, so of a wrapper the compressed bytes.
@@ -65,7 +64,7 @@ def verify_message_size(buf: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE) 
         MessageSetError: of the kind ``message_too_large``; or what the shallow iterator raises.
     """
     position = 0
-    for message, end in _kafkacomp.MessageReader(buf, 0, False, 1):  # noqa: FBT003
+    for message, end in _kafkacomp.MessageReader(data, 0, False, 1):  # noqa: FBT003
         size = len(message.payload)
         if size > max_message_size:
             error = MessageSetError(f"payload size of {size} larger than {max_message_size}, at byte {position}")
@@ -118,7 +117,7 @@ class ProducerCompression:
 
 def write_log(
     sets: Iterable[Buffer],
-    directory: str | os.PathLike[str],
+    target: str | os.PathLike[str],
     *,
     topic: str,
     partition: int = 0,
@@ -126,14 +125,14 @@ def write_log(
     log_file_size: int = _LOG_FILE_SIZE,
     max_message_size: int = _MAX_MESSAGE_SIZE,
 ) -> list[str]:
-    """Append sets to a new partition ``directory/topic-partition`` as a broker of 0.7.2 does.
+    """Append sets to a new partition ``target/topic-partition`` as a broker of 0.7.2 does.
 
     A set is appended as it came, less what its end cuts. Before it a new file is begun if the last one has grown beyond
     ``log_file_size``; a file's name is the position at which it begins. The folder appears whole or not at all.
 
     Args:
         sets: Message sets, each of them one produce request's.
-        directory: A local folder, made if it is not there.
+        target: A local folder, made if it is not there.
         topic: The topic's name.
         partition: The partition's number.
         initial_offset: The position at which the first file begins.
@@ -154,7 +153,7 @@ def write_log(
     partition = integer("partition", partition, PARTITIONS)
     initial_offset = integer("initial_offset", initial_offset, OFFSETS)
     integer("log_file_size", log_file_size, (1, OFFSETS[1]))
-    parent = Path(local_folder(directory))
+    parent = Path(local_folder(target))
     parent.mkdir(parents=True, exist_ok=True)
     staged = _kafkacomp.StagedFolder(str(parent / f"{topic}-{partition}"))
     folder, start, size = Path(str(staged.folder)), initial_offset, 0

@@ -103,7 +103,7 @@ def register(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT_SIZE) -> 
     | in SQL | as |
     |---|---|
     | ``kafka_decompress(data, compression_type [, magic])`` | :func:`decompress` |
-    | ``kafka_compress(data, compression_type [, level [, magic]])`` | :func:`compress` |
+    | ``kafka_compress(data, compression_type [, compression_level [, magic]])`` | :func:`compress` |
     | ``kafka_parse_records(data)`` | :func:`parse_records`, with the default columns |
 
     They end the query at a bad cell. The same with ``try_`` in front make it null. In PySpark 3.5, which has no data

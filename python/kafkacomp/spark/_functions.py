@@ -67,7 +67,7 @@ def decompress(
 def compress(
     col: Column | str,
     compression_type: CompressionType | int | str | Column,
-    level: int | Column | None = None,
+    compression_level: int | Column | None = None,
     *,
     magic: int | Column = 2,
     mode: Mode = "FAILFAST",
@@ -77,19 +77,19 @@ def compress(
     Args:
         col: A binary or string column or its name; of strings the UTF-8 is compressed.
         compression_type: As for :func:`decompress`.
-        level: The level for all rows, or a column of integers; None, or a null, is Kafka's default: gzip -1, lz4 9,
-            zstd 3. none and snappy have no levels.
+        compression_level: The level for all rows, or a column of integers; None, or a null, is Kafka's default:
+            gzip -1, lz4 9, zstd 3. none and snappy have no levels.
         magic: As for :func:`decompress`. For 0 the LZ4 header checksum is the broken one (KIP-57).
         mode: FAILFAST ends the query at a type, magic or level in a column that there is not; PERMISSIVE makes a null.
 
     Raises:
         ValueError: a type, level, magic or mode that there is not; in the query the same of columns, with the row.
     """
-    parameters, constants = _split(compression_type=compression_type, level=level, magic=magic)
+    parameters, constants = _split(compression_type=compression_type, compression_level=compression_level, magic=magic)
     constants |= _checked(constants)
-    if "level" in constants and "compression_type" in constants:
+    if "compression_level" in constants and "compression_type" in constants:
         # A level for all that the type for all does not have is wrong before there is a query.
-        _kafkacomp.compress(b"", compression_type_of(compression_type), constants["level"], 2)  # type: ignore[arg-type]
+        _kafkacomp.compress(b"", compression_type_of(compression_type), constants["compression_level"], 2)  # type: ignore[arg-type]
     constants |= {"on_error": _ON_ERROR[_mode(mode)]}
     return vectorized("compress", BinaryType(), tuple(parameters), constants)(col, *parameters.values())
 
@@ -187,7 +187,7 @@ def register_functions(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT
         spark.udf.register(f"{prefix}kafka_decompress", decompressing)
         spark.udf.register(f"{prefix}kafka_parse_records", vectorized("parse_records", parsed, (), parsing | options))
         compressing = {"on_error": _ON_ERROR[mode]}
-        arguments = ("compression_type", "level", "magic")
+        arguments = ("compression_type", "compression_level", "magic")
         spark.udf.register(f"{prefix}kafka_compress", vectorized("compress", binary, arguments, compressing))
 
 

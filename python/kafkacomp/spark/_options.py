@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._log_format import LOG_FORMATS
 from kafkacomp.spark._bounds import BOUND_OPTIONS, EARLIEST, LATEST, Bounds, Times, bounds, is_latest_unmatched, times
 from kafkacomp.spark._schema import TYPES
 from kafkacomp.spark._values import boolean, content, known, one_of, size, strings, whole
@@ -17,6 +18,8 @@ from kafkacomp.tiered.keys import EncryptionKeys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from kafkacomp._log_format import LogFormat
 
 __all__ = ["EARLIEST", "LATEST", "OPTIONS", "Bounds", "ReadOptions", "Times", "parse"]
 
@@ -41,7 +44,7 @@ OPTIONS = (
     "splitSize",
     "filterPushdown",
     "maxOutputSize",
-    "format",
+    "logFormat",
     "remoteLogMetadata",
     "localLogDir",
     "encryptionKeys",
@@ -72,8 +75,6 @@ _MOST = (1 << 63) - 1
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 #: What happens at damage, as in Spark's file sources.
 Mode = Literal["FAILFAST", "DROPMALFORMED", "PERMISSIVE"]
-#: The family of log formats, as ``kafkacomp.scan`` has it.
-Format = Literal["auto", "0.7", "0.8+"]
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class ReadOptions:
     split_size: int
     filter_pushdown: bool
     max_output_size: int
-    log_format: Format
+    log_format: LogFormat
     max_offsets_per_trigger: int | None
     #: What is known of segments in tiered storage.
     remote_log_metadata: str | None = None
@@ -168,7 +169,7 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         split_size=size("splitSize", given.get("splitSize", SPLIT_SIZE), _MOST),
         filter_pushdown=boolean("filterPushdown", given.get("filterPushdown", "false")),
         max_output_size=size("maxOutputSize", given.get("maxOutputSize", MAX_OUTPUT_SIZE), DEFAULT_MAX_OUTPUT_SIZE),
-        log_format=cast("Format", one_of("format", given.get("format", "auto"), "auto", "0.7", "0.8+")),
+        log_format=cast("LogFormat", one_of("logFormat", given.get("logFormat", "auto"), *LOG_FORMATS)),
         max_offsets_per_trigger=None if limit is None else whole("maxOffsetsPerTrigger", limit, 1, _MOST),
         remote_log_metadata=given.get("remoteLogMetadata"),
         local_log_dir=given.get("localLogDir"),

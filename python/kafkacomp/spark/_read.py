@@ -169,9 +169,9 @@ def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.Recor
         start_timestamp=task.start_timestamp,
         end_timestamp=task.end_timestamp,
         isolation_level=options.isolation_level,
-        format=options.log_format,
+        log_format=options.log_format,
         on_error=options.on_error,
-        batch_bytes=BATCH_BYTES,
+        arrow_batch_bytes=BATCH_BYTES,
         threads=1,  # Spark's tasks are the threads
         timestamp_unit="us",
         max_output_size=options.max_output_size,

@@ -73,7 +73,7 @@ class WriteOptions:
         return batch_settings(
             magic=2,
             compression_type=self.compression_type,
-            level=self.level,
+            compression_level=self.level,
             base_offset=0,
             batch_bytes=self.batch_bytes,
         )

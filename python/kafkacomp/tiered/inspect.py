@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def inspect(path: str, options: TieredOptions, opened: Opener = open_filesystem)
     filesystem, inner = opened(path)
     folders = [each.remote for each in find_in(filesystem, inner) if each.remote is not None]
     if not folders:
-        raise FileNotFoundError(2, "no segments of tiered storage", path)
+        raise FileNotFoundError(errno.ENOENT, "no segments of tiered storage", path)
     found: list[SegmentInfo] = []
     for folder in folders:
         found += _segments(folder, options)

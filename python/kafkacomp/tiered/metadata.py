@@ -9,6 +9,7 @@ Sources: ``RemoteLogMetadataSerde``, ``RemoteLogMetadataCache`` and ``RemotePart
 from __future__ import annotations
 
 import enum
+import errno
 import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -175,7 +176,7 @@ class RemoteLogMetadata:
         """
         found = [each for each in find_partitions(source, opened=opened) if each.topic == TOPIC]
         if not found:
-            raise FileNotFoundError(2, f"no partition of {TOPIC} in this folder", str(source))
+            raise FileNotFoundError(errno.ENOENT, f"no partition of {TOPIC} in this folder", str(source))
         metadata = cls()
         for partition in found:
             for offset, value in _values(partition):

@@ -281,7 +281,7 @@ impl ScanError {
             }
             Self::Undecided { segment } => format!(
                 "{segment}: byte 0: the content does not tell whether this is a log of Kafka 0.7 or of 0.8 and later: \
-                 say format=\"0.7\" or format=\"0.8+\""
+                 give log_format=\"0.7\" or log_format=\"0.8+\""
             ),
             Self::Replaced { segment } => format!(
                 "{segment}: the file was replaced, as compaction does, between the plan and the reading, and the offsets \

@@ -36,7 +36,7 @@ fn decoded<R>(
 /// # Errors
 /// `ValueError` for an id that Kafka does not have.
 pub fn kind(id: u8) -> PyResult<CompressionType> {
-    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("unknown compression type id: {id}")))
+    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("invalid compression type id {id}")))
 }
 
 /// How a reader that goes by the specification reads, with this check of LZ4's header checksum.

@@ -28,7 +28,7 @@ static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 struct Settings {
     source_compression_type: u8,
     target_compression_type: Target,
-    level: Option<Level>,
+    compression_level: Option<Level>,
     compacted: bool,
     to_magic: i8,
     timestamp_type: i8,
@@ -63,7 +63,7 @@ fn broker_compression_type(value: &str) -> PyResult<BrokerCompressionType> {
 }
 
 fn compression_type(id: u8) -> PyResult<CompressionType> {
-    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("unknown compression type id: {id}")))
+    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("invalid compression type id {id}")))
 }
 
 fn append_origin(id: u8) -> PyResult<AppendOrigin> {
@@ -84,7 +84,7 @@ fn version(text: &str) -> PyResult<InterBrokerProtocolVersion> {
 impl Settings {
     fn config(self) -> PyResult<ValidatorConfig> {
         let source = compression_type(self.source_compression_type)?;
-        let target_compression = compression(self.target_compression_type.of(source)?, self.level)?;
+        let target_compression = compression(self.target_compression_type.of(source)?, self.compression_level)?;
         let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
         Ok(ValidatorConfig {
             compacted: self.compacted,

@@ -34,7 +34,7 @@ class Ours(Peer):
 
     def compressor(self, codec: Codec) -> Bytes:
         """``kafkacomp.compress``; contexts are kept inside."""
-        return partial(kafkacomp.compress, compression_type=codec.type, level=codec.level)
+        return partial(kafkacomp.compress, compression_type=codec.type, compression_level=codec.level)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
         """``kafkacomp.decompress``."""

@@ -99,13 +99,13 @@ pub enum CellFault {
     #[error(transparent)]
     Records(#[from] record::Error),
     /// A compression type's name that Kafka does not have.
-    #[error("unknown compression name: '{}' (none, gzip, snappy, lz4, zstd)", .name.escape_debug())]
+    #[error("invalid compression type '{}': expected one of none, gzip, snappy, lz4, zstd", .name.escape_debug())]
     UnknownName {
         /// The name found, or the beginning of a long one.
         name: String,
     },
     /// A compression type's id that Kafka does not have.
-    #[error("unknown compression type id: {id} (0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd)")]
+    #[error("invalid compression type id {id}: expected one of 0 (none), 1 (gzip), 2 (snappy), 3 (lz4), 4 (zstd)")]
     UnknownId {
         /// The id found.
         id: i64,

@@ -1,0 +1,56 @@
+"""Choose partitions by topic and number."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkacomp._arguments import PARTITIONS, integer
+
+if TYPE_CHECKING:
+    from kafkacomp._storage.discovery import Partition
+
+__all__ = ["select"]
+
+T = TypeVar("T")
+
+#: Topics that an error lists.
+_SHOWN = 20
+
+
+def select(found: list[Partition], topics: Iterable[str] | None, partitions: Iterable[int] | None) -> list[Partition]:
+    """Choose partitions; ``None`` chooses all of them.
+
+    Args:
+        found: The partitions to choose from.
+        topics: Names or globs such as ``orders-*``.
+        partitions: Numbers of partitions.
+
+    Raises:
+        TypeError: ``topics`` is a string, or a number is not an int.
+        ValueError: a name or glob that no topic matches; no topic has a partition with one of the numbers.
+    """
+    if topics is not None:
+        globs = _collection("topics", topics)
+        names = sorted({each.topic for each in found if each.topic is not None})
+        for glob in globs:
+            if not fnmatch.filter(names, glob):
+                shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+                raise ValueError(f"topics: no topic matches {glob!r}: expected one of {shown or 'no topics'}")
+        found = [each for each in found if any(fnmatch.fnmatchcase(each.topic or "", glob) for glob in globs)]
+    if partitions is not None:
+        numbers = [integer("partitions", each, PARTITIONS) for each in _collection("partitions", partitions)]
+        known = sorted({each.partition for each in found if each.partition is not None})
+        for number in numbers:
+            if number not in known:
+                raise ValueError(f"partitions: no topic has a partition {number}: expected one of {known}")
+        found = [each for each in found if each.partition in numbers]
+    return found
+
+
+def _collection(name: str, values: Iterable[T]) -> list[T]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        what = "names" if name == "topics" else "numbers"
+        raise TypeError(f"{name} must be a collection of {what}, not {values!r}")
+    return list(values)
