@@ -145,8 +145,16 @@ BAD_ARGUMENTS: list[tuple[Callable[[], object], type[Exception], str]] = [
         "compression_type has 2 rows.*have 1",
     ),
     (lambda: decompress_cells(pa.array([b""]), "lz4", magic=pa.array(["2"])), TypeError, "magic cannot be"),
-    (lambda: decompress_cells(pa.array([b"", b""]), pa.array(["none", "Lz4"])), ValueError, "row 1: invalid compression type 'Lz4'"),
-    (lambda: decompress_cells(pa.array([b"", b""]), pa.array([0, -1])), ValueError, "row 1: invalid compression type id -1"),
+    (
+        lambda: decompress_cells(pa.array([b"", b""]), pa.array(["none", "Lz4"])),
+        ValueError,
+        "row 1: invalid compression type 'Lz4'",
+    ),
+    (
+        lambda: decompress_cells(pa.array([b"", b""]), pa.array([0, -1])),
+        ValueError,
+        "row 1: invalid compression type id -1",
+    ),
     (lambda: decompress_cells(pa.array([b""]), "none", magic=pa.array([9])), ValueError, "row 0: magic must be .*9"),
     (
         lambda: compress_cells(pa.array([b""]), "lz4", compression_level=99),

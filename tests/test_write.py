@@ -128,16 +128,16 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
         ({"segment_bytes": 1 << 31}, "segment_bytes"),
         ({"batch_bytes": 0}, "batch_bytes"),
         ({"base_offset": -1}, "base_offset"),
-        ({"level": 99}, "level"),
-        ({"compression_type": "none", "level": 1}, "level"),
+        ({"compression_level": 99}, "level"),
+        ({"compression_type": "none", "compression_level": 1}, "level"),
         ({"compression_type": "brotli"}, "brotli"),
         ({"topic_id": "short"}, "topic_id"),
         ({"topic_id": "A" * 22}, "topic_id"),
-        ({"directory": "s3://bucket/logs"}, "URL"),
+        ({"target": "s3://bucket/logs"}, "URL"),
     ],
 )
 def test_wrong_arguments(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"directory": tmp_path, "topic": "t"} | options
+    arguments: dict[str, Any] = {"target": tmp_path, "topic": "t"} | options
     with pytest.raises(ValueError, match=message):
         kc.write(rows(10), **arguments)
     assert list(tmp_path.iterdir()) == []

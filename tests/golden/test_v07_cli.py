@@ -137,7 +137,7 @@ def test_undecided_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert log.detect_log_format(path, "0.7") == "0.7"
     assert log.detect_log_format(b"") == "0.8+"
     with pytest.raises(ValueError, match="format must be"):
-        log.detect_log_format(path, "0.8")
+        log.detect_log_format(path, "0.8")  # type: ignore[arg-type]
 
 
 def test_export(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

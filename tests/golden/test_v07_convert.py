@@ -141,7 +141,7 @@ def test_never_a_guess() -> None:
         assert record.convert(cut, 2, upgrade=True) == b""
     assert record.convert(new[:12], 1) == record.convert(b"", 1) == record.convert(b"", 2, upgrade=True) == b""
     with pytest.raises(ValueError, match="format must be"):
-        record.convert(new, 1, log_format="0.8")
+        record.convert(new, 1, log_format="0.8")  # type: ignore[arg-type]
     for argument in ({"to_magic": 3}, {"first_offset": 2**62}, {"batch_bytes": 0}, {"initial_offset": -1}):
         with pytest.raises(ValueError, match=next(iter(argument))):
             message_set.convert(old, **{"to_magic": 2, **argument})

@@ -133,5 +133,5 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="suffix"):
         log.convert(folder, tmp_path / "t-0", 2, offset_map=tmp_path / "map.txt")
     with pytest.raises(ValueError, match="format must"):
-        log.convert(folder, tmp_path / "t-0", 2, log_format="0.8")
+        log.convert(folder, tmp_path / "t-0", 2, log_format="0.8")  # type: ignore[arg-type]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["bad-0", "later-0"]
