@@ -6,6 +6,7 @@ VENV := .venv
 VENV_SPARK40 := .venv-spark40
 VENV_SPARK35 := .venv-spark35
 VENV_DEMO := .venv-demo
+VENV_DOCS := .venv-docs
 BIN := $(VENV)/bin
 CARGO ?= cargo
 PYTEST_ARGS ?=
@@ -17,6 +18,7 @@ INSTALLED := $(VENV)/.stamp-wheel
 INSTALLED_SPARK40 := $(VENV_SPARK40)/.stamp-wheel
 INSTALLED_SPARK35 := $(VENV_SPARK35)/.stamp-wheel
 INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
+INSTALLED_DOCS := $(VENV_DOCS)/.stamp-wheel
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-tiered rust/kafkacomp-python \
 	-name '*.rs' -o -name Cargo.toml)
@@ -27,7 +29,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop build wheel sdist demo test test-all test-rust test-python test-spark test-spark40 test-spark35 test-kafka \
+.PHONY: help setup develop build wheel sdist demo docs pictures test test-all test-rust test-python test-spark test-spark40 test-spark35 test-kafka \
 	lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
@@ -59,6 +61,11 @@ $(VENV_SPARK35)/.stamp-dev: requirements/spark35.txt requirements/bootstrap.txt
 $(VENV_DEMO)/.stamp-dev: requirements/demo.txt requirements/bootstrap.txt
 	$(call make-venv,$(VENV_DEMO),requirements/demo.txt)
 	rm -f $(INSTALLED_DEMO)
+	touch $@
+
+$(VENV_DOCS)/.stamp-dev: requirements/docs.txt requirements/bootstrap.txt
+	$(call make-venv,$(VENV_DOCS),requirements/docs.txt)
+	rm -f $(INSTALLED_DOCS)
 	touch $@
 
 setup: $(DEV) ## Make .venv from the locked requirements
@@ -98,6 +105,10 @@ $(INSTALLED_DEMO): $(WHEEL_STAMP) $(VENV_DEMO)/.stamp-dev
 	$(call install-wheel,$(VENV_DEMO))
 	touch $@
 
+$(INSTALLED_DOCS): $(WHEEL_STAMP) $(VENV_DOCS)/.stamp-dev
+	$(call install-wheel,$(VENV_DOCS))
+	touch $@
+
 build: $(INSTALLED) ## Build the release wheel and install it into .venv
 
 # A target folder of its own: cargo would take the unpacked sources, older than the last build, for built.
@@ -111,6 +122,14 @@ sdist: $(DEV) ## Build the source distribution, unpack it and build a wheel from
 
 demo: $(INSTALLED_DEMO) ## Read segments of real brokers with PySpark, in a venv that has only the wheel and Spark
 	PYSPARK_PYTHON=$(abspath $(VENV_DEMO)/bin/python) SPARK_LOCAL_IP=127.0.0.1 $(VENV_DEMO)/bin/python examples/demo.py
+
+# Needs no network. The notice of MkDocs-Material is about the next version of MkDocs, which requirements/docs.in excludes.
+docs: $(INSTALLED_DOCS) ## Build the documentation site into target/site; a warning or a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(VENV_DOCS)/bin/mkdocs build --strict --quiet
+	$(VENV_DOCS)/bin/python tools/docs_site/check_site.py target/site
+
+pictures: $(INSTALLED) ## Redraw the pictures of README.md and docs/
+	$(BIN)/python tools/docs_site/pictures.py
 
 # ---------------------------------------------------------------------------------------------- tests
 test: test-rust test-python test-spark40 test-spark35 ## All tests that fit half an hour on two cores
@@ -227,8 +246,9 @@ lock: $(DEV) ## Renew the locked requirements from requirements/*.in
 	$(LOCK) requirements/spark40.in -o requirements/spark40.txt
 	$(LOCK) requirements/spark35.in -o requirements/spark35.txt
 	$(LOCK) requirements/demo.in -o requirements/demo.txt
+	$(LOCK) requirements/docs.in -o requirements/docs.txt
 
 clean: ## Remove the environments and everything built, the compiled crates too
-	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_SPARK35) $(VENV_DEMO) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_SPARK35) $(VENV_DEMO) $(VENV_DOCS) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 	find python -name '_kafkacomp*.so' -delete

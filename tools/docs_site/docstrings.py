@@ -1,0 +1,82 @@
+"""A griffe extension: docstrings as the API reference needs them.
+
+Roles of Sphinx become links, doctests become code blocks, simple tables of reStructuredText become tables of Markdown,
+and the parameters of ``__new__`` are those of the class.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import griffe
+
+ROLE = re.compile(r":(?:mod|class|func|meth|attr|data|exc):`(~?)([^`]+)`")
+RULE = re.compile(r"=+( +=+)+")
+
+
+class Docstrings(griffe.Extension):  # type: ignore[misc] # griffe is not installed where mypy runs
+    """Rewrites every docstring of the package."""
+
+    def on_object(self, *, obj: Any, **_: object) -> None:  # noqa: ANN401 - a griffe object
+        """Rewrite the docstring of one object."""
+        if obj.is_alias or obj.docstring is None:
+            return
+        lines = obj.docstring.value.splitlines()
+        obj.docstring.value = _linked(obj, "\n".join(_tables(_doctests(lines))))
+
+    def on_class_members(self, *, cls: Any, **_: object) -> None:  # noqa: ANN401 - as above
+        """Show the parameters of ``__new__``, as mkdocstrings does those of ``__init__``."""
+        new = cls.members.get("__new__")
+        if new is None or "__init__" in cls.members or cls.bases == ["NamedTuple"]:
+            return
+        init = griffe.Function("__init__", parameters=new.parameters, lineno=new.lineno, endlineno=new.endlineno)
+        cls.del_member("__new__")
+        cls.set_member("__init__", init)
+
+
+def _linked(scope: Any, text: str) -> str:  # noqa: ANN401 - a griffe object
+    """Roles as references; a target that has no page is plain code."""
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match[2]
+        shown = name.rsplit(".", 1)[-1] if match[1] else name
+        try:
+            target = scope.resolve(name)
+        except (griffe.NameResolutionError, AttributeError):
+            target = name
+        return f'<autoref identifier="{target}" optional>`{shown}`</autoref>'
+
+    return ROLE.sub(replaced, text)
+
+
+def _doctests(lines: list[str]) -> list[str]:
+    out: list[str] = []
+    inside = False
+    for line in lines:
+        begins = line.startswith(">>> ")
+        if begins and not inside:
+            out += ["```pycon"]
+        if inside and not line.strip():
+            out += ["```"]
+        inside = bool(line.strip()) and (inside or begins)
+        out.append(line)
+    return [*out, "```"] if inside else out
+
+
+def _tables(lines: list[str]) -> list[str]:
+    out: list[str] = []
+    rules = [number for number, line in enumerate(lines) if RULE.fullmatch(line)]
+    if len(rules) != 3:  # noqa: PLR2004 - above the header, below it, and at the end
+        return lines
+    first, second, last = rules
+    starts = [match.start() for match in re.finditer(r"=+", lines[first])]
+    bounds = list(itertools.pairwise([*starts, None]))
+    out += lines[:first]
+    for number in range(first + 1, last):
+        if number == second:
+            out.append("|---" * len(bounds) + "|")
+        else:
+            out.append("| " + " | ".join(lines[number][start:end].strip() for start, end in bounds) + " |")
+    return out + lines[last + 1 :]

@@ -1,0 +1,40 @@
+"""The reference of exceptions by Kafka's error codes, from the classes."""
+
+from __future__ import annotations
+
+import inspect
+
+from kafkacomp import exceptions
+
+
+def _row(cls: type[exceptions.KafkaCompError]) -> str:
+    code = "" if cls.error_code is None else str(cls.error_code)
+    bases = ", ".join(f"`{base.__name__}`" for base in cls.__bases__)
+    link = f"[`{cls.__name__}`][kafkacomp.exceptions.{cls.__name__}]"
+    return f"| {code} | {link} | {bases} | {inspect.cleandoc(cls.__doc__ or '')} |"
+
+
+def page() -> str:
+    """A row for each exception, those with an error code first."""
+    classes = [
+        cls
+        for name in exceptions.__all__
+        if inspect.isclass(cls := getattr(exceptions, name)) and issubclass(cls, exceptions.KafkaCompError)
+    ]
+    classes.sort(key=lambda cls: (cls.error_code is None, cls.error_code or 0, cls.__name__))
+    lines = [
+        "# Errors",
+        "",
+        "`error_code` of an exception is the code of Kafka's protocol (`org.apache.kafka.common.protocol.Errors`);",
+        "it is `None` where Kafka has no code. The command line shows the message and ends with an exit status of",
+        "[its own table](../command-line.md).",
+        "",
+        "| Code | Exception | Bases | |",
+        "|---|---|---|---|",
+        *map(_row, classes),
+        "",
+        "Every exception can have `position` (the byte at which the corrupt batch, message or frame begins),",
+        "`segment` (the file) and `row` (the row of an Arrow column).",
+        "",
+    ]
+    return "\n".join(lines)
