@@ -53,16 +53,17 @@ def _linked(scope: Any, text: str) -> str:  # noqa: ANN401 - a griffe object
 
 def _doctests(lines: list[str]) -> list[str]:
     out: list[str] = []
-    inside = False
+    fence = ""
     for line in lines:
-        begins = line.startswith(">>> ")
-        if begins and not inside:
-            out += ["```pycon"]
-        if inside and not line.strip():
-            out += ["```"]
-        inside = bool(line.strip()) and (inside or begins)
+        begins = line.lstrip().startswith(">>> ")
+        if begins and not fence:
+            fence = line[: len(line) - len(line.lstrip())] + "```"
+            out.append(f"{fence}pycon")
+        if fence and not line.strip():
+            out.append(fence)
+            fence = ""
         out.append(line)
-    return [*out, "```"] if inside else out
+    return [*out, fence] if fence else out
 
 
 def _tables(lines: list[str]) -> list[str]:
