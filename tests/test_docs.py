@@ -12,11 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import doc_pages
 import kafkacomp as kc
+from doc_places import corrupt_disk, orders
 from kafkacomp._cli.command import cli
 from kafkacomp.bench.command import bench
 
@@ -24,47 +24,20 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not path.is_relative_to(DOCS / "design"))
 EXECUTED = [page for page in PAGES if any(each.kind in {"python", "sh"} for each in doc_pages.blocks(page.read_text()))]
-#: Record times of the topic `orders`: the first, and the step from one to the next.
-FIRST, STEP = 1_767_225_600_000, 60_000
-
-
-def _orders(folder: Path) -> None:
-    """The topic `orders`: three partitions of 1,000 records, each in several segments."""
-    for partition in range(3):
-        numbers = range(partition, 3000, 3)
-        rows = {
-            "key": [f"customer-{number % 40}" for number in numbers],
-            "value": [json.dumps({"order": number, "amount": number * 7 % 500}) for number in numbers],
-            "timestamp": [FIRST + number * STEP for number in numbers],
-        }
-        kc.write(
-            pa.table(rows), folder, topic="orders", partition=partition, compression_type="none", segment_bytes=1 << 15
-        )
-
-
-def _disk(folder: Path) -> None:
-    """A log directory in which one batch of orders-1 has a flipped byte and orders-2 has a truncated end."""
-    _orders(folder)
-    first = min((folder / "orders-1").glob("*.log"))
-    content = bytearray(first.read_bytes())
-    content[200] ^= 0x10
-    first.write_bytes(content)
-    last = max((folder / "orders-2").glob("*.log"))
-    last.write_bytes(last.read_bytes()[:-10])
 
 
 @pytest.fixture(scope="session", name="places")
 def _places(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the paths in the pages stand for."""
     root = tmp_path_factory.mktemp("places")
-    _orders(root / "var/lib/kafka/data")
-    _disk(root / "mnt/disk/kafka-logs")
+    orders(root / "var/lib/kafka/data")
+    corrupt_disk(root / "mnt/disk/kafka-logs")
     shutil.copytree(ROOT / "examples/data/kafka-0.8.2.2", root / "mnt/kafka-0.8/kafka-logs")
     shutil.copytree(ROOT / "tests/vectors/v07/broker", root / "mnt/kafka-0.7")
     tiered = ROOT / "tests/vectors/tiered/aiven-both"
     shutil.copytree(tiered / "storage", root / "mnt/remote")
     shutil.copytree(tiered / "broker-1", root / "backup/broker-1")
-    _orders(root / "backup/broker-1/kafka-logs")
+    orders(root / "backup/broker-1/kafka-logs")
     (root / "keys").mkdir()
     shutil.copyfile(tiered / "keys/key1-private.pem", root / "keys/key1.pem")
     (root / "shared").mkdir()

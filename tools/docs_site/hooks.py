@@ -17,6 +17,8 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/kafkacomp/kafkacomp/blob/main/"
+#: A file of the repository that a page shows.
+FILE = re.compile(r"^<!-- file: (\S+) -->$", re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?!https?:|#)([^)\s#]+)")
 
 
@@ -57,4 +59,8 @@ def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:  # noqa: 
             return match[1]
         return REPOSITORY + target.relative_to(ROOT).as_posix()
 
-    return LINK.sub(replaced, markdown)
+    return FILE.sub(_fenced, LINK.sub(replaced, markdown))
+
+
+def _fenced(match: re.Match[str]) -> str:
+    return f"```python\n{(ROOT / match[1]).read_text(encoding='utf-8')}```"
