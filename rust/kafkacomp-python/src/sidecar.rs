@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::continuity::sequence::{FolderSegments, OtherSegments};
-use kafkacomp_core::log::{self, InMemory, OffsetIndex, PartitionMetadata, ProducerSnapshot, ReadAt, ReadError};
+use kafkacomp_core::log::{
+    self, InMemory, OffsetIndex, OpenSegment, PartitionMetadata, ProducerSnapshot, ReadAt, ReadError,
+};
 use kafkacomp_core::log::{OverlapError, SideFiles, TimeIndex, TransactionIndex, VerifyOptions};
 use kafkacomp_core::record::control::{LeaderChangeVoter, Voter};
 use kafkacomp_core::record::{ControlRecord, ControlRecordType};
@@ -15,7 +17,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString};
 
 use crate::error::{log_to_py, read_to_py, to_py};
-use crate::file_object::Raised;
+use crate::file_object::{PySegment, Raised};
 use crate::gil::call;
 use crate::input::bytes_like;
 use crate::interrupt::interruptible_source;
@@ -211,38 +213,46 @@ fn voter<'py>(py: Python<'py>, voter: &Voter) -> PyResult<Bound<'py, PyDict>> {
 /// The contents of `.index`, `.timeindex` and `.txnindex`, as far as there are any.
 type Indexes = (Option<PyBackedBytes>, Option<PyBackedBytes>, Option<PyBackedBytes>);
 
-/// Which log format a path or bytes are of by their content: `0.7` or `0.8+`; `None` if it does not decide.
+/// Which log format a path, bytes or an opened segment are of by their content: `0.7` or `0.8+`; `None` if it does not decide.
 #[pyfunction]
 pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
-    let (name, source) = open(source)?;
+    let raised = Raised::default();
+    let (name, source) = open(source, &raised)?;
     let found = py.detach(|| {
         let length = source.length().map_err(ReadError::Io)?;
         log::LogFormat::of_content(source.as_ref(), length)
     });
-    let log_format = found.map_err(|error| read_to_py(py, &name, error))?;
+    let log_format = raised.or(py, found.map_err(|error| read_to_py(py, &name, error)))?;
     Ok(log_format.map(|log_format| match log_format {
         log::LogFormat::MessageSet => "0.7",
         log::LogFormat::Records => "0.8+",
     }))
 }
 
-/// A path, or bytes; and their name. Ctrl-C interrupts reading it.
-fn open(source: &Bound<'_, PyAny>) -> PyResult<(String, Box<dyn ReadAt>)> {
-    if !source.is_instance_of::<PyString>() {
-        let content = Arc::new(InMemory(bytes_like(source)?));
-        return Ok(("<bytes>".to_owned(), Box::new(interruptible_source(content, &Raised::default()))));
-    }
-    let path = source.extract::<PathBuf>()?;
-    let name = path.to_string_lossy().into_owned();
-    let file = log::open_file(&path);
-    let file = file.map_err(|error| read_to_py(source.py(), &name, ReadError::Io(error)))?;
-    Ok((name, Box::new(interruptible_source(Arc::new(file), &Raised::default()))))
+/// A path, bytes, or an object with `open_segment() -> file` and `name`; and its name. Ctrl-C interrupts reading it.
+fn open(source: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<(String, Box<dyn ReadAt>)> {
+    let py = source.py();
+    let failed = |name: &str, error| read_to_py(py, name, ReadError::Io(error));
+    let (name, file): (String, Arc<dyn ReadAt>) = if source.is_instance_of::<PyString>() {
+        let path = source.extract::<PathBuf>()?;
+        let name = path.to_string_lossy().into_owned();
+        let file = log::open_file(&path).map_err(|error| failed(&name, error))?;
+        (name, Arc::new(file))
+    } else if source.hasattr("open_segment")? {
+        let name = source.getattr("name")?.extract::<String>()?;
+        let opened = PySegment::new(source.clone().unbind(), raised).open();
+        let file = raised.or(py, opened.map_err(|error| failed(&name, error)))?;
+        (name, file)
+    } else {
+        ("<bytes>".to_owned(), Arc::new(InMemory(bytes_like(source)?)))
+    };
+    Ok((name, Box::new(interruptible_source(file, raised))))
 }
 
 /// A segment's base offset, the next segment's, and the entries of the leader epoch checkpoint.
 type Bounds = (Option<i64>, Option<i64>, Vec<(i32, i64)>);
 
-/// Checks a segment: a path, or bytes; its place in the partition; the contents of its indexes; whether its end may be
+/// Checks a segment: a path, bytes, or what opens it; its place in the partition; the contents of its indexes; whether its end may be
 /// truncated, and whether it is of Kafka 0.7. `progress(bytes_done)`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
@@ -255,13 +265,15 @@ pub fn verify_segment<'py>(
     kind: (bool, bool),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (name, source) = open(source)?;
+    let raised = Raised::default();
+    let is_local = source.is_instance_of::<PyString>();
+    let (name, source) = open(source, &raised)?;
     let (may_be_truncated, is_message_set) = kind;
     let (base_offset, next_base_offset, epochs) = bounds;
     let side_files = side_files(&indexes);
     let leader_epochs: Vec<_> =
         epochs.into_iter().map(|(epoch, start_offset)| log::LeaderEpochEntry { epoch, start_offset }).collect();
-    let others = base_offset.map(|_| FolderSegments(PathBuf::from(&name)));
+    let others = base_offset.filter(|_| is_local).map(|_| FolderSegments(PathBuf::from(&name)));
     let options = VerifyOptions {
         base_offset,
         next_base_offset,
@@ -281,7 +293,7 @@ pub fn verify_segment<'py>(
     match report {
         Ok(ControlFlow::Continue(report)) => report_dict(py, &report),
         Ok(ControlFlow::Break(error)) => Err(error),
-        Err(error) => Err(log_to_py(py, error, Some(&name))),
+        Err(error) => raised.or(py, Err(log_to_py(py, error, Some(&name)))),
     }
 }
 
@@ -295,7 +307,8 @@ pub fn compare_segments(
     last_offset: i64,
     max_output_size: usize,
 ) -> PyResult<Option<i64>> {
-    let ((earlier_name, earlier), (later_name, later)) = (open(earlier)?, open(later)?);
+    let raised = Raised::default();
+    let ((earlier_name, earlier), (later_name, later)) = (open(earlier, &raised)?, open(later, &raised)?);
     let compared = py
         .detach(|| log::compare_overlap(earlier.as_ref(), later.as_ref(), first_offset, last_offset, max_output_size));
     let (name, error) = match compared {
@@ -303,7 +316,7 @@ pub fn compare_segments(
         Err(OverlapError::Earlier(error)) => (earlier_name, error),
         Err(OverlapError::Later(error)) => (later_name, error),
     };
-    Err(log_to_py(py, error, Some(&name)))
+    raised.or(py, Err(log_to_py(py, error, Some(&name))))
 }
 
 fn side_files(indexes: &Indexes) -> SideFiles<'_> {
