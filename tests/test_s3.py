@@ -265,6 +265,23 @@ def test_tiered(server: S3Server, capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(found) == sorted(each["id"] for each in BOTH.remote_segments())
 
 
+@SOME
+@pytest.mark.parametrize("command", ["dump", "verify"])
+def test_dump_and_verify(server: S3Server, case: TieredCase, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same as of the local folder, but for the names of the files."""
+    keys = [f"--encryption-key={key_id}={path}" for key_id, path in (case.keys or {}).items()]
+    assert run([command, "--json", str(case.folder), *keys]) == 0
+    expected = capsys.readouterr().out.replace(str(case.storage), f"{BUCKET}/{case.cluster.name}")
+    given = [f"--storage-option={name}={value}" for name, value in options(server).items()] + keys
+    assert run([command, "--json", f"s3://{BUCKET}/{key_of(case)}", *given]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_verify_what_is_read(server: S3Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify", "--json", f"s3://{BUCKET}/{key_of(BOTH)}", *flags(server)]) == 0
+    assert json.loads(capsys.readouterr().out)["missing"] == []
+
+
 def test_storage_options_that_are_wrong(server: S3Server, capsys: pytest.CaptureFixture[str]) -> None:
     """No value is repeated."""
     url = f"s3://{BUCKET}/{key_of(BOTH)}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import shutil
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from golden.expect import read_json_lines
 from golden.reading import SCAN_COLUMNS, assert_same, table_rows
 from golden.tiered import TieredCase, cases
 from kafkacomp._cli.command import run
@@ -66,6 +68,88 @@ def test_what_the_command_lists(case: TieredCase, capsys: pytest.CaptureFixture[
         assert [offset for first, last in each["validOffsets"] for offset in range(first, last + 1)] == offsets
     assert run(["tiered", str(case.folder), *known(case)]) == 0
     assert "COPY_SEGMENT_FINISHED" in capsys.readouterr().out
+
+
+def keys(case: TieredCase) -> list[str]:
+    """The private keys alone."""
+    return [f"--encryption-key={key_id}={path}" for key_id, path in (case.keys or {}).items()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_verify_what_is_read(case: TieredCase, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log is intact from its start to its end, whatever else is in the storage."""
+    assert run(["verify", "--json", str(case.folder), *known(case)]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["ok"], report["missing"], report["errors"]) == (True, [], [])
+    read = {line["id"] for line in read_json_lines(case.expect / "read-plan.jsonl") if line.get("id")}
+    local = [path for path in (case.leader / case.name).glob("*.log") if path.stat().st_size]
+    assert len(read) <= report["segments"] <= len(read) + len(local) + 1
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_verify_the_storage_alone(case: TieredCase, capsys: pytest.CaptureFixture[str]) -> None:
+    """All segments are intact; lineages that conflict are an error."""
+    status = run(["verify", "--json", str(case.folder), *keys(case)])
+    report = json.loads(capsys.readouterr().out)
+    if "unclean" in case.name:
+        assert status == 1
+        assert all("has different records at offset" in each["message"] for each in report["errors"])
+        return
+    assert (status, report["errors"]) == (0, [])
+    assert report["segments"] == len(list(case.folder.glob("*.log")))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if (case.expect / "remote").is_dir()], ids=str)
+def test_dump(case: TieredCase, capsys: pytest.CaptureFixture[str]) -> None:
+    """The batches of each remote segment, as Kafka's reader has them, and the entries of its indexes."""
+    assert run(["dump", "--json", str(case.folder), *keys(case)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        if row["type"] == "batch":
+            found.setdefault(row["file"].rpartition("/")[2].removesuffix(".log"), []).append(
+                (row["position"], row["size"], row["baseOffset"], row["lastOffset"], row["count"], row["magic"],
+                 row["compresscodec"], row["crc"], row["isvalid"], row["timestampType"], row["timestamp"],
+                 row["producerId"], row["producerEpoch"], row["baseSequence"], row["lastSequence"],
+                 row["isTransactional"], row["isControl"], row["partitionLeaderEpoch"], row["deleteHorizonMs"])
+            )  # fmt: skip
+    names = ("position", "sizeInBytes", "baseOffset", "lastOffset", "count", "magic", "compressionType", "crc", "valid",
+             "timestampType", "maxTimestamp", "producerId", "producerEpoch", "baseSequence", "lastSequence",
+             "isTransactional", "isControlBatch", "partitionLeaderEpoch", "deleteHorizonMs")  # fmt: skip
+    expected = {
+        path.name.removesuffix(".batches.jsonl"): [
+            tuple(line[name] for name in names) for line in read_json_lines(path)
+        ]
+        for path in (case.expect / "remote").glob("*.batches.jsonl")
+    }
+    assert set(found) == {path.name.removesuffix(".log") for path in case.folder.glob("*.log")}
+    assert {stem: lines for stem, lines in expected.items() if stem in found} == {
+        stem: lines for stem, lines in found.items() if stem in expected
+    }
+    assert found.keys() & expected.keys()
+    kinds = {row["type"] for row in rows}
+    assert kinds >= {"timeindex", "leader-epoch-checkpoint"}
+    assert ("rsm-manifest" in kinds) == any(case.folder.glob("*.rsm-manifest"))
+
+
+def test_dump_and_verify_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A missing key is an error; an object whose chunks are corrupt does not end the check."""
+    case = next(case for case in CASES if case.name == "gold-a-both-txn-0")
+    for command in ("dump", "verify"):
+        assert run([command, str(case.folder)]) in {1, 2}
+        assert "its private key is not given" in capsys.readouterr().err
+    folder = tmp_path / case.folder.relative_to(case.storage)
+    shutil.copytree(case.folder, folder)
+    logs, manifests = sorted(folder.glob("*.log")), sorted(folder.glob("*.rsm-manifest"))
+    content = bytearray(logs[1].read_bytes())
+    content[100] ^= 1
+    logs[1].write_bytes(content)
+    manifests[2].write_text("{}")
+    assert run(["verify", "--json", str(folder), *keys(case)]) == 1
+    report = json.loads(capsys.readouterr().out)
+    messages = {each["file"].rpartition("/")[2]: each["message"] for each in report["errors"]}
+    assert "does not authenticate" in messages[logs[1].name]
+    assert "not a valid segment manifest" in messages[manifests[2].name]
 
 
 def test_a_key_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,16 +109,16 @@ def read_offset_checkpoint(data: Buffer, name: str | None) -> list[tuple[str, in
 def read_partition_metadata(data: Buffer, name: str | None) -> tuple[int, str]: ...
 def parse_control_record(key: bytes | None, value: bytes | None) -> tuple[str, int, dict[str, Any]]: ...
 def verify_segment(
-    source: str | Buffer,
+    source: object,
     bounds: tuple[int | None, int | None, list[tuple[int, int]]],
     indexes: tuple[bytes | None, bytes | None, bytes | None],
     max_output_size: int,
     kind: tuple[bool, bool],
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]: ...
-def format_of_content(source: str | Buffer) -> str | None: ...
+def format_of_content(source: object) -> Literal["0.7", "0.8+"] | None: ...
 def compare_segments(
-    earlier: str | Buffer, later: str | Buffer, first_offset: int, last_offset: int, max_output_size: int
+    earlier: object, later: object, first_offset: int, last_offset: int, max_output_size: int
 ) -> int | None: ...
 def partition_offsets(
     files: Sequence[tuple[int, int | None, int | None, Sequence[tuple[int, int, str]], bool]], cleaned_to: int | None

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import log
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, BatchStream
+from kafkacomp._storage.discovery import Segment
 from kafkacomp._storage.filesystem import open_local
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.record import TimestampType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
 __all__ = ["TIMESTAMP_NAMES", "Damage", "batch_row", "batches", "bytes_fields", "record_row"]
@@ -38,9 +40,21 @@ class Damage(NamedTuple):
 
 
 def batches(
-    path: Path, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, *, may_be_cut: bool = False
+    file: SourceFile, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, *, may_be_cut: bool = False
 ) -> Iterator[RecordBatch | Damage]:
     """Iterate over a file's batches, some megabytes at a time; damage to the framing comes last and ends it."""
+    if file.stored is None:
+        yield from _local_batches(file.name, max_output_size, may_be_cut=may_be_cut)
+        return
+    segment = Segment(file.name, file.source, file.size, base_offset=file.base_offset)
+    try:
+        with BatchStream(segment.as_tuple(), max_output_size, verify_crc=False, may_be_truncated=may_be_cut) as found:
+            yield from found
+    except KafkaCompError as error:
+        yield Damage(error.position or 0, str(error))
+
+
+def _local_batches(path: str, max_output_size: int, *, may_be_cut: bool) -> Iterator[RecordBatch | Damage]:
     with open_local(path) as file:
         origin, wanted, in_zeros = 0, CHUNK, False
         while True:
@@ -69,7 +83,7 @@ def batches(
             head = rest[_SIZE_OFFSET:_LOG_OVERHEAD]
             size = int.from_bytes(head, "big", signed=True) + _LOG_OVERHEAD if len(head) == 4 else 0  # noqa: PLR2004
             origin = reader.position
-            left = path.stat().st_size - origin
+            left = os.fstat(file.fileno()).st_size - origin
             wanted = max(CHUNK, min(size, left) + 1, _LOG_OVERHEAD + 1)
 
 

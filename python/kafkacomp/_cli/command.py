@@ -6,6 +6,7 @@ import datetime as dt
 import logging
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +36,15 @@ from kafkacomp._cli.common import (
 )
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.render import FORMATS, renderer
-from kafkacomp._cli.tiered import tiered, tiered_options
-from kafkacomp._cli.verify import Report
+from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, files_of, tiered, tiered_options
+from kafkacomp._cli.verify import Report, verify_read
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._click import parsed
 from kafkacomp._storage.files import BATCHES, find
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
+from kafkacomp.tiered.resolve import TieredOptions
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
 #: A path that does not exist, exists already, or is of the wrong kind: what was asked for is wrong.
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 
-_PATHS = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+_PATHS = click.argument("paths", nargs=-1, required=True)
 
 
 def run(arguments: list[str] | None) -> int:
@@ -131,23 +135,29 @@ def cli() -> None:
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
 @LOG_FORMAT
+@ENCRYPTION_KEYS
+@STORAGE_OPTIONS
 @MAX_OUTPUT_SIZE
 def dump(  # noqa: PLR0917 - click hands everything over by name
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     deep: bool,
     payload: bool,
     form: str,
     as_json: bool,
     log_format: LogFormat,
+    encryption_keys: dict[str, str] | None,
+    storage_options: dict[str, object] | None,
     max_output_size: int,
 ) -> int:
     """Show what is in segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
 
-    PATHS are files or folders. A file with a name that Kafka does not give is read as a record set.
+    PATHS are files, folders or URLs. Segments that Aiven's plugin has stored are shown as the broker had them, after
+    their manifests. A file with a name that Kafka does not give is read as a record set.
     """
     out = renderer("jsonl" if as_json else form)
     options = {"deep": deep, "payload": payload, "max_output_size": max_output_size}
-    sound = dump_files(find(paths), out, complain, log_format=log_format, **options)  # type: ignore[arg-type]
+    files = files_of(paths, encryption_keys, storage_options)
+    sound = dump_files(files, out, complain, log_format=log_format, **options)  # type: ignore[arg-type]
     return FINE if sound else CORRUPT
 
 
@@ -156,24 +166,39 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @click.option("--threads", type=click.IntRange(1, 1024), help="Segments checked at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @LOG_FORMAT
+@tiered_options
 @MAX_OUTPUT_SIZE
-def verify(
-    paths: tuple[Path, ...], threads: int | None, as_json: bool, log_format: LogFormat, max_output_size: int
+def verify(  # noqa: PLR0917 - click hands everything over by name
+    paths: tuple[str, ...],
+    threads: int | None,
+    as_json: bool,
+    log_format: LogFormat,
+    max_output_size: int,
+    remote_log_metadata: str | None,
+    local_log_dir: str | None,
+    encryption_keys: dict[str, str] | None,
+    storage_options: dict[str, object] | None,
 ) -> int:
     """Check every checksum and decode every record of files or folders; hold indexes against their segments.
 
     What is damaged is an error and makes the exit status 1. What Kafka reads but others may stumble over is a warning.
+
+    PATHS are files, folders or URLs. With --remote-log-metadata or --local-log-dir only what belongs to the log is
+    checked: the segments, and the offsets of them, that kafkacomp export reads.
     """
-    files = find(paths)
-    total = sum(file.path.stat().st_size for file in files if file.kind in BATCHES)
-    with progress_bar("verify", total) as advance:
-        report = verify_files(
-            files,
-            max_output_size=max_output_size,
-            threads=checked_threads(threads),
-            progress=advance,
-            log_format=log_format,
-        )
+    options: dict[str, Any] = {
+        "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
+    }  # fmt: skip
+    if remote_log_metadata is None and local_log_dir is None:
+        files = files_of(paths, encryption_keys, storage_options)
+        with progress_bar("verify", sum(file.size for file in files if file.kind in BATCHES)) as advance:
+            report = verify_files(files, progress=advance, **options)
+    else:
+        tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys, storage_options)
+        found = resolve(paths, tiered=tiered, opened=partial(open_filesystem, storage_options=storage_options))
+        total = sum(segment.size for each in found for segment in each.segments)
+        with progress_bar("verify", total) as advance:
+            report = verify_read(found, progress=advance, **options)
     if as_json:
         say_json(report.as_dict())
     else:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkacomp import log
 from kafkacomp._cli.batches import Damage, batch_row, batches, record_row
 from kafkacomp._cli.message_sets import entries as entries_of_07
 from kafkacomp._cli.message_sets import entry_row, message_row, placed
 from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.files import BATCHES
 from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.log._detect import log_format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,9 +40,9 @@ def dump(
     for file in files:
         old = (
             file.kind in BATCHES
-            and log.detect_log_format(file.path, "0.8+" if file.kind == "checkpoint" else log_format) == "0.7"
+            and log_format_of(file.source, file.name, "0.8+" if file.kind == "checkpoint" else log_format) == "0.7"
         )
-        out.file(str(file.path), "message set" if old else file.kind)
+        out.file(file.name, "message set" if old else file.kind)
         try:
             if old:
                 sound &= dumping.messages_of(file)
@@ -69,7 +69,7 @@ class _Dump:
 
     def batches_of(self, file: SourceFile) -> bool:
         sound = True
-        for batch in batches(file.path, self.max_output_size, may_be_cut=file.kind == "record set"):
+        for batch in batches(file, self.max_output_size, may_be_cut=file.kind == "record set"):
             if isinstance(batch, Damage):
                 self.complain(_named(file, batch.message))
                 return False
@@ -93,7 +93,7 @@ class _Dump:
 
     def messages_of(self, file: SourceFile) -> bool:
         sound = True
-        for entry in entries_of_07(file.path, file.base_offset or 0, may_be_cut=file.kind == "record set"):
+        for entry in entries_of_07(file, file.base_offset or 0, may_be_cut=file.kind == "record set"):
             if isinstance(entry, Damage):
                 self.complain(_named(file, entry.message))
                 return False
@@ -109,5 +109,5 @@ class _Dump:
 
 
 def _named(file: SourceFile, message: str) -> str:
-    path = str(file.path)
+    path = file.name
     return message if message.startswith(path) else f"{path}: {message}"

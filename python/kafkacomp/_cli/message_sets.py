@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import message_set
@@ -13,7 +15,6 @@ from kafkacomp.exceptions import KafkaCompError, MessageSetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.message_set import Message, MessageAndOffset
@@ -41,10 +42,10 @@ class Entry(NamedTuple):
         return message_set.read_messages(self.data, initial_offset=start, max_output_size=max_output_size)
 
 
-def entries(path: Path, initial_offset: int, *, may_be_cut: bool) -> Iterator[Entry | Damage]:
+def entries(source: SourceFile, initial_offset: int, *, may_be_cut: bool) -> Iterator[Entry | Damage]:
     """Iterate over the top-level messages of a file, some megabytes at a time; damage comes last and ends them."""
-    length = path.stat().st_size
-    with open_local(path) as file:
+    length = source.size
+    with open_local(source.name) if source.stored is None else io.BytesIO(source.read()) as file:
         origin = 0
         while length - origin >= _SIZE_LENGTH:
             file.seek(origin)
@@ -105,7 +106,9 @@ def broken_chain(file: SourceFile) -> str | None:
     """What keeps a broker from starting: a file that does not begin where the one before it in its folder ends."""
     if file.kind != "message set" or file.base_offset is None:
         return None
-    segments = [path for path in file.path.parent.glob("*.kafka") if is_segment(path.name)]
+    if file.stored is not None:
+        return None  # a broker has none of these
+    segments = [path for path in Path(file.path).parent.glob("*.kafka") if is_segment(path.name)]
     before = [path for path in segments if path.name < file.path.name]
     if not before:
         return None

@@ -6,25 +6,24 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import log
-from kafkacomp._storage.filesystem import open_local
 from kafkacomp.exceptions import CorruptRecordError
+from kafkacomp.tiered.manifest import Manifest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kafkacomp._storage.files import SourceFile
+    from kafkacomp.log._side_files import PathOrBytes
 
 __all__ = ["entries"]
 
 
-def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: PLR0911 - one for each kind
+def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - one for each kind
     """The entries of a side file.
 
     Raises:
         CorruptRecordError: the file is damaged.
         OSError: it cannot be read.
     """
-    path = file.path
+    path: PathOrBytes = file.name if file.stored is None else file.read()
     match file.kind:
         case "index":
             return [entry._asdict() for entry in log.read_offset_index(path, file.base_offset)]
@@ -51,11 +50,32 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: PLR0911 - one fo
             metadata = log.read_partition_metadata(path)
             return [{"version": metadata.version, "topicId": metadata.topic_id}]
         case "quorum-state":
-            return [_json(path)]
+            return [_json(file)]
         case "meta.properties":
-            return [_properties(path)]
+            return [_properties(file)]
+        case "rsm-manifest":
+            return [_manifest(Manifest.parse(file.read(), file.name))]
         case kind:
-            raise ValueError(f"{path}: {kind} is no side file")
+            raise ValueError(f"{file.name}: {kind} is no side file")
+
+
+def _manifest(manifest: Manifest) -> dict[str, Any]:
+    segment, encryption = manifest.segment, manifest.encryption
+    return {
+        "topic": segment.topic,
+        "topicId": segment.topic_id,
+        "partition": segment.partition,
+        "segmentId": segment.id,
+        "startOffset": segment.start_offset,
+        "endOffset": segment.end_offset,
+        "segmentLeaderEpochs": {str(epoch): start for epoch, start in segment.leader_epochs.items()},
+        "size": manifest.chunks.file_size,
+        "chunks": manifest.chunks.count,
+        "chunkSize": manifest.chunks.chunk_size,
+        "objectSize": manifest.chunks.object_size,
+        "compression": manifest.compressed,
+        "keyId": encryption.key_id if encryption else None,
+    }
 
 
 def _producer(entry: log.ProducerEntry) -> dict[str, Any]:
@@ -77,26 +97,21 @@ def _producer(entry: log.ProducerEntry) -> dict[str, Any]:
     return row
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(file: SourceFile) -> dict[str, Any]:
     try:
-        content = json.loads(_read(path))
+        content = json.loads(file.read())
     except (ValueError, RecursionError) as error:
-        raise CorruptRecordError(f"{path}: no JSON: {error}") from None
+        raise CorruptRecordError(f"{file.name}: no JSON: {error}") from None
     if not isinstance(content, dict):
-        raise CorruptRecordError(f"{path}: no JSON object at byte 0")
+        raise CorruptRecordError(f"{file.name}: no JSON object at byte 0")
     return content
 
 
-def _read(path: Path) -> bytes:
-    with open_local(path) as file:
-        return file.read()
-
-
-def _properties(path: Path) -> dict[str, Any]:
+def _properties(file: SourceFile) -> dict[str, Any]:
     try:
-        text = _read(path).decode("utf-8")
+        text = file.read().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise CorruptRecordError(f"{path}: not UTF-8 text at byte {error.start}") from None
+        raise CorruptRecordError(f"{file.name}: not UTF-8 text at byte {error.start}") from None
     row = {}
     for line in text.splitlines():
         if line.strip() and not line.startswith(("#", "!")):

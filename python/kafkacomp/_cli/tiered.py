@@ -11,15 +11,20 @@ from rich.console import Console
 from rich.table import Table
 
 from kafkacomp._cli.common import FINE, say_json
+from kafkacomp._storage.files import find
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
+from kafkacomp.tiered.files import chunked_files
 from kafkacomp.tiered.inspect import SegmentInfo, inspect
+from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.resolve import TieredOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["STORAGE_OPTIONS", "tiered", "tiered_options"]
+    from kafkacomp._storage.files import SourceFile
+
+__all__ = ["ENCRYPTION_KEYS", "STORAGE_OPTIONS", "files_of", "tiered", "tiered_options"]
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
@@ -71,6 +76,25 @@ STORAGE_OPTIONS = click.option(
 )
 
 
+ENCRYPTION_KEYS = click.option(
+    "--encryption-key",
+    "encryption_keys",
+    multiple=True,
+    metavar="ID=PATH",
+    callback=_keys,
+    help="Tiered storage: a private key in PEM form, by the id of its key pair. Can be repeated.",
+)
+
+
+def files_of(
+    sources: Iterable[str], encryption_keys: dict[str, str] | None, storage_options: dict[str, object] | None
+) -> list[SourceFile]:
+    """Find the files at paths and URLs; those of segments that Aiven's plugin has stored, as the broker had them."""
+    keys = EncryptionKeys(encryption_keys)
+    opened = partial(open_filesystem, storage_options=storage_options)
+    return find(sources, opened, partial(chunked_files, keys=keys))
+
+
 def tiered_options(command: Command) -> Command:
     """Add the options about segments in tiered storage, which have the names of :func:`kafkacomp.scan`'s arguments."""
     for option in reversed(
@@ -83,10 +107,7 @@ def tiered_options(command: Command) -> Command:
                 "--local-log-dir", type=click.Path(),
                 help="Tiered storage: the log directory of the partitions' leader, or the partition's folder in it.",
             ),
-            click.option(
-                "--encryption-key", "encryption_keys", multiple=True, metavar="ID=PATH", callback=_keys,
-                help="Tiered storage: a private key in PEM form, by the id of its key pair. Can be repeated.",
-            ),
+            ENCRYPTION_KEYS,
             STORAGE_OPTIONS,
         )
     ):  # fmt: skip

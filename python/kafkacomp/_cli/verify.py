@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkacomp import log
 from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
+from kafkacomp._storage.discovery import Segment
 from kafkacomp._storage.files import BATCHES
-from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
+from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.log._verify import verified_partition
+from kafkacomp.log._check import check_partition, check_segment
+from kafkacomp.log._verify import CheckedSegment, verified_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from kafkacomp._log_format import LogFormat
+    from kafkacomp._storage.discovery import Partition
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.arrow._report import MissingRange
 
-__all__ = ["Report", "verify"]
+__all__ = ["Report", "verify", "verify_read"]
 
 #: Indexes that are checked with their segment.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
@@ -109,24 +113,54 @@ def verify(
     report = Report()
     segments = [file for file in files if file.kind in BATCHES]
     known = {file.path for file in segments}
-    following = {path: base for group in _partitions(segments) for path, base in _following(group)}
+    following = {file.name: base for group in _partitions(segments) for file, base in _following(group)}
     with ThreadPoolExecutor(threads) as pool:
         checked = pool.map(
-            lambda file: _segment(file, following.get(file.path), max_output_size, progress, log_format), segments
+            lambda file: _segment(file, following.get(file.name), max_output_size, progress, log_format), segments
         )
         try:
-            found = {file.path: each for file, each in zip(segments, checked, strict=True)}
+            found = {}
+            for file, each in zip(segments, checked, strict=True):
+                if isinstance(each, OSError):
+                    report.errors.append((file.name, 0, each.strerror or str(each), None, None))
+                else:
+                    found[file.name] = each
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    for group in _partitions(segments):
+    for group in _partitions([file for file in segments if file.name in found]):
         _add_partition(report, group, found, max_output_size)
     for file in files:
         if file.kind in BATCHES or (file.kind in _WITH_SEGMENT and file.path.with_suffix(".log") in known):
             report.side_files += file.kind not in BATCHES
             continue
         report.side_files += 1
-        report.errors += [(str(file.path), position, message, None, None) for position, message in _side_file(file)]
+        report.errors += [(file.name, position, message, None, None) for position, message in _side_file(file)]
+    return report
+
+
+def verify_read(
+    partitions: Sequence[Partition],
+    *,
+    max_output_size: int,
+    threads: int,
+    progress: Callable[[int], object],
+    log_format: LogFormat = "auto",
+) -> Report:
+    """Check what a scan reads of partitions in tiered storage, and nothing else."""
+    report = Report()
+    with ThreadPoolExecutor(threads) as pool:
+        checked = pool.map(
+            lambda each: check_partition(
+                each, log_format=log_format, max_output_size=max_output_size, progress=progress
+            ),
+            partitions,
+        )
+        for partition, found in zip(partitions, checked, strict=True):
+            for segment in partition.segments:
+                owner = partition.topic or basename(parent_of(segment.name))
+                _add(report, owner, found.segments[segment.name])
+            _add_found(report, found)
     return report
 
 
@@ -134,10 +168,8 @@ def _partitions(segments: Sequence[SourceFile]) -> list[list[SourceFile]]:
     """The segments by partition, in the order of their base offsets; each other file for itself."""
     groups: dict[object, list[SourceFile]] = {}
     for file in segments:
-        key: object = file.path
-        if file.kind == "log" and _base_offset(file) is not None:
-            key = file.path.absolute().parent
-        groups.setdefault(key, []).append(file)
+        is_segment = file.kind == "log" and _base_offset(file) is not None
+        groups.setdefault(("folder", file.folder) if is_segment else ("file", file.name), []).append(file)
     for group in groups.values():
         group.sort(key=lambda file: (_base_offset(file) or 0, file.path.name))
     return list(groups.values())
@@ -147,16 +179,18 @@ def _base_offset(file: SourceFile) -> int | None:
     return segment_offset(file.path.name.removesuffix(SWAP))
 
 
-def _following(group: Sequence[SourceFile]) -> Iterator[tuple[Path, int]]:
+def _following(group: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, int]]:
     """The base offset of the next segment of each that has one, named on the command line or not."""
     if _base_offset(group[0]) is None or group[0].kind != "log":
         return
-    beside = (segment_offset(path.name) for path in group[0].path.absolute().parent.iterdir())
+    beside: list[int | None] = []
+    if group[0].stored is None:
+        beside = [segment_offset(name) for name in os.listdir(group[0].folder)]  # noqa: PTH208 - names are all
     bases = sorted({base for base in (*beside, *map(_base_offset, group)) if base is not None})
     for file in group:
         base = next((each for each in bases if each > (_base_offset(file) or 0)), None)
         if base is not None:
-            yield file.path, base
+            yield file, base
 
 
 def _segment(
@@ -165,7 +199,8 @@ def _segment(
     max_output_size: int,
     progress: Callable[[int], object],
     log_format: LogFormat,
-) -> log.SegmentReport:
+) -> log.SegmentReport | OSError:
+    """The report; the error of an object whose bytes are not what its manifest says."""
     done = 0
 
     def step(now: int) -> None:
@@ -174,28 +209,49 @@ def _segment(
         done = now
 
     log_format = "0.8+" if file.kind == "checkpoint" else log_format
-    return log.verify_segment(
-        file.path, next_base_offset=following, log_format=log_format, max_output_size=max_output_size, progress=step
-    )
+    try:
+        return check_segment(
+            Segment(file.name, file.source, file.size, base_offset=_base_offset(file)),
+            _owner(file.folder),
+            next_base_offset=following,
+            log_format=log_format,
+            max_output_size=max_output_size,
+            progress=step,
+        )
+    except OSError as error:
+        if file.stored is None or error.errno not in {errno.EIO, errno.ENOENT}:
+            raise
+        return error
+
+
+def _owner(folder: str) -> tuple[str | None, int | None]:
+    return partition_of(basename(folder)) or tiered_partition_of(folder) or (None, None)
 
 
 def _add_partition(
-    report: Report, group: Sequence[SourceFile], found: dict[Path, log.SegmentReport], max_output_size: int
+    report: Report, group: Sequence[SourceFile], found: dict[str, log.SegmentReport], max_output_size: int
 ) -> None:
-    folder = group[0].path.absolute().parent
-    owner = partition_of(folder.name) or tiered_partition_of(str(folder)) or (None, None)
+    folder = group[0].folder
+    owner = _owner(folder)
     segments = [
-        (str(file.path), _base_offset(file) if file.kind == "log" else None, found[file.path]) for file in group
+        CheckedSegment(file.name, _base_offset(file) if file.kind == "log" else None, found[file.name], file.source)
+        for file in group
     ]
     # Files that were named one by one need not be all of a partition.
-    together = verified_partition(owner, segments, _cleaned_to(folder, owner), max_output_size)
+    cleaned_to = None if group[0].stored else _cleaned_to(Path(folder), owner)
     for file in group:
-        _add(report, file, found[file.path])
-    for each in together.findings:
+        _add(report, file.owner, found[file.name])
+        if (broken := broken_chain(file)) is not None:
+            report.errors.append((file.name, 0, broken, None, None))
+    _add_found(report, verified_partition(owner, segments, cleaned_to, max_output_size))
+
+
+def _add_found(report: Report, found: log.PartitionReport) -> None:
+    for each in found.findings:
         entry = (each.file, each.position, each.message, each.first_offset, each.last_offset)
         (report.errors if each.is_error else report.warnings).append(entry)
-    report.missing += together.missing
-    report.more_missing += together.more_missing
+    report.missing += found.missing
+    report.more_missing += found.more_missing
 
 
 def _cleaned_to(folder: Path, owner: tuple[str | None, int | None]) -> int | None:
@@ -207,19 +263,16 @@ def _cleaned_to(folder: Path, owner: tuple[str | None, int | None]) -> int | Non
     return next((each.offset for each in entries if (each.topic, each.partition) == owner), None)
 
 
-def _add(report: Report, file: SourceFile, found: log.SegmentReport) -> None:
+def _add(report: Report, owner: str, found: log.SegmentReport) -> None:
     report.segments += 1
     report.corrupt_batches += found.corrupt_batches
     report.repeated_batches += found.repeated_batches
     report.unreadable_bytes += found.unreadable_bytes
     report.more += found.more_findings
     for codec, counts in found.by_compression_type.items():
-        sums = report.counts.setdefault((file.owner, codec), [0, 0, 0, 0])
+        sums = report.counts.setdefault((owner, codec), [0, 0, 0, 0])
         for index, count in enumerate(counts):
             sums[index] += count
-    broken = broken_chain(file)
-    if broken is not None:
-        report.errors.append((str(file.path), 0, broken, None, None))
 
 
 def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:
@@ -227,9 +280,10 @@ def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:
     try:
         rows = entries(file)
     except KafkaCompError as error:
-        yield error.position or 0, str(error).removeprefix(f"{os.fspath(file.path)}: ")
+        yield error.position or 0, str(error).removeprefix(f"{file.name}: ")
         return
-    if file.kind in _WITH_SEGMENT and not file.path.with_suffix(".log").exists():
+    is_local = file.stored is None
+    if file.kind in _WITH_SEGMENT and is_local and not Path(file.path).with_suffix(".log").exists():
         yield 0, f"an index without its log: its segment {file.path.with_suffix('.log').name} is not there"
     if file.kind == "leader-epoch-checkpoint":
         for before, after in pairwise(rows):

@@ -1,4 +1,6 @@
-"""The files in a log directory, by kind: what their names mean is in :mod:`kafkacomp._storage.names`.
+"""The files in a log directory or a remote storage, by kind.
+
+What their names mean is in :mod:`kafkacomp._storage.names`.
 
 Of a folder, these are the files that a broker has once it has started (:mod:`kafkacomp._storage.loader`), without
 folders that are marked as not part of a log. The kind of a file that is named directly follows from its name.
@@ -9,28 +11,34 @@ from __future__ import annotations
 import errno
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
 from kafkacomp._storage.discovery import log_files
-from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.names import (
     SWAP,
     basename,
     is_marked,
     is_tiered_segment,
     leading_offset,
+    parent_of,
     partition_of,
     segment_offset,
     tiered_partition_of,
 )
+from kafkacomp._storage.remote import RemoteFolder, remote_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["BATCHES", "SourceFile", "find"]
+    from kafkacomp._storage.discovery import Opener
+    from kafkacomp._storage.filesystem import FileSystem
+
+__all__ = ["BATCHES", "Chunked", "SourceFile", "Stored", "find"]
 
 #: Kinds of files that hold record batches, or messages of Kafka 0.7.
 BATCHES: Final = frozenset({"log", "checkpoint", "record set", "message set"})
@@ -45,16 +53,33 @@ _BY_NAME = {
     "meta.properties": "meta.properties",
     "bootstrap.checkpoint": "checkpoint",
 }
+_EPOCHS_OF_SEGMENT = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.leader_epoch_checkpoint")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file that is not a local one: of another file system, or a part of an object."""
+
+    #: For messages.
+    name: str
+    size: int
+    #: Reads it whole.
+    read: Callable[[], bytes | None]
+    #: What the core opens it by.
+    source: Any = None
 
 
 @dataclass(frozen=True)
 class SourceFile:
     """A file and what it is."""
 
-    path: Path
+    path: PurePath
     #: log, checkpoint or record set (batches); message set (a log file of Kafka 0.7); index, timeindex, txnindex,
-    #: snapshot; leader-epoch-checkpoint, offset-checkpoint, partition.metadata, quorum-state, meta.properties.
+    #: snapshot; leader-epoch-checkpoint, offset-checkpoint, partition.metadata, quorum-state, meta.properties;
+    #: rsm-manifest (of a segment that Aiven's plugin has stored).
     kind: str
+    #: Where it is, if it is not a local file.
+    stored: Stored | None = field(default=None, compare=False, repr=False)
 
     @property
     def base_offset(self) -> int | None:
@@ -62,53 +87,142 @@ class SourceFile:
         return leading_offset(self.path.name)
 
     @property
+    def name(self) -> str:
+        """The path for messages, which for a local file is the one that was given."""
+        return str(self.path) if self.stored is None else self.stored.name
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return os.stat(self.path).st_size if self.stored is None else self.stored.size  # noqa: PTH116 - a pure path
+
+    @property
+    def folder(self) -> str:
+        """The path of its folder."""
+        return os.path.dirname(os.path.abspath(self.path)) if self.stored is None else parent_of(self.stored.name)  # noqa: PTH100, PTH120 - as above
+
+    @property
+    def source(self) -> Any:  # noqa: ANN401 - as the core takes it
+        """What the core opens it by."""
+        return str(self.path) if self.stored is None else self.stored.source
+
+    @property
     def owner(self) -> str:
         """The topic by the folder's name, else the folder."""
-        folder = self.path.absolute().parent
+        folder = basename(self.folder)
         is_tiered = is_tiered_segment(self.path.name.partition(".")[0] + ".log")
-        known = None if is_tiered else partition_of(folder.name)
-        topic, _ = known or tiered_partition_of(str(folder)) or (folder.name, None)
+        known = None if is_tiered else partition_of(folder)
+        topic, _ = known or tiered_partition_of(self.folder) or (folder, None)
         return topic
 
+    def read(self) -> bytes:
+        """Read it whole.
 
-def find(paths: Iterable[Path]) -> list[SourceFile]:
-    """The files that ``paths`` name, those of folders in the order of their names; each once.
+        Raises:
+            OSError: it cannot be read.
+        """
+        content = read_local(str(self.path)) if self.stored is None else self.stored.read()
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.name)
+        return content
+
+
+#: Gives the files of a folder whose segments are stored in chunks.
+Chunked: TypeAlias = "Callable[[RemoteFolder], Iterator[SourceFile]]"
+
+
+def find(
+    sources: Iterable[str | Path], opened: Opener = open_filesystem, chunked: Chunked | None = None
+) -> list[SourceFile]:
+    """The files that paths and URLs name, those of folders in the order of their names; each once.
+
+    Args:
+        sources: Paths or URLs of files or folders.
+        opened: Finds the file system of a URL.
+        chunked: Gives the files of segments that are stored in chunks; without it they are left out.
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without any of Kafka's files.
     """
-    found: dict[Path, SourceFile] = {}
-    for path in paths:
-        if not path.is_dir():
-            if not path.exists():
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-            kind = _kind(path.name.removesuffix(SWAP)) or _BY_SUFFIX.get(path.suffix, "record set")
-            found.setdefault(path, SourceFile(path, kind))
-            continue
-        inside = list(_walk(path, set()))
+    found: dict[str, SourceFile] = {}
+    for source in sources:
+        place = _Place.of(source, opened)
+        inside = list(_files(place, chunked, set()))
         if not inside:
-            raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(path))
+            raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(source))
         for file in inside:
-            found.setdefault(file.path, file)
+            found.setdefault(file.name, file)
     return list(found.values())
 
 
-def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
-    """The files in a folder and those below it; each folder once, whatever leads to it."""
-    status = folder.stat()
-    if (status.st_dev, status.st_ino) in seen:
+@dataclass(frozen=True)
+class _Place:
+    """A path of a file system; ``shown`` is a local path as it was given."""
+
+    filesystem: FileSystem
+    path: str
+    shown: Path | None
+
+    @classmethod
+    def of(cls, source: str | Path, opened: Opener) -> _Place:
+        if is_url(source):
+            return cls(*opened(str(source)), None)
+        filesystem, path = open_filesystem(str(source))
+        return cls(filesystem, path, Path(path if str(source).startswith("file:") else source))
+
+    def file(self, name: str | None, kind: str, size: int) -> SourceFile:
+        """A file in the folder at this place, or that at the place itself."""
+        if self.shown is not None:
+            return SourceFile(self.shown if name is None else self.shown / name, kind)
+        path = self.path if name is None else f"{self.path.rstrip('/')}/{name}"
+        filesystem = self.filesystem
+        stored = Stored(path, size, partial(filesystem.read, path), filesystem.segment(path))
+        return SourceFile(PurePosixPath(path), kind, stored)
+
+    def folder(self, name: str) -> _Place:
+        """A folder in the folder at this place."""
+        shown = None if self.shown is None else self.shown / name
+        return _Place(self.filesystem, f"{self.path.rstrip('/')}/{name}", shown)
+
+
+def _files(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
+    entry = place.filesystem.info(place.path)
+    if entry.is_dir:
+        yield from _walk(place, chunked, seen)
         return
-    seen.add((status.st_dev, status.st_ino))
-    filesystem, path = open_filesystem(str(folder))
-    entries = filesystem.list(path)
-    files, state = log_files(filesystem, path, entries)
+    name = basename(place.path)
+    if chunked is not None and is_tiered_segment(name):
+        stem = name.removesuffix("log")
+        parent = parent_of(place.path)
+        beside = [each for each in place.filesystem.list(parent) if basename(each.path).startswith(stem)]
+        remote = remote_folder(place.filesystem, parent, beside, is_complete=False)
+        if remote is not None and remote.has_manifests:
+            yield from chunked(remote)
+            return
+    kind = _kind(name.removesuffix(SWAP)) or _BY_SUFFIX.get(PurePosixPath(name).suffix, "record set")
+    yield place.file(None, kind, entry.size)
+
+
+def _walk(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
+    """The files in a folder and those below it; each folder once, whatever leads to it."""
+    if place.shown is not None:
+        status = place.shown.stat()
+        if (status.st_dev, status.st_ino) in seen:
+            return
+        seen.add((status.st_dev, status.st_ino))
+    entries = place.filesystem.list(place.path)
+    remote = None if chunked is None else remote_folder(place.filesystem, place.path, entries)
+    if chunked is not None and remote is not None and remote.has_manifests:
+        yield from chunked(remote)
+        entries = [entry for entry in entries if entry.is_dir]
+    files, state = log_files(place.filesystem, place.path, entries)
     for name in sorted(files):
         kind = "log" if name in state.swapped else _kind(name)
         if kind is not None:
-            yield SourceFile(folder / name, kind)
+            yield place.file(name, kind, files[name].size)
     for name in sorted((basename(entry.path) for entry in entries if entry.is_dir), key=_natural):
         if not is_marked(name):
-            yield from _walk(folder / name, seen)
+            yield from _walk(place.folder(name), chunked, seen)
 
 
 def _kind(name: str) -> str | None:
@@ -118,6 +232,8 @@ def _kind(name: str) -> str | None:
         return "offset-checkpoint"
     if segment_offset(name) is not None:
         return _BY_SUFFIX[f".{name.rpartition('.')[2]}"]
+    if _EPOCHS_OF_SEGMENT.fullmatch(name):
+        return "leader-epoch-checkpoint"
     side_file = _SIDE_FILE.fullmatch(name)
     if side_file is not None:
         return side_file[2] if leading_offset(name) is not None else None

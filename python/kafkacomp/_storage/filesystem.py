@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Entry",
     "FileSystem",
+    "is_url",
     "local_folder",
     "open_companion",
     "open_filesystem",
@@ -124,11 +125,15 @@ def open_filesystem(
     raise ValueError(message)
 
 
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is the URL of something that is not a local file."""
+    scheme = _SCHEME.match(os.fspath(path))
+    return scheme is not None and scheme[1].lower() != "file"
+
+
 def open_companion(path: str, storage_options: Mapping[str, object] | None = None) -> tuple[FileSystem, str]:
     """Open a path as :func:`open_filesystem`, which need not be where the log is: only a URL takes the options."""
-    scheme = _SCHEME.match(path)
-    is_local = scheme is None or scheme[1].lower() == "file"
-    return open_filesystem(path, storage_options=None if is_local else storage_options)
+    return open_filesystem(path, storage_options=storage_options if is_url(path) else None)
 
 
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:

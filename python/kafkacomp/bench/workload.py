@@ -129,7 +129,7 @@ def _inputs(paths: list[Path]) -> Iterator[tuple[str, Path | None, bytes]]:
         if not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
         if path.is_dir():
-            segments = [file.path for file in find([path]) if file.kind in BATCHES]
+            segments = [Path(file.path) for file in find([path]) if file.kind in BATCHES]
             if not segments:
                 raise FileNotFoundError(errno.ENOENT, "no segments in this folder", str(path))
             yield from ((str(segment), segment, b"") for segment in segments)

@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
-from kafkacomp._storage.filesystem import open_local
-from kafkacomp._storage.names import SWAP, partition_of, segment_offset, side_file, tiered_partition_of
+from kafkacomp._storage.discovery import Segment
+from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
-from kafkacomp.log._detect import detect_log_format
+from kafkacomp.log._detect import log_format_of
 from kafkacomp.log._side_files import read_leader_epoch_checkpoint
-from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, SegmentReport, verified_partition
+from kafkacomp.log._verify import (
+    CheckedSegment,
+    CodecCounts,
+    Finding,
+    PartitionReport,
+    SegmentReport,
+    verified_partition,
+)
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkacomp._log_format import LogFormat
+    from kafkacomp._storage.discovery import Partition
     from kafkacomp.log._side_files import PathOrBytes
 
-__all__ = ["verify_partition", "verify_segment"]
+__all__ = ["check_partition", "check_segment", "verify_partition", "verify_segment"]
 
 #: Files that a broker ends with a complete batch; a captured record set may be truncated.
 _WHOLE = (".log", ".checkpoint", ".kafka")
@@ -57,29 +65,50 @@ def verify_segment(
         OSError: the file cannot be read.
         ValueError: an unknown ``log_format``, or content that both log formats could have.
     """
-    old = detect_log_format(source, log_format) == "0.7"
-    topic: str | None = None
-    partition: int | None = None
-    if not isinstance(source, str | os.PathLike):
-        nothing = (None, None, None)
-        bounds: tuple[int | None, int | None, list[tuple[int, int]]] = (None, None, [])
-        segment = f"<{memoryview(source).nbytes} bytes>"
-        counts = _kafkacomp.verify_segment(source, bounds, nothing, max_output_size, (True, old), progress)
-    else:
+    if isinstance(source, str | os.PathLike):
         path = Path(source)
-        segment = str(path)
-        indexes = _beside(path, "index"), _beside(path, "timeindex"), _beside(path, "txnindex")
-        name = path.name.removesuffix(SWAP)
+        base = segment_offset(path.name.removesuffix(SWAP))
         folder = path.absolute().parent
-        topic, partition = partition_of(folder.name) or tiered_partition_of(str(folder)) or (None, None)
-        bounds = (segment_offset(name), next_base_offset, _leader_epochs(path))
-        kind = (not name.endswith(_WHOLE), old)
-        counts = _kafkacomp.verify_segment(segment, bounds, indexes, max_output_size, kind, progress)
+        owner = partition_of(folder.name) or tiered_partition_of(str(folder)) or (None, None)
+        segment = Segment(str(path), str(path), 0, base_offset=base)
+    else:
+        owner = (None, None)
+        size = memoryview(source).nbytes
+        segment = Segment(f"<{size} bytes>", source, size)
+    return check_segment(
+        segment,
+        owner,
+        next_base_offset=next_base_offset,
+        log_format=log_format,
+        max_output_size=max_output_size,
+        progress=progress,
+    )
+
+
+def check_segment(
+    segment: Segment,
+    owner: tuple[str | None, int | None],
+    *,
+    next_base_offset: int | None,
+    log_format: LogFormat,
+    max_output_size: int,
+    progress: Callable[[int], object] | None,
+) -> SegmentReport:
+    """Do what :func:`verify_segment` does, wherever the segment is; ``owner`` is its topic and partition."""
+    name = segment.name
+    is_named = not name.startswith("<")
+    old = log_format_of(segment.source, name if is_named else None, log_format) == "0.7"
+    epochs: list[tuple[int, int]] = []
+    indexes: tuple[bytes | None, bytes | None, bytes | None] = (None, None, None)
+    if is_named:
+        indexes = segment.side_file("index"), segment.side_file("timeindex"), segment.side_file("txnindex")
+        epochs = _leader_epochs(segment)
+    bounds = (segment.base_offset, next_base_offset, epochs)
+    kind = (not name.removesuffix(SWAP).endswith(_WHOLE), old)
+    counts = _kafkacomp.verify_segment(segment.source, bounds, indexes, max_output_size, kind, progress)
     codecs = {name: CodecCounts(*each) for name, each in counts.pop("by_compression_type").items()}
     findings = tuple(Finding(*each) for each in counts.pop("findings"))
-    missing = tuple(
-        MissingRange(topic, partition, first, last, segment, reason) for first, last, reason in counts.pop("missing")
-    )
+    missing = tuple(MissingRange(*owner, first, last, name, reason) for first, last, reason in counts.pop("missing"))
     return SegmentReport(by_compression_type=codecs, findings=findings, missing=missing, **counts)
 
 
@@ -92,7 +121,7 @@ def verify_partition(
     have offsets in common.
 
     Args:
-        source: A local folder ``<topic>-<partition>``.
+        source: A folder ``<topic>-<partition>``, or the URL of one.
         max_output_size: The most bytes that one batch's records may decompress to.
 
     Raises:
@@ -102,29 +131,42 @@ def verify_partition(
     found = resolve(os.fspath(source))
     if len(found) != 1:
         raise ValueError(f"{os.fspath(source)}: {len(found)} partitions; give the folder of one")
-    owner = (found[0].topic, found[0].partition)
-    bases = [each.base_offset for each in found[0].segments]
-    segments = []
-    for index, segment in enumerate(found[0].segments):
+    return check_partition(found[0], max_output_size=max_output_size)
+
+
+def check_partition(
+    partition: Partition,
+    *,
+    log_format: LogFormat = "auto",
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    progress: Callable[[int], object] | None = None,
+) -> PartitionReport:
+    """Do what :func:`verify_partition` does, wherever the segments are; ``progress`` is called with further bytes."""
+    owner = (partition.topic, partition.partition)
+    bases = [each.base_offset for each in partition.segments]
+    checked = []
+    for index, segment in enumerate(partition.segments):
         base = segment.base_offset
         following = None if base is None else next((b for b in bases[index:] if b is not None and b > base), None)
-        report = verify_segment(segment.name, next_base_offset=following, max_output_size=max_output_size)
-        segments.append((segment.name, base, report))
-    return verified_partition(owner, segments, found[0].cleaned_to, max_output_size)
+        report = check_segment(
+            segment,
+            owner,
+            # A segment of which only a part is valid need not end where the next one begins.
+            next_base_offset=following if segment.offsets is None else None,
+            log_format=log_format,
+            max_output_size=max_output_size,
+            progress=None,
+        )
+        if progress is not None:
+            progress(segment.size)
+        checked.append(CheckedSegment(segment.name, base, report, segment.source, segment.offsets))
+    return verified_partition(owner, checked, partition.cleaned_to, max_output_size)
 
 
-def _beside(segment: Path, suffix: str) -> bytes | None:
-    try:
-        with open_local(side_file(str(segment), suffix)) as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-
-
-def _leader_epochs(segment: Path) -> list[tuple[int, int]]:
+def _leader_epochs(segment: Segment) -> list[tuple[int, int]]:
     """The entries of the partition's checkpoint; a corrupt one is reported as a file of its own."""
+    content = segment.neighbour("leader-epoch-checkpoint") or segment.side_file("leader_epoch_checkpoint")
     try:
-        return [(entry.epoch, entry.start_offset) for entry in
-                read_leader_epoch_checkpoint(segment.with_name("leader-epoch-checkpoint"))]  # fmt: skip
-    except (FileNotFoundError, CorruptRecordError):
+        return [(each.epoch, each.start_offset) for each in read_leader_epoch_checkpoint(content or b"")]
+    except CorruptRecordError:
         return []

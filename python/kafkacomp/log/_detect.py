@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
@@ -13,10 +13,10 @@ from kafkacomp._storage.names import SWAP
 if TYPE_CHECKING:
     from kafkacomp.log._side_files import PathOrBytes
 
-__all__ = ["detect_log_format"]
+__all__ = ["detect_log_format", "log_format_of"]
 
 #: The format that a file's suffix stands for if the content does not decide.
-_FORMATS = {"kafka": "0.7", "log": "0.8+", "checkpoint": "0.8+"}
+_FORMATS: dict[str, LogFormat] = {"kafka": "0.7", "log": "0.8+", "checkpoint": "0.8+"}
 
 
 def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> LogFormat:
@@ -31,15 +31,28 @@ def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> Lo
         OSError: the file cannot be read.
         ValueError: an unknown ``log_format``, or content that both log formats could have.
     """
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return log_format_of(str(path), str(path), log_format)
+    return log_format_of(source, None, log_format)
+
+
+def log_format_of(source: object, name: str | None, log_format: LogFormat) -> LogFormat:
+    """Detect the log format of what the core opens; ``name`` is the file's, ``None`` for bytes."""
     check_log_format(log_format)
     if log_format != "auto":
         return log_format
-    if not isinstance(source, str | os.PathLike):
-        found, size, name = _kafkacomp.format_of_content(source), memoryview(source).nbytes, "these bytes"
-    else:
-        path = Path(source)
-        found, size, name = _kafkacomp.format_of_content(str(path)), path.stat().st_size, str(path)
-        found = found or _FORMATS.get(path.name.removesuffix(SWAP).rpartition(".")[2])
-    if found is None and size:
-        raise undecided(name)
-    return "0.7" if found == "0.7" else "0.8+"
+    found: LogFormat | None = _kafkacomp.format_of_content(source)
+    if found is None and name is not None:
+        found = _FORMATS.get(name.removesuffix(SWAP).rpartition(".")[2])
+    if found is None and not _is_empty(source):
+        raise undecided(name or "these bytes")
+    return found or "0.8+"
+
+
+def _is_empty(source: Any) -> bool:  # noqa: ANN401 - whatever the core opens
+    if isinstance(source, str):
+        return Path(source).stat().st_size == 0
+    if hasattr(source, "open_segment"):
+        return bool(source.open_segment().size() == 0)
+    return memoryview(source).nbytes == 0

@@ -14,7 +14,7 @@ from kafkacomp._storage.discovery import Partition
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
-from kafkacomp.log._check import verify_partition, verify_segment
+from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._side_files import (
     AbortedTxn,
     LeaderEpochEntry,
@@ -247,7 +247,7 @@ class LogPartition:
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
         """Check all segments: see :func:`kafkacomp.log.verify_partition`, which takes the same options."""
-        return verify_partition(self.path, max_output_size=max_output_size)
+        return check_partition(self._found, max_output_size=max_output_size)
 
     def _resolved(self) -> list[Partition]:
         return [self._found]
@@ -375,7 +375,14 @@ class LogSegment:
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:
         """Check every batch and the index files: see :func:`kafkacomp.log.verify_segment`."""
-        return verify_segment(self.path, max_output_size=max_output_size)
+        return check_segment(
+            self._found,
+            (self._partition.topic, self._partition.partition),
+            next_base_offset=None,
+            log_format="auto",
+            max_output_size=max_output_size,
+            progress=None,
+        )
 
     def _resolved(self) -> list[Partition]:
         owner = self._partition

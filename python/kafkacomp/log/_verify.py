@@ -12,7 +12,15 @@ from kafkacomp.arrow._report import MissingRange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CodecCounts", "Finding", "PartitionFinding", "PartitionReport", "SegmentReport", "verified_partition"]
+__all__ = [
+    "CheckedSegment",
+    "CodecCounts",
+    "Finding",
+    "PartitionFinding",
+    "PartitionReport",
+    "SegmentReport",
+    "verified_partition",
+]
 
 
 class CodecCounts(NamedTuple):
@@ -124,20 +132,58 @@ class PartitionReport:
         return not any(finding.is_error for finding in self.findings)
 
 
+class CheckedSegment(NamedTuple):
+    """A segment with what was found in it."""
+
+    name: str
+    base_offset: int | None
+    report: SegmentReport
+    #: What the core opens.
+    source: object
+    #: Which of its offsets belong to the log, if that is known: the first, and the one after the last.
+    valid: tuple[int, int] | None = None
+
+    @property
+    def base(self) -> int | None:
+        """The first offset that it is to have."""
+        if self.base_offset is None or self.valid is None:
+            return self.base_offset
+        return max(self.base_offset, self.valid[0])
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first offset of an intact batch, as far as it is valid."""
+        first = self.report.first_offset
+        return first if first is None or self.valid is None else max(first, self.valid[0])
+
+    @property
+    def last_offset(self) -> int | None:
+        """The last one."""
+        last = self.report.last_offset
+        return last if last is None or self.valid is None else min(last, self.valid[1] - 1)
+
+    def missing(self) -> list[tuple[int, int, str]]:
+        """Offsets that it should have: first, last and why."""
+        first, end = self.valid or (0, 2**63 - 1)
+        found = ((max(each.first_offset, first), min(each.last_offset, end - 1), each.reason)
+                 for each in self.report.missing)  # fmt: skip
+        return [each for each in found if each[0] <= each[1]]
+
+
 def verified_partition(
     owner: tuple[str | None, int | None],
-    segments: Sequence[tuple[str, int | None, SegmentReport]],
+    segments: Sequence[CheckedSegment],
     cleaned_to: int | None,
     max_output_size: int,
 ) -> PartitionReport:
-    """Put the reports of a partition's segments together, which come as path, base offset and report, in order.
+    """Put the reports of a partition's segments together, which come in order.
 
     The gaps that the segments' reports have as errors are replaced by those that no other segment fills and compaction
     does not explain.
     """
     findings: list[PartitionFinding] = []
     gaps: dict[tuple[str, int], int] = {}
-    for path, base, report in segments:
+    for path, base, report, *_ in segments:
         for each in report.findings:
             if each.is_gap and base is not None and each.first_offset is not None:
                 gaps[path, each.first_offset] = each.position
@@ -146,34 +192,31 @@ def verified_partition(
             findings.append(
                 PartitionFinding(file, each.position, each.is_error, each.message, each.first_offset, each.last_offset)
             )
-    logs = {path for path, _, _ in segments}
-    ordered = [(path, base, report) for path, base, report in segments if base is not None]
+    logs = {each.name for each in segments}
+    ordered = [each for each in segments if each.base_offset is not None]
     files = [
-        (base, report.first_offset, report.last_offset, [(each.first_offset, each.last_offset, each.reason)
-         for each in report.missing], report.is_compacted)
-        for _, base, report in ordered
-    ]  # fmt: skip
+        (each.base or 0, each.first_offset, each.last_offset, each.missing(), each.report.is_compacted)
+        for each in ordered
+    ]
     lacking, more, overlaps = _kafkacomp.partition_offsets(files, cleaned_to)
     missing = []
     for index, first, last, reason in lacking:
-        path = ordered[index][0]
+        path = ordered[index].name
         missing.append(MissingRange(*owner, first, last, path, reason))  # type: ignore[arg-type]  # a known reason
         if reason == "gap":
             what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
-            position = gaps.get((path, first), ordered[index][2].length)
+            position = gaps.get((path, first), ordered[index].report.length)
             message = f"{what} missing before byte {position}, where nothing is corrupt"
             findings.append(_error(path, position, message, first, last))
     findings += _overlaps(ordered, overlaps, max_output_size)
     findings += _epochs(ordered)
     findings += _names(ordered)
     # The files of a segment together, and its log first.
-    places = {path: index for index, (path, _, _) in enumerate(segments)}
-    for index, (path, _, _) in enumerate(segments):
+    places = {path: index for index, (path, *_) in enumerate(segments)}
+    for index, (path, *_) in enumerate(segments):
         places |= dict.fromkeys((side_file(path, suffix) for suffix in ("index", "timeindex", "txnindex")), index)
     findings.sort(key=lambda each: (places[each.file], each.file not in logs, len(each.file), each.position))
-    return PartitionReport(
-        *owner, {path: report for path, _, report in segments}, tuple(findings), tuple(missing), more
-    )
+    return PartitionReport(*owner, {each.name: each.report for each in segments}, tuple(findings), tuple(missing), more)
 
 
 def _error(
@@ -183,15 +226,16 @@ def _error(
 
 
 def _overlaps(
-    segments: Sequence[tuple[str, int | None, SegmentReport]],
+    segments: Sequence[CheckedSegment],
     overlaps: Sequence[tuple[int, int, int, int]],
     max_output_size: int,
 ) -> list[PartitionFinding]:
     """Whether the segments that have offsets in common agree about them."""
     found = []
     for earlier, later, first, last in overlaps:
-        one, other = segments[earlier][0], segments[later][0]
-        offset = _kafkacomp.compare_segments(one, other, first, last, max_output_size)
+        one, other = segments[earlier].name, segments[later].name
+        sources = segments[earlier].source, segments[later].source
+        offset = _kafkacomp.compare_segments(*sources, first, last, max_output_size)
         if offset is None:
             message = f"offsets {first} to {last} are in {one} as well, with the same records"
             found.append(PartitionFinding(other, 0, is_error=False, message=message))
@@ -201,33 +245,34 @@ def _overlaps(
     return found
 
 
-def _names(segments: Sequence[tuple[str, int | None, SegmentReport]]) -> list[PartitionFinding]:
+def _names(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
     """Whether segments begin where their names say, and not within those before, with batches that follow these."""
     found = []
     end = 0
-    for path, base, report in segments:
-        first = report.first_offset
+    for each in segments:
+        path, base, first = each.name, each.base, each.first_offset
         if base is not None and first is not None and base < end <= first:
             before = f"the segments before it reach to {end - 1}"
             message = f"the segment begins at offset {first}, and {before}, past the {base} of its name"
             found.append(_error(path, 0, message))
-        if report.last_offset is not None:
-            end = max(end, report.last_offset + 1)
+        if each.last_offset is not None:
+            end = max(end, each.last_offset + 1)
     return found
 
 
-def _epochs(segments: Sequence[tuple[str, int | None, SegmentReport]]) -> list[PartitionFinding]:
+def _epochs(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
     """Whether leader epochs do not decrease from segment to segment."""
     found = []
     greatest: int | None = None
     end: int | None = None
-    for path, base, report in segments:
+    for each in segments:
+        path, base, report = each.name, each.base, each.report
         first = report.first_leader_epoch
         follows = base is not None and end is not None and base >= end
         if follows and first is not None and greatest is not None and first < greatest:
             message = f"leader epoch {first} follows leader epoch {greatest} of the segment before"
             found.append(_error(path, 0, message))
         greatest = report.last_leader_epoch if report.last_leader_epoch is not None else greatest
-        if report.last_offset is not None:
-            end = report.last_offset + 1
+        if each.last_offset is not None:
+            end = each.last_offset + 1
     return found

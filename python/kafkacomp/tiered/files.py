@@ -1,0 +1,53 @@
+"""The files of segments that Aiven's plugin has stored, as if they were files of their own."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from kafkacomp._storage.files import SourceFile, Stored
+from kafkacomp.exceptions import CorruptRecordError
+from kafkacomp.tiered.objects import ChunkedSegment, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkacomp._storage.remote import RemoteFolder
+    from kafkacomp.tiered.keys import EncryptionKeys
+
+__all__ = ["chunked_files"]
+
+_LOGGER = logging.getLogger("kafkacomp")
+
+#: The kinds of the parts of ``.indexes`` whose suffix is another word.
+_KINDS = {"leader_epoch_checkpoint": "leader-epoch-checkpoint"}
+
+
+def chunked_files(folder: RemoteFolder, keys: EncryptionKeys) -> Iterator[SourceFile]:
+    """Give the manifest, the log and the indexes of each segment of a folder, by start offset.
+
+    A manifest that is corrupt is given alone.
+    """
+    filesystem = folder.filesystem
+    for each in sorted(folder.segments.values(), key=lambda each: (each.start_offset, each.id)):
+        log = folder.file(each.start_offset, each.id, "log")
+        if "rsm-manifest" not in each.files:
+            _LOGGER.warning("%s: skipped: it has no manifest", log)
+            continue
+        path = each.files["rsm-manifest"].path
+        content = Stored(path, each.files["rsm-manifest"].size, partial(filesystem.read, path))
+        yield SourceFile(PurePosixPath(path), "rsm-manifest", content)
+        try:
+            manifest = read_manifest(filesystem, path)
+        except CorruptRecordError:
+            continue  # whoever reads the manifest's file says so
+        indexes = folder.file(each.start_offset, each.id, "indexes")
+        segment = ChunkedSegment(filesystem, log, indexes, manifest, keys)
+        stored = Stored(log, manifest.chunks.file_size, lambda: None, segment)
+        yield SourceFile(PurePosixPath(log), "log", stored)
+        for suffix, part in manifest.indexes.items():
+            name = f"{log.removesuffix('log')}{suffix}"
+            stored = Stored(name, part.size, partial(segment.side_file, suffix))
+            yield SourceFile(PurePosixPath(name), _KINDS.get(suffix, suffix), stored)
