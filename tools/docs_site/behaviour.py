@@ -21,6 +21,11 @@ def _kind(answer: str) -> str:
     return "stored" if answer.startswith("ok") else "refused"
 
 
+def _breakable(answer: str) -> str:
+    """HTML of an answer: a line for each version, and places to break long names of errors."""
+    return escape(answer).replace("; ", "<br>").replace("_", "_<wbr>")
+
+
 def _select(name: str, label: str, values: list[str]) -> str:
     options = "".join(f"<option>{escape(value)}</option>" for value in values)
     return f'<label>{label} <select data-matrix="{name}"><option value="">all</option>{options}</select></label>'
@@ -48,7 +53,7 @@ def table() -> str:
         out.append(f'<tr data-group="{escape(group)}" data-format="{form}" data-differ="{int(differ)}">')
         topic = f"<small>topic: {escape(settings)}</small>" if settings else ""
         out.append(f"<th><code>{escape(case)}</code><small>{escape(form)}: {escape(sent)}</small>{topic}</th>")
-        out += [f'<td class="{_kind(each)}">{escape(each)}</td>' for each in answers]
+        out += [f'<td class="{_kind(each)}">{_breakable(each)}</td>' for each in answers]
         out.append("</tr>")
     out.append("</tbody></table></div>")
     return "\n".join(out)

@@ -18,19 +18,30 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
+def _value(option: click.Option) -> str:
+    if option.is_flag:
+        return ""
+    if isinstance(option.type, click.Choice):
+        return ", ".join(f"`{choice}`" for choice in option.type.choices)
+    if isinstance(option.type, click.Path):
+        return "path"
+    if isinstance(option.type, click.types.IntParamType):
+        return "integer"
+    return "number" if isinstance(option.type, click.types.FloatParamType) else "text"
+
+
 def _options(command: click.Command, context: click.Context) -> list[str]:
     rows = []
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is None:
-            continue
-        names, help_text = record
-        rows.append(f"| `{_cell(names)}` | {_cell(help_text)} |")
-    return ["| Option | |", "|---|---|", *rows, ""]
+    for option in command.get_params(context):
+        record = option.get_help_record(context)
+        if isinstance(option, click.Option) and record is not None:
+            names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+            rows.append(f"| {names} | {_value(option)} | {_cell(record[1])} |")
+    return ["| Option | Value | Meaning |", "|---|---|---|", *rows, ""]
 
 
 def _section(command: click.Command, name: str, level: int) -> list[str]:
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, help_option_names=["-h", "--help"])
     usage = " ".join([name, *command.collect_usage_pieces(context)])
     lines = [f"{'#' * level} {name}", "", _text(command), "", "```text", usage, "```", "", *_options(command, context)]
     if isinstance(command, click.Group):
