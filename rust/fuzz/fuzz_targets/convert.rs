@@ -4,7 +4,7 @@
 #![no_main]
 
 use kafkacomp_core::log::maintain::migrate::Migrator;
-use kafkacomp_core::message_set::entries::{Entries, MessageSetReader};
+use kafkacomp_core::message_set::{Entries, MessageSetReader};
 use kafkacomp_core::record::{Batches, ConvertOptions, RecordReader, convert};
 use libfuzzer_sys::fuzz_target;
 

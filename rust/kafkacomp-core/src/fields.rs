@@ -1,8 +1,7 @@
 //! A cursor over the big-endian fields of Kafka's serialized messages and side files. It gives `None`
 //! where the bytes end, so that each caller names the failure in its own words.
 
-/// The longest varint of 32 bits, in bytes.
-const MAX_VARINT_LENGTH: u32 = 5;
+use crate::varint::take_unsigned_varint;
 
 /// Reads fields one after another.
 #[derive(Debug, Clone)]
@@ -60,18 +59,12 @@ impl<'a> Fields<'a> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// An unsigned varint (KIP-482): seven bits a byte, the lowest first, five bytes at most. Bits above
-    /// the 32nd are dropped, as Kafka's reader drops them. `None` also for a sixth byte.
+    /// An unsigned varint (KIP-482). `None` also if it is longer than five bytes.
     pub(crate) fn unsigned_varint(&mut self) -> Option<u32> {
-        let mut value = 0u32;
-        for index in 0..MAX_VARINT_LENGTH {
-            let [byte] = self.array()?;
-            value |= u32::from(byte & 0x7f) << (7 * index);
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
+        let mut rest = self.data.get(self.position..)?;
+        let value = take_unsigned_varint(&mut rest).ok()?;
+        self.position = self.data.len().saturating_sub(rest.len());
+        Some(value)
     }
 }
 

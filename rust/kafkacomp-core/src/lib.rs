@@ -13,7 +13,7 @@
 //! | [`limits`] | the caps that apply before memory is allocated |
 //! | [`memory`] | allocations that can fail |
 //! | [`uuid`] | topic and directory ids |
-
+//! | [`varint`] | the variable-length numbers of records and of KIP-482 |
 //!
 //! `forbid(unsafe_code)` covers what is written in this crate. It does not see what a macro of another crate expands to:
 //! `#[arcane]` in `checksum/short.rs` makes an `unsafe` call to a function with target features, which is sound because
@@ -36,6 +36,7 @@ pub mod memory;
 pub mod message_set;
 pub mod record;
 pub mod uuid;
+pub mod varint;
 
 pub use compress::CompressionType;
 pub use error_kind::{Category, ErrorKind, MessageSetKind};

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use kafkacomp_core::memory;
-use kafkacomp_core::message_set::entries::{self, Entries, Entry, Message, MessageSetReader, SIZE_LENGTH};
-use kafkacomp_core::message_set::{Error, MessageSetFault};
+use kafkacomp_core::message_set::entries;
+use kafkacomp_core::message_set::message::{Message, SIZE_LENGTH};
+use kafkacomp_core::message_set::{Entries, Entry, Error, MessageSetFault, MessageSetReader};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
@@ -95,7 +96,7 @@ impl MessageReader {
             let unwrapped = reader.unwrap(entry);
             let from = unwrapped.content().as_ptr().addr();
             let messages = unwrapped.messages();
-            let kept = memory::with_capacity(messages.len()).and_then(|mut kept| {
+            let kept = memory::with_capacity(unwrapped.len()).and_then(|mut kept| {
                 kept.extend(messages.map(|(message, position)| (span(&message, from), self.offset(position))));
                 Ok((kept, memory::copy_of(unwrapped.content())?))
             });

@@ -1,12 +1,12 @@
-//! Writing message sets as Kafka 0.7 does; [`message_set`](super::entries) has the layout.
+//! Writing message sets as Kafka 0.7 does; [`message_set`](super) has the layout.
 //!
 //! Release 0.7 writes magic 1 only, and attributes that are the codec and nothing else. With a codec all messages go
 //! into one wrapper, which may hold wrappers; no messages are no bytes, not an empty wrapper. Source: release 0.7.2,
 //! `kafka.message` (`Message`, `MessageSet.createByteBuffer`, `CompressionUtils`).
 
 use super::codec::MessageSetCodec;
-use super::entries::{HEADER_LENGTH_V1, SIZE_LENGTH};
 use super::error::MessageSetFault;
+use super::message::{HEADER_LENGTH_V1, SIZE_LENGTH};
 use crate::checksum::crc32;
 use crate::compress::lz4::HeaderChecksum;
 use crate::compress::{Compression, CompressionType, compress};

@@ -7,7 +7,7 @@
 use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, RecordBatch, SIZE_OFFSET};
 use super::error::{Error, Result};
 use super::layout::v2::RECORD_BATCH_OVERHEAD;
-use crate::bytes::{be_i8, be_i32};
+use crate::bytes::WithHeader;
 
 /// As a number of bytes that are left.
 const LOG_OVERHEAD_BYTES: u64 = LOG_OVERHEAD as u64;
@@ -63,16 +63,17 @@ impl<'a> Batches<'a> {
     #[inline]
     fn usual(&mut self) -> Option<RecordBatch<'a>> {
         let position = self.position;
-        let head: &[u8] = self.rest.first_chunk::<HEADER_SIZE_UP_TO_MAGIC>()?;
-        let magic = be_i8(head, MAGIC_OFFSET);
-        let size = usize::try_from(be_i32(head, SIZE_OFFSET)).ok().filter(|_| magic == 2)?.wrapping_add(LOG_OVERHEAD);
-        let (data, rest) = self.rest.split_at_checked(size).filter(|_| size >= RECORD_BATCH_OVERHEAD)?;
+        let front = WithHeader::<RECORD_BATCH_OVERHEAD>::new(self.rest)?;
+        let size = usize::try_from(front.i32::<SIZE_OFFSET>()).ok().filter(|_| front.i8::<MAGIC_OFFSET>() == 2)?;
+        let size = size.wrapping_add(LOG_OVERHEAD);
+        let (data, rest) = self.rest.split_at_checked(size)?;
+        let batch = RecordBatch::v2(data, position)?;
         self.rest = rest;
         self.position = position.saturating_add(size as u64);
-        Some(RecordBatch::whole(data, position, magic))
+        Some(batch)
     }
 
-    fn frame(&mut self) -> Result<Option<RecordBatch<'a>>> {
+    fn any_batch(&mut self) -> Result<Option<RecordBatch<'a>>> {
         let position = self.position;
         let available = self.rest.len() as u64;
         let head = match BatchHead::read(self.rest, position) {
@@ -98,7 +99,7 @@ impl<'a> Batches<'a> {
             self.tail = Some(Tail::Partial { position, available, needed: needed as u64 });
             return Ok(None);
         };
-        let batch = RecordBatch::framed(&head, data, position)?;
+        let batch = RecordBatch::of_head(&head, data, position)?;
         self.rest = rest;
         self.position = position.saturating_add(needed as u64);
         Ok(Some(batch))
@@ -123,10 +124,10 @@ impl<'a> Batches<'a> {
         if self.tail.is_some() {
             return None;
         }
-        let framed = self.frame().transpose();
-        if matches!(framed, Some(Err(_))) {
+        let batch = self.any_batch().transpose();
+        if matches!(batch, Some(Err(_))) {
             self.rest = &[];
         }
-        framed
+        batch
     }
 }

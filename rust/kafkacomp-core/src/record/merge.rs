@@ -219,5 +219,9 @@ pub(super) fn merged_settings(batch: &RecordBatch<'_>, base_offset: i64) -> Resu
 }
 
 fn batches<'a>(gathered: &'a [u8], starts: &'a [(usize, u64)]) -> impl Iterator<Item = Result<RecordBatch<'a>>> {
-    starts.iter().map(|&(start, position)| RecordBatch::new(gathered.get(start..).unwrap_or_default(), position))
+    starts.iter().map(|&(start, position)| {
+        let (available, needed) = (gathered.len() as u64, start as u64);
+        let data = gathered.get(start..).ok_or(Error::IncompleteBatch { position, available, needed })?;
+        RecordBatch::new(data, position)
+    })
 }

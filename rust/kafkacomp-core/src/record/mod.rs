@@ -18,7 +18,7 @@ pub mod java_string;
 pub mod layout;
 pub mod lz4_checksum;
 pub mod merge;
-mod message;
+pub(crate) mod message;
 pub mod mutable_batch;
 pub mod partial;
 pub mod partitioner;
@@ -28,7 +28,6 @@ pub mod recompress;
 pub mod record;
 pub mod v0_v1;
 pub mod v2;
-pub mod varint;
 
 pub use attributes::TimestampType;
 pub use batch::{BatchHead, RecordBatch};

@@ -1,103 +1,134 @@
-//! Header fields that a broker sets when it appends a batch as it came, and nothing else.
+//! The header fields that a broker sets when it appends a batch without rebuilding it.
 //!
-//! The CRC of magic 2 begins at the attributes, so base offset and leader epoch are set without it. Max
-//! timestamp and timestamp type lie inside what every format's CRC covers: it is computed anew when one of
-//! them changes, and only then; a CRC that was wrong before stays so otherwise.
+//! The CRC of magic 2 begins at the attributes, so setting base offset and leader epoch leaves it as it is. The CRC of every
+//! format covers max timestamp and timestamp type: it is computed again if one of them changes, and only then; otherwise a
+//! CRC that was wrong stays wrong.
 //! Source: `DefaultRecordBatch`, `AbstractLegacyRecordBatch.ByteBufferLegacyRecordBatch`.
 
 use super::attributes::{Attributes, TimestampType};
-use super::batch::{LOG_OVERHEAD, OFFSET_OFFSET, RecordBatch};
-use super::error::Result;
+use super::batch::{ENTRY_OVERHEAD_V0, ENTRY_OVERHEAD_V1, LOG_OVERHEAD, OFFSET_LENGTH, OFFSET_OFFSET, RecordBatch};
+use super::error::{Error, Result};
 use super::layout::v0_v1;
-use super::layout::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET};
+use super::layout::v2::{
+    ATTRIBUTES_LENGTH, ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, MAX_TIMESTAMP_LENGTH, MAX_TIMESTAMP_OFFSET,
+    PARTITION_LEADER_EPOCH_LENGTH, PARTITION_LEADER_EPOCH_OFFSET, RECORD_BATCH_OVERHEAD,
+};
+use crate::CompressionType;
+use crate::bytes::WithHeaderMut;
+use crate::checksum::{crc32, crc32c};
+
+/// The bytes of a batch by its format.
+#[derive(Debug)]
+enum Format<'a> {
+    V0(WithHeaderMut<'a, ENTRY_OVERHEAD_V0>),
+    V1(WithHeaderMut<'a, ENTRY_OVERHEAD_V1>),
+    V2(WithHeaderMut<'a, RECORD_BATCH_OVERHEAD>),
+}
 
 /// One batch whose header may be changed.
 #[derive(Debug)]
 pub struct MutableRecordBatch<'a> {
-    data: &'a mut [u8],
-    position: u64,
+    format: Format<'a>,
+    last_offset_delta: i32,
+    compression_type: Result<CompressionType>,
+    attributes: Attributes,
+    timestamp_type: TimestampType,
+    max_timestamp: i64,
 }
 
 impl<'a> MutableRecordBatch<'a> {
-    /// Over `data`, exactly one batch; `position` is where it begins in its file or buffer.
+    /// A view of `data`, which are exactly one batch; `position` is where it begins in its file or buffer.
     ///
     /// # Errors
     /// As [`RecordBatch::new`].
     pub fn new(data: &'a mut [u8], position: u64) -> Result<Self> {
-        RecordBatch::new(data, position)?;
-        Ok(Self { data, position })
+        let batch = RecordBatch::new(data, position)?;
+        let (magic, available) = (batch.magic(), batch.size_in_bytes() as u64);
+        let (last_offset_delta, compression_type) = (batch.last_offset_delta(), batch.compression_type());
+        let (attributes, timestamp_type) = (batch.attributes(), batch.timestamp_type());
+        let max_timestamp = batch.max_timestamp();
+        let format = match magic {
+            0 => WithHeaderMut::new(data).map(Format::V0),
+            1 => WithHeaderMut::new(data).map(Format::V1),
+            _ => WithHeaderMut::new(data).map(Format::V2),
+        };
+        let needed = RECORD_BATCH_OVERHEAD as u64;
+        let format = format.ok_or(Error::IncompleteBatch { position, available, needed })?;
+        Ok(Self { format, last_offset_delta, compression_type, attributes, timestamp_type, max_timestamp })
     }
 
-    /// The batch as it is now.
-    ///
-    /// # Errors
-    /// None: it was a batch before, and nothing here changes its size or magic.
-    pub fn batch(&self) -> Result<RecordBatch<'_>> {
-        RecordBatch::new(self.data, self.position)
+    /// `lastOffsetDelta` of magic 2, 0 otherwise.
+    pub fn last_offset_delta(&self) -> i32 {
+        self.last_offset_delta
     }
 
-    /// Makes `offset` the last one.
-    ///
-    /// # Errors
-    /// As [`batch`](Self::batch).
-    pub fn set_last_offset(&mut self, offset: i64) -> Result<()> {
-        let base = offset.wrapping_sub(i64::from(self.batch()?.last_offset_delta()));
-        self.put(OFFSET_OFFSET, base.to_be_bytes());
-        Ok(())
-    }
-
-    /// Sets the partition leader epoch; formats 0 and 1 have none and stay as they are.
-    ///
-    /// # Errors
-    /// As [`batch`](Self::batch).
-    pub fn set_partition_leader_epoch(&mut self, epoch: i32) -> Result<()> {
-        if self.batch()?.magic() >= 2 {
-            self.put(PARTITION_LEADER_EPOCH_OFFSET, epoch.to_be_bytes());
+    /// Makes `offset` the last offset.
+    pub fn set_last_offset(&mut self, offset: i64) {
+        let base = offset.wrapping_sub(i64::from(self.last_offset_delta)).to_be_bytes();
+        match &mut self.format {
+            Format::V0(entry) => entry.set::<OFFSET_OFFSET, OFFSET_LENGTH>(base),
+            Format::V1(entry) => entry.set::<OFFSET_OFFSET, OFFSET_LENGTH>(base),
+            Format::V2(batch) => batch.set::<OFFSET_OFFSET, OFFSET_LENGTH>(base),
         }
-        Ok(())
     }
 
-    /// Sets max timestamp (format 1: the message's own) and timestamp type; format 0 has neither and stays as
-    /// it is. Where something changes, attribute bits without a meaning are cleared.
+    /// Sets the partition leader epoch; messages of magic 0 and 1 have none and stay as they are.
+    pub fn set_partition_leader_epoch(&mut self, epoch: i32) {
+        if let Format::V2(batch) = &mut self.format {
+            batch.set::<PARTITION_LEADER_EPOCH_OFFSET, PARTITION_LEADER_EPOCH_LENGTH>(epoch.to_be_bytes());
+        }
+    }
+
+    /// Sets max timestamp (magic 1: the timestamp of the message) and timestamp type. Messages of magic 0 have neither and
+    /// stay as they are. If one of the two changes, attribute bits without a meaning are cleared.
     ///
     /// # Errors
-    /// [`UnknownCompressionType`](super::Error::UnknownCompressionType) where the attributes would have to be
-    /// written anew.
+    /// [`UnknownCompressionType`](super::Error::UnknownCompressionType) if the attributes have to be written.
     pub fn set_max_timestamp(&mut self, timestamp_type: TimestampType, max_timestamp: i64) -> Result<()> {
-        let batch = self.batch()?;
-        if batch.magic() == 0 || (batch.timestamp_type() == timestamp_type && batch.max_timestamp() == max_timestamp) {
+        if self.timestamp_type == timestamp_type && self.max_timestamp == max_timestamp {
             return Ok(());
         }
-        let is_v2 = batch.magic() >= 2;
-        let (transactional, control) = (batch.is_transactional(), batch.is_control_batch());
-        let delete_horizon = batch.delete_horizon_ms().is_some();
-        let attributes =
-            Attributes::new(batch.compression_type()?, timestamp_type, transactional, control, delete_horizon);
-        if is_v2 {
-            self.put(ATTRIBUTES_OFFSET, i16::from(attributes.0).to_be_bytes());
-            self.put(MAX_TIMESTAMP_OFFSET, max_timestamp.to_be_bytes());
-        } else {
-            self.put(LOG_OVERHEAD + v0_v1::ATTRIBUTES_OFFSET, [attributes.0]);
-            self.put(LOG_OVERHEAD + v0_v1::TIMESTAMP_OFFSET, max_timestamp.to_be_bytes());
+        let bytes = max_timestamp.to_be_bytes();
+        match &mut self.format {
+            Format::V0(_) => return Ok(()),
+            Format::V1(entry) => {
+                let attributes = Attributes::new(self.compression_type.clone()?, timestamp_type, false, false, false);
+                entry.set::<{ LOG_OVERHEAD + v0_v1::ATTRIBUTES_OFFSET }, { v0_v1::ATTRIBUTES_LENGTH }>([attributes.0]);
+                entry.set::<{ LOG_OVERHEAD + v0_v1::TIMESTAMP_OFFSET }, { v0_v1::TIMESTAMP_LENGTH }>(bytes);
+                self.attributes = attributes;
+            }
+            Format::V2(batch) => {
+                let attributes = Attributes::new(
+                    self.compression_type.clone()?,
+                    timestamp_type,
+                    self.attributes.is_transactional(),
+                    self.attributes.is_control(),
+                    self.attributes.has_delete_horizon(),
+                );
+                batch.set::<ATTRIBUTES_OFFSET, ATTRIBUTES_LENGTH>(i16::from(attributes.0).to_be_bytes());
+                batch.set::<MAX_TIMESTAMP_OFFSET, MAX_TIMESTAMP_LENGTH>(bytes);
+                self.attributes = attributes;
+            }
         }
-        self.update_checksum()
-    }
-
-    /// Makes the checksum that of the bytes.
-    ///
-    /// # Errors
-    /// As [`batch`](Self::batch).
-    pub fn update_checksum(&mut self) -> Result<()> {
-        let batch = self.batch()?;
-        let at = if batch.magic() >= 2 { CRC_OFFSET } else { LOG_OVERHEAD + v0_v1::CRC_OFFSET };
-        let crc = batch.compute_crc();
-        self.put(at, crc.to_be_bytes());
+        (self.timestamp_type, self.max_timestamp) = (timestamp_type, max_timestamp);
+        self.update_checksum();
         Ok(())
     }
 
-    fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
-        if let Some(field) = self.data.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {
-            *field = bytes;
+    /// Computes the checksum and stores it.
+    pub fn update_checksum(&mut self) {
+        const MESSAGE_CRC_OFFSET: usize = LOG_OVERHEAD + v0_v1::CRC_OFFSET;
+        const COVERED: usize = LOG_OVERHEAD + v0_v1::MAGIC_OFFSET;
+        match &mut self.format {
+            Format::V0(entry) => {
+                entry.set::<MESSAGE_CRC_OFFSET, CRC_LENGTH>(crc32(entry.tail::<COVERED>()).to_be_bytes());
+            }
+            Format::V1(entry) => {
+                entry.set::<MESSAGE_CRC_OFFSET, CRC_LENGTH>(crc32(entry.tail::<COVERED>()).to_be_bytes());
+            }
+            Format::V2(batch) => {
+                batch.set::<CRC_OFFSET, CRC_LENGTH>(crc32c(batch.tail::<ATTRIBUTES_OFFSET>()).to_be_bytes());
+            }
         }
     }
 }

@@ -11,8 +11,8 @@ use super::error::{Error, Result};
 use super::fault::RecordFault;
 use super::layout::v2::ATTRIBUTES_BITS;
 use super::v2::{short_varint, word_at, zig_zag};
-use super::varint::{VarintError, size_of_varint, take_varint, take_varlong};
 use crate::compress::CodecError;
+use crate::varint::{VarintError, size_of_varint, take_varint, take_varlong};
 
 /// What a broker knows of a record whose key and value it skips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +48,14 @@ pub struct PartialRecords<'a> {
 }
 
 impl<'a> PartialRecords<'a> {
-    /// Over `payload`, the decompressed records of `batch`; `codec_error` is what cut the payload short.
-    pub(super) fn new(batch: &RecordBatch<'_>, payload: &'a [u8], codec_error: Option<CodecError>) -> Result<Self> {
-        let count = batch.records_count().unwrap_or_default();
+    /// Over `payload`, the decompressed records of `batch`, which declares `count` of them; `codec_error` is the fault that
+    /// ended the payload early.
+    pub(super) fn new(
+        batch: &RecordBatch<'_>,
+        count: i32,
+        payload: &'a [u8],
+        codec_error: Option<CodecError>,
+    ) -> Result<Self> {
         if count < 0 {
             return Err(Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } });
         }
@@ -101,10 +106,10 @@ impl<'a> PartialRecords<'a> {
         let (offset_delta, offset_bits) = short_varint(word)?;
         let (key_size, key_bits) = short_varint(word >> offset_bits)?;
         record.key_size = zig_zag(key_size);
-        at += ((offset_bits + key_bits) / 8) as usize + usize::try_from(record.key_size).unwrap_or_default();
+        at += ((offset_bits + key_bits) / 8) as usize + record.key_size.max(0) as usize;
         let (value_size, value_bits) = short_varint(word_at(rest, at)?)?;
         record.value_size = zig_zag(value_size);
-        at += (value_bits / 8) as usize + usize::try_from(record.value_size).unwrap_or_default();
+        at += (value_bits / 8) as usize + record.value_size.max(0) as usize;
         let (&headers_count, behind) = rest.get(at..)?.split_first()?;
         if headers_count != 0 {
             return None;

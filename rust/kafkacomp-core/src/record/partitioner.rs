@@ -28,7 +28,7 @@ pub fn murmur2(data: &[u8]) -> i32 {
 
 /// The partition of a key among `partitions`, which is at least 1.
 pub fn partition_for_key(key: &[u8], partitions: i32) -> i32 {
-    (murmur2(key) & i32::MAX).checked_rem(partitions.max(1)).unwrap_or_default()
+    (murmur2(key) & i32::MAX) % partitions.max(1)
 }
 
 #[cfg(test)]

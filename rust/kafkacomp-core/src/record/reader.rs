@@ -1,9 +1,9 @@
 //! From a batch to its records: decompression into a kept buffer, then iteration without copies.
 
-use super::batch::{LOG_OVERHEAD, RecordBatch};
+use super::batch::{Format, LOG_OVERHEAD, RecordBatch};
 use super::error::{Error, Result};
 use super::layout::v0_v1::RECORD_OVERHEAD_V0;
-use super::layout::v2::RECORDS_OFFSET;
+use super::layout::v2::RECORDS_COUNT_OFFSET;
 use super::lz4_checksum::decode_options;
 use super::partial::PartialRecords;
 use super::record::Record;
@@ -68,8 +68,7 @@ impl RecordReader {
     ///
     /// # Errors
     /// The codec's.
-    fn open(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
-        let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
+    fn open(&mut self, batch: &RecordBatch<'_>, compressed: &[u8]) -> Result<()> {
         self.buffer.reset(self.max_output_size);
         let options = decode_options(batch.magic(), self.strictness);
         compress::open(batch.compression_type()?, options, compressed, &mut self.buffer)
@@ -77,21 +76,21 @@ impl RecordReader {
     }
 
     /// The records of a compressed `batch` of magic 2 without their keys, values and headers, as a broker reads
-    /// what it means to keep as it is; `None` for a batch that declares no records.
+    /// what it means to keep as it is; `None` for a batch that declares no records, and for one of magic 0 or 1.
     ///
     /// # Errors
     /// As [`records`](Self::records).
     pub fn partial_records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Option<PartialRecords<'r>>> {
         self.buffer.reset(self.max_output_size);
-        match batch.records_count() {
-            Some(0) => return Ok(None),
-            Some(..0) => self.open(batch)?,
+        let Format::V2(fields) = batch.format() else { return Ok(None) };
+        let (count, compressed) = (fields.i32::<RECORDS_COUNT_OFFSET>(), fields.body());
+        match count {
+            0 => return Ok(None),
+            ..0 => self.open(batch, compressed)?,
             _ => {}
         }
-        let compression_type = batch.compression_type()?;
-        let compressed = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
-        let codec_error = self.decompress(batch, compression_type, compressed)?;
-        PartialRecords::new(batch, self.buffer.as_slice(), codec_error).map(Some)
+        let codec_error = self.decompress(batch, batch.compression_type()?, compressed)?;
+        PartialRecords::new(batch, count, self.buffer.as_slice(), codec_error).map(Some)
     }
 
     /// What stands in front of the records of `batch`, and the records, decompressed. Of a wrapper of magic 0 or 1 that
@@ -133,11 +132,11 @@ impl RecordReader {
         self.buffer.reset(self.max_output_size);
         let compression_type = batch.compression_type()?;
         if compression_type == CompressionType::None {
-            return match batch.magic() {
-                0 | 1 => Ok(Records::V0V1(V0V1Records::plain(batch))),
-                _ => {
-                    let payload = batch.data().get(RECORDS_OFFSET..).unwrap_or_default();
-                    V2Records::new(batch, payload, false, None).map(Records::V2)
+            return match batch.format() {
+                Format::V0(_) | Format::V1(_) => Ok(Records::V0V1(V0V1Records::plain(batch))),
+                Format::V2(fields) => {
+                    let count = fields.i32::<RECORDS_COUNT_OFFSET>();
+                    V2Records::new(batch, count, fields.body(), false, None).map(Records::V2)
                 }
             };
         }
@@ -169,20 +168,17 @@ impl RecordReader {
         batch: &RecordBatch<'r>,
         compression_type: CompressionType,
     ) -> Result<Records<'r>> {
-        let compressed = match batch.magic() {
-            0 | 1 => wrapper_payload(batch, compression_type)?,
-            _ => batch.data().get(RECORDS_OFFSET..).unwrap_or_default(),
+        let Format::V2(fields) = batch.format() else {
+            let codec_error = self.decompress(batch, compression_type, wrapper_payload(batch, compression_type)?)?;
+            return V0V1Records::wrapped(batch, self.buffer.as_slice(), codec_error).map(Records::V0V1);
         };
-        if batch.records_count().is_some_and(|count| count <= 0) {
-            self.open(batch)?;
-            return V2Records::new(batch, &[], true, None).map(Records::V2);
+        let (count, compressed) = (fields.i32::<RECORDS_COUNT_OFFSET>(), fields.body());
+        if count <= 0 {
+            self.open(batch, compressed)?;
+            return V2Records::new(batch, count, &[], true, None).map(Records::V2);
         }
         let codec_error = self.decompress(batch, compression_type, compressed)?;
-        let payload = self.buffer.as_slice();
-        match batch.magic() {
-            0 | 1 => V0V1Records::wrapped(batch, payload, codec_error).map(Records::V0V1),
-            _ => V2Records::new(batch, payload, true, codec_error).map(Records::V2),
-        }
+        V2Records::new(batch, count, self.buffer.as_slice(), true, codec_error).map(Records::V2)
     }
 }
 
@@ -191,9 +187,9 @@ impl RecordReader {
 /// # Errors
 /// A wrapper without a value.
 pub(crate) fn stored_records<'a>(batch: &RecordBatch<'a>) -> Result<(&'a [u8], &'a [u8])> {
-    match batch.magic() {
-        0 | 1 => split_wrapper(batch, batch.compression_type()?),
-        _ => Ok(batch.data().split_at_checked(RECORDS_OFFSET).unwrap_or_default()),
+    match batch.format() {
+        Format::V0(_) | Format::V1(_) => split_wrapper(batch, batch.compression_type()?),
+        Format::V2(fields) => Ok((fields.header(), fields.body())),
     }
 }
 
@@ -237,7 +233,7 @@ pub struct PausedRecords {
 impl PausedRecords {
     /// Continues over `bytes`: what the reader decompressed, or, where that is nothing, the bytes of the batch.
     pub fn resume(self, bytes: &[u8]) -> Records<'_> {
-        let rest = bytes.get(bytes.len().saturating_sub(self.left)..).unwrap_or_default();
+        let (_, rest) = bytes.split_at(bytes.len().saturating_sub(self.left));
         match self.records {
             Records::V2(records) => Records::V2(records.over_bytes(bytes, rest)),
             Records::V0V1(records) => Records::V0V1(records.over_bytes(rest)),
@@ -247,9 +243,7 @@ impl PausedRecords {
     /// No more records than this are still to come.
     pub fn most(&self) -> usize {
         match &self.records {
-            Records::V2(records) => {
-                usize::try_from(records.remaining()).unwrap_or_default().min(self.left / LEAST_RECORD)
-            }
+            Records::V2(records) => (records.remaining().max(0) as usize).min(self.left / LEAST_RECORD),
             Records::V0V1(_) => self.left / (LOG_OVERHEAD + RECORD_OVERHEAD_V0),
         }
     }

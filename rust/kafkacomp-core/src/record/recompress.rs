@@ -104,7 +104,12 @@ impl Recompressor {
                 let skipped = batch.base_offset().map_or(0, |base| first.saturating_sub(base));
                 let base_sequence = match settings.base_sequence {
                     NO_SEQUENCE => NO_SEQUENCE,
-                    base => increment_sequence(base, i32::try_from(skipped).unwrap_or_default()),
+                    base => {
+                        let skipped = i32::try_from(skipped).map_err(|_| {
+                            fail(BuildFault::OffsetDelta { offset: first, base_offset: first.saturating_sub(skipped) })
+                        })?;
+                        increment_sequence(base, skipped)
+                    }
                 };
                 builder.reset(BatchSettings { base_sequence, ..settings }).map_err(fail)?;
                 begun = true;
@@ -131,7 +136,7 @@ impl Recompressor {
         memory::append(out, head).map_err(|error| Error::out_of_memory(error, batch.position()))?;
         let compressed = compress(self.compression, written_header_checksum(magic), records, out);
         compressed.map_err(|error| fail(BuildFault::Codec(error)))?;
-        let written = out.get_mut(start..).unwrap_or_default();
+        let (_, written) = out.split_at_mut(start);
         let size = written.len() as u64;
         if size > DEFAULT_MAX_OUTPUT_SIZE as u64 {
             return Err(fail(BuildFault::BatchTooLarge { size, limit: DEFAULT_MAX_OUTPUT_SIZE as u64 }));
@@ -174,7 +179,8 @@ fn seal(data: &mut [u8], magic: i8, to: CompressionType, head: usize) -> Result<
         let value_size = (data.len().saturating_sub(head) as i32).to_be_bytes();
         put(data, head.saturating_sub(v0_v1::SIZE_OF_LENGTH)..head, value_size);
     }
-    MutableRecordBatch::new(data, 0)?.update_checksum()
+    MutableRecordBatch::new(data, 0)?.update_checksum();
+    Ok(())
 }
 
 fn put(data: &mut [u8], place: std::ops::Range<usize>, bytes: [u8; 4]) {

@@ -2,7 +2,7 @@
 
 use super::attributes::TimestampType;
 use super::message::Message;
-use super::varint::take_varint;
+use crate::varint::take_varint;
 
 /// A record by reference. Times are ms since the epoch, -1 where there is none.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +111,7 @@ impl<'a> Iterator for HeaderIter<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let key = self.take().unwrap_or_default();
+        let key = self.take().unwrap_or(&[]);
         Some((key, self.take()))
     }
 }

@@ -13,14 +13,16 @@
 //! Source: `LegacyRecord`, `AbstractLegacyRecordBatch`.
 
 use super::attributes::TimestampType;
-use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, RecordBatch, SIZE_OFFSET};
+use super::batch::{
+    Format, LOG_OVERHEAD, NO_SEQUENCE, OFFSET_LENGTH, OFFSET_OFFSET, RecordBatch, SIZE_LENGTH, SIZE_OFFSET,
+};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
 use super::layout::v0_v1::{RECORD_OVERHEAD_V0, record_overhead};
 use super::message::Message;
 use super::record::{Headers, Record};
 use crate::CompressionType;
-use crate::bytes::{be_i32, be_i64};
+use crate::bytes::field;
 use crate::compress::CodecError;
 
 /// The compressed set inside a wrapper.
@@ -32,9 +34,18 @@ pub(super) fn wrapper_payload<'a>(batch: &RecordBatch<'a>, compression_type: Com
     if compression_type == CompressionType::Zstd {
         return Err(fail(RecordFault::ZstdMagic { magic: batch.magic() }));
     }
-    let message = Message::new(batch.data().get(LOG_OVERHEAD..).unwrap_or_default());
+    let message = message_of(batch).ok_or_else(|| fail(RecordFault::NullWrapper))?;
     let (_, value) = message.key_and_value().map_err(fail)?;
     value.ok_or_else(|| fail(RecordFault::NullWrapper))
+}
+
+/// The message that a batch of magic 0 or 1 is; `None` in magic 2.
+fn message_of<'a>(batch: &RecordBatch<'a>) -> Option<Message<'a>> {
+    match batch.format() {
+        Format::V0(entry) => Message::new(entry.tail::<LOG_OVERHEAD>()),
+        Format::V1(entry) => Message::new(entry.tail::<LOG_OVERHEAD>()),
+        Format::V2(_) => None,
+    }
 }
 
 /// The wrapper up to its value, the value's length included, and the value.
@@ -46,11 +57,12 @@ pub(super) fn split_wrapper<'a>(
     compression_type: CompressionType,
 ) -> Result<(&'a [u8], &'a [u8])> {
     let value = wrapper_payload(batch, compression_type)?;
-    let message = Message::new(batch.data().get(LOG_OVERHEAD..).unwrap_or_default());
     let fail = |fault| Error::Invalid { position: batch.position(), fault };
+    let message = message_of(batch).ok_or_else(|| fail(RecordFault::NullWrapper))?;
     let (key, _) = message.key_and_value().map_err(fail)?;
     let front = LOG_OVERHEAD.saturating_add(record_overhead(batch.magic())).saturating_add(key.map_or(0, <[u8]>::len));
-    Ok((batch.data().get(..front).unwrap_or_default(), value))
+    let front = batch.data().get(..front).ok_or_else(|| fail(RecordFault::NullWrapper))?;
+    Ok((front, value))
 }
 
 /// Iterates over the one plain message, or the messages inside a wrapper.
@@ -80,8 +92,8 @@ struct Wrapper {
 pub struct V0V1Entry<'a> {
     /// The absolute offset.
     pub offset: i64,
-    /// The timestamp in ms; -1 in format 0.
-    pub timestamp: i64,
+    /// The timestamp in ms, -1 in format 0; `None` if the message ends before it.
+    timestamp: Option<i64>,
     /// Where the timestamp comes from.
     pub timestamp_type: TimestampType,
     /// The message itself.
@@ -94,16 +106,25 @@ impl<'a> V0V1Entry<'a> {
         LOG_OVERHEAD + self.message.size_in_bytes()
     }
 
-    /// The whole record.
+    /// The timestamp in ms; -1 in format 0.
     ///
     /// # Errors
-    /// [`RecordFault::MessageField`] when key or value reach past the message.
+    /// [`RecordFault::MessageField`] if the message ends before its timestamp.
+    #[inline]
+    pub fn timestamp(&self) -> std::result::Result<i64, RecordFault> {
+        self.timestamp.map_or_else(|| self.message.own_timestamp(), Ok)
+    }
+
+    /// The record with key and value.
+    ///
+    /// # Errors
+    /// [`RecordFault::MessageField`] if a field reaches past the message.
     #[inline]
     pub fn record(&self) -> std::result::Result<Record<'a>, RecordFault> {
         let (key, value) = self.message.key_and_value()?;
         Ok(Record {
             offset: self.offset,
-            timestamp: self.timestamp,
+            timestamp: self.timestamp()?,
             timestamp_type: self.timestamp_type,
             sequence: NO_SEQUENCE,
             key,
@@ -191,8 +212,8 @@ impl<'a> V0V1Records<'a> {
     fn place(&self, offset: i64, message: Message<'a>) -> V0V1Entry<'a> {
         let wrapper = self.wrapper.filter(|_| message.magic() == 1);
         let timestamp = match wrapper {
-            Some(Wrapper { timestamp, timestamp_type: TimestampType::LogAppendTime }) => timestamp,
-            _ => message.own_timestamp(),
+            Some(Wrapper { timestamp, timestamp_type: TimestampType::LogAppendTime }) => Some(timestamp),
+            _ => message.own_timestamp().ok(),
         };
         V0V1Entry {
             offset: self.base_offset.wrapping_add(offset),
@@ -267,11 +288,13 @@ type Entry<'a> = (i64, Message<'a>, &'a [u8]);
 /// The first entry. A cut one ends the set without an error, as in Kafka.
 #[inline]
 fn take_entry(data: &[u8]) -> std::result::Result<Option<Entry<'_>>, RecordFault> {
-    let Some(body) = data.get(LOG_OVERHEAD..) else { return Ok(None) };
-    let size = be_i32(data, SIZE_OFFSET);
+    let Some((head, body)) = data.split_first_chunk::<LOG_OVERHEAD>() else { return Ok(None) };
+    let size = i32::from_be_bytes(field::<SIZE_OFFSET, SIZE_LENGTH, LOG_OVERHEAD>(head));
     if size < RECORD_OVERHEAD_V0 as i32 {
         return Err(RecordFault::InnerSize { size });
     }
     let Some((message, rest)) = body.split_at_checked(size as usize) else { return Ok(None) };
-    Ok(Some((be_i64(data, 0), Message::new(message), rest)))
+    let message = Message::new(message).ok_or(RecordFault::InnerSize { size })?;
+    let offset = i64::from_be_bytes(field::<OFFSET_OFFSET, OFFSET_LENGTH, LOG_OVERHEAD>(head));
+    Ok(Some((offset, message, rest)))
 }

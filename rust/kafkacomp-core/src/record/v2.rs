@@ -15,14 +15,14 @@
 //! Source: `DefaultRecordBatch`, `DefaultRecord`.
 
 use super::attributes::TimestampType;
-use super::batch::{NO_SEQUENCE, RecordBatch, increment_sequence};
+use super::batch::{Format, NO_SEQUENCE, RecordBatch, increment_sequence};
 use super::block::{RecordBlock, Span};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
-use super::layout::v2::{ATTRIBUTES_BITS, RECORDS_OFFSET};
+use super::layout::v2::{ATTRIBUTES_BITS, RECORDS_COUNT_OFFSET};
 use super::record::{Headers, Record};
-use super::varint::{VarintError, take_varint, take_varlong};
 use crate::compress::CodecError;
+use crate::varint::{VarintError, take_varint, take_varlong};
 
 /// Iterates over the records of a batch of magic 2.
 #[derive(Debug, Clone)]
@@ -42,15 +42,16 @@ pub struct V2Records<'a> {
 }
 
 impl<'a> V2Records<'a> {
-    /// Over `payload`, the decompressed records of `batch`; `codec_error` is what cut the payload short.
+    /// Over `payload`, the decompressed records of `batch`, which declares `count` of them; `codec_error` is the fault that
+    /// ended the payload early.
     #[inline]
     pub(super) fn new(
         batch: &RecordBatch<'_>,
+        count: i32,
         payload: &'a [u8],
         compressed: bool,
         codec_error: Option<CodecError>,
     ) -> Result<Self> {
-        let count = batch.records_count().unwrap_or_default();
         if count < 0 {
             return Err(Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } });
         }
@@ -85,8 +86,9 @@ impl<'a> V2Records<'a> {
     /// Over the records of an uncompressed `batch`, `None` if their number is negative.
     #[inline]
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Option<Self> {
-        let count = batch.records_count().filter(|&count| count >= 0)?;
-        Some(Self::over(batch, batch.data().get(RECORDS_OFFSET..).unwrap_or_default(), count, false, None))
+        let Format::V2(fields) = batch.format() else { return None };
+        let count = fields.i32::<RECORDS_COUNT_OFFSET>();
+        (count >= 0).then(|| Self::over(batch, fields.body(), count, false, None))
     }
 
     /// The same iteration over other bytes, of which `rest` is still to be read.
@@ -172,7 +174,7 @@ impl<'a> V2Records<'a> {
     /// usual kind (short numbers, no headers) and in front of the batch's last one: those are for
     /// [`advance`](Self::advance). So an empty block is no end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
-        let left = usize::try_from(self.remaining()).unwrap_or_default().saturating_sub(1);
+        let left = self.remaining().saturating_sub(1).max(0) as usize;
         let (length, mut rest) = (self.payload.len(), self.rest);
         block.fill(left.min(most), || {
             let usual = usual_record(rest)?;
@@ -348,11 +350,11 @@ fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
     let (key, key_bits) = short_varint(word >> offset_bits)?;
     let key_at = at.wrapping_add((offset_bits.wrapping_add(key_bits) / 8) as usize);
     let key_size = nullable_size(key);
-    at = key_at.wrapping_add(key_size.unwrap_or_default() as usize);
+    at = key_at.wrapping_add(key_size.unwrap_or(0) as usize);
     let (value, value_bits) = short_varint(word_at(rest, at)?)?;
     let value_at = at.wrapping_add((value_bits / 8) as usize);
     let value_size = nullable_size(value);
-    at = value_at.wrapping_add(value_size.unwrap_or_default() as usize);
+    at = value_at.wrapping_add(value_size.unwrap_or(0) as usize);
     // Where the next record begins follows from the size alone, not from what is read meanwhile: the processor
     // is on its way there before this one is done.
     let end = ((size_bits / 8) as usize).wrapping_add((size / 2) as usize);
@@ -395,5 +397,6 @@ fn take_headers<'a>(fields: &mut &'a [u8], count: i32) -> std::result::Result<He
         take_nullable(fields).map_err(DecodeFault::Field)?;
     }
     let used = all.len().saturating_sub(fields.len());
-    Ok(Headers::new(all.get(..used).unwrap_or_default(), bounded as u32))
+    let raw = all.get(..used).ok_or(DecodeFault::HeaderCount(count))?;
+    Ok(Headers::new(raw, bounded as u32))
 }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::codec::Unpacker;
-use super::message::{Entry, Message, analyze, copied, entries, inner_entries, nth, put, put_set};
+use super::message::{Entry, MessageBytes, analyze, copied, entries, inner_entries, nth, put, put_set};
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
@@ -15,7 +15,8 @@ use crate::limits::MAX_MESSAGE_SET_NESTING;
 use crate::memory;
 use crate::record::TimestampType;
 use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
-use crate::record::layout::v0_v1::{KEY_SIZE_OFFSET_V0, SIZE_OF_LENGTH};
+use crate::record::layout::v0_v1::{KEY_SIZE_OFFSET_V0, RECORD_OVERHEAD_V0, SIZE_OF_LENGTH};
+use crate::record::message::Message;
 use crate::record::{Error, RecordFault};
 
 pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
@@ -28,9 +29,10 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
         let size =
             entries.last().map_or(0, |(position, _, message)| *position as usize + LOG_OVERHEAD + message.data.len());
         for (index, (position, _, message)) in entries.iter().enumerate() {
-            // An empty key counts as none here, and the last message of a set may be too short to be looked at.
-            let behind_key_size = *position as usize + LOG_OVERHEAD + KEY_SIZE_OFFSET_V0 + SIZE_OF_LENGTH;
-            if compacted && behind_key_size < size && message.key_size(false).is_some_and(|size| size <= 0) {
+            // An empty key counts as no key here, and the last message of a set may be too short for a key.
+            let after_key_size = *position as usize + LOG_OVERHEAD + KEY_SIZE_OFFSET_V0 + SIZE_OF_LENGTH;
+            let key_size = format_0(&message.data, *position)?.key_size();
+            if compacted && after_key_size < size && key_size.is_ok_and(|size| size <= 0) {
                 return missing_key(*position);
             }
             put(&mut out, nth(topic.offset, index), &message.data)?;
@@ -44,13 +46,19 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
     }
     if compacted {
         for message in &messages {
-            if !Message::new(&**message).has_key(false, 0)? {
+            if !format_0(message, 0)?.has_key().map_err(|fault| Error::Invalid { position: 0, fault })? {
                 return missing_key(0);
             }
         }
     }
     put_set(&mut out, target, topic.offset, (0, NO_TIMESTAMP, TimestampType::CreateTime), &messages)?;
     Ok(out)
+}
+
+/// The fields of a message, whatever its magic is: these brokers know format 0 only.
+fn format_0(data: &[u8], position: u64) -> Result<Message<'_>, Error> {
+    let (size, minimum) = (data.len() as i32, RECORD_OVERHEAD_V0 as i32);
+    Message::of_format_0(data).ok_or(Error::SizeTooSmall { position, size, minimum })
 }
 
 pub(super) fn missing_key<T>(position: u64) -> broker::Result<T> {
@@ -76,7 +84,8 @@ fn unpack<'a>(
         return Err(broker::Error::Refused { position, fault: ValidationFault::JavaMemory });
     }
     let fail = |fault| Error::Invalid { position, fault };
-    let payload = message.value(false, position)?.ok_or_else(|| fail(RecordFault::NullWrapper))?;
+    let value = format_0(&message.data, position)?.value().map_err(fail)?;
+    let payload = value.ok_or_else(|| fail(RecordFault::NullWrapper))?;
     let (content, decoded) = unpacker.unpack(compression_type, message.magic(), payload);
     let inner = inner_entries(broker, &content, position);
     if broker > Broker::V0_8_2 {
@@ -84,7 +93,8 @@ fn unpack<'a>(
     }
     decoded.map_err(|source| Error::BatchCodec { position, source })?;
     for (offset, data) in inner? {
-        unpack(broker, unpacker, &(position, offset, Message::new(data)), depth.saturating_add(1), messages)?;
+        let inner = MessageBytes::new(data, position)?;
+        unpack(broker, unpacker, &(position, offset, inner), depth.saturating_add(1), messages)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Messages as brokers before 0.11 handled them: bytes, of which they looked at as little as they could.
+//! The messages of a record set as brokers before 0.11 handle them: bytes of which they read as little as they can.
 
 use std::borrow::Cow;
 
@@ -7,171 +7,141 @@ use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::ValidationFault;
-use crate::checksum::crc32;
+use crate::bytes::{WithHeaderMut, field};
 use crate::compress::{Compression, compress};
 use crate::memory;
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
-use crate::record::batch::{LOG_OVERHEAD, NO_TIMESTAMP};
+use crate::record::batch::{LOG_OVERHEAD, OFFSET_LENGTH, OFFSET_OFFSET, SIZE_LENGTH, SIZE_OFFSET};
+use crate::record::builder::v0_v1::{Head, put_message};
 use crate::record::layout::v0_v1::{
-    ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, KEY_SIZE_OFFSET_V0, KEY_SIZE_OFFSET_V1, MAGIC_OFFSET,
-    RECORD_OVERHEAD_V0, TIMESTAMP_OFFSET,
+    ATTRIBUTES_LENGTH, ATTRIBUTES_OFFSET, CRC_LENGTH, KEY_SIZE_OFFSET_V0, KEY_SIZE_OFFSET_V1, RECORD_OVERHEAD_V0,
+    RECORD_OVERHEAD_V1, TIMESTAMP_LENGTH, TIMESTAMP_OFFSET,
 };
 use crate::record::lz4_checksum::written_header_checksum;
+use crate::record::message::{Message, write_crc};
 use crate::record::{Error, RecordFault, Result};
 
 /// The last compression type that these brokers know.
 const LAST_CODEC: u8 = CompressionType::Lz4 as u8;
-/// The bit of the attributes that says: append time.
+/// The bit of the attributes that means append time.
 const TIMESTAMP_TYPE_MASK: u8 = 0x08;
-/// The bytes of a timestamp.
-const TIMESTAMP_LENGTH: usize = 8;
 
-/// What a broker of those days had for memory. A message that claims more is no cut message but an
-/// `OutOfMemoryError`, from 0.9 on; 0.8.2 takes no memory for it.
+/// The memory of a broker of those versions. From 0.9 on, a message that claims more is not a truncated message but an
+/// `OutOfMemoryError`; 0.8.2 allocates no memory for it.
 const HEAP: usize = 256 << 20;
 
-/// A message without offset and size, and what its wrapper says of it.
+/// The bytes of a message without offset and size, of which some are read once and kept.
 #[derive(Debug, Clone)]
-pub(super) struct Message<'a> {
+pub(super) struct MessageBytes<'a> {
     pub(super) data: Cow<'a, [u8]>,
+    magic: i8,
+    attributes: Attributes,
     /// Timestamp and timestamp type of the wrapper, of format 1.
     pub(super) wrapper: Option<(i64, TimestampType)>,
 }
 
-impl<'a> Message<'a> {
-    pub(super) fn new(data: impl Into<Cow<'a, [u8]>>) -> Self {
-        Self { data: data.into(), wrapper: None }
-    }
-
-    fn field<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
-        self.data.get(at..)?.first_chunk().copied()
-    }
-
-    fn byte(&self, at: usize) -> u8 {
-        self.data.get(at).copied().unwrap_or_default()
+impl<'a> MessageBytes<'a> {
+    /// The message that is all of `data`.
+    ///
+    /// # Errors
+    /// `data` are shorter than the smallest message.
+    pub(super) fn new(data: impl Into<Cow<'a, [u8]>>, position: u64) -> Result<Self> {
+        let data = data.into();
+        let message = parse(&data, position)?;
+        let (magic, attributes) = (message.magic(), message.attributes());
+        Ok(Self { data, magic, attributes, wrapper: None })
     }
 
     pub(super) fn magic(&self) -> i8 {
-        self.byte(MAGIC_OFFSET) as i8
+        self.magic
     }
 
     pub(super) fn attributes(&self) -> Attributes {
-        Attributes(self.byte(ATTRIBUTES_OFFSET))
+        self.attributes
+    }
+
+    /// The fields, by the magic of the message.
+    pub(super) fn fields(&self, position: u64) -> Result<Message<'_>> {
+        parse(&self.data, position)
     }
 
     /// The codec.
     pub(super) fn compression_type(&self, position: u64) -> Result<CompressionType> {
-        let id = self.attributes().compression_id();
+        let id = self.attributes.compression_id();
         let known = if id <= LAST_CODEC { CompressionType::for_id(id) } else { None };
         known.ok_or(Error::UnknownCompressionType { position, id })
     }
 
-    fn key_size_offset(&self, by_magic: bool) -> usize {
-        if by_magic && self.magic() != 0 { KEY_SIZE_OFFSET_V1 } else { KEY_SIZE_OFFSET_V0 }
-    }
-
-    /// The key's size; `by_magic` is false for brokers that know format 0 only.
-    pub(super) fn key_size(&self, by_magic: bool) -> Option<i32> {
-        self.field(self.key_size_offset(by_magic)).map(i32::from_be_bytes)
-    }
-
-    pub(super) fn has_key(&self, by_magic: bool, position: u64) -> Result<bool> {
-        let fault = RecordFault::MessageField { size: 4 };
-        self.key_size(by_magic).map(|size| size >= 0).ok_or(Error::Invalid { position, fault })
-    }
-
-    /// The nullable field at `at`, and where it ends.
-    fn slice(&self, at: usize, position: u64) -> Result<(Option<&[u8]>, usize)> {
-        let fail = |size| Error::Invalid { position, fault: RecordFault::MessageField { size } };
-        let size = self.field(at).map(i32::from_be_bytes).ok_or_else(|| fail(4))?;
-        let start = at.saturating_add(4);
-        let Ok(length) = usize::try_from(size) else { return Ok((None, start)) };
-        let end = start.saturating_add(length);
-        self.data.get(start..end).map(|bytes| (Some(bytes), end)).ok_or_else(|| fail(size))
-    }
-
-    pub(super) fn key(&self, by_magic: bool, position: u64) -> Result<Option<&[u8]>> {
-        self.slice(self.key_size_offset(by_magic), position).map(|(key, _)| key)
-    }
-
-    /// The value, whose place the key's size tells without a look at the key.
-    pub(super) fn value(&self, by_magic: bool, position: u64) -> Result<Option<&[u8]>> {
-        let fault = RecordFault::MessageField { size: 4 };
-        let key = self.key_size(by_magic).ok_or(Error::Invalid { position, fault })?;
-        let at = self.key_size_offset(by_magic) + 4 + usize::try_from(key).unwrap_or_default();
-        self.slice(at, position).map(|(value, _)| value)
-    }
-
-    pub(super) fn own_timestamp(&self) -> i64 {
-        if self.magic() == 0 { NO_TIMESTAMP } else { self.field(TIMESTAMP_OFFSET).map_or(0, i64::from_be_bytes) }
-    }
-
-    pub(super) fn timestamp(&self) -> i64 {
+    /// The timestamp of the message, or of its wrapper if that has the append time.
+    pub(super) fn timestamp(&self, position: u64) -> Result<i64> {
         match self.wrapper {
-            Some((timestamp, TimestampType::LogAppendTime)) if self.magic() != 0 => timestamp,
-            _ => self.own_timestamp(),
+            Some((timestamp, TimestampType::LogAppendTime)) if self.magic != 0 => Ok(timestamp),
+            _ => self.fields(position)?.own_timestamp().map_err(|fault| Error::Invalid { position, fault }),
         }
     }
 
     pub(super) fn timestamp_type(&self) -> TimestampType {
-        if self.magic() == 0 {
+        if self.magic == 0 {
             return TimestampType::NoTimestampType;
         }
-        self.wrapper.map_or_else(|| self.attributes().timestamp_type(), |(_, timestamp_type)| timestamp_type)
+        self.wrapper.map_or_else(|| self.attributes.timestamp_type(), |(_, timestamp_type)| timestamp_type)
     }
 
-    /// Checks the checksum.
-    pub(super) fn ensure_valid(&self, position: u64) -> Result<()> {
-        let stored = self.field(CRC_OFFSET).map_or(0, u32::from_be_bytes);
-        let computed = crc32(self.data.get(MAGIC_OFFSET..).unwrap_or_default());
-        if stored == computed { Ok(()) } else { Err(Error::CrcMismatch { position, stored, computed }) }
-    }
-
-    /// Sets timestamp and timestamp type.
-    pub(super) fn stamp(&mut self, timestamp: i64, timestamp_type: TimestampType) -> Result<()> {
-        let attributes = update_attributes(self.byte(ATTRIBUTES_OFFSET), timestamp_type);
+    /// Sets timestamp and timestamp type of a message of format 1.
+    pub(super) fn stamp(&mut self, timestamp: i64, timestamp_type: TimestampType, position: u64) -> Result<()> {
+        self.attributes = with_timestamp_type(self.attributes, timestamp_type);
         if let Cow::Borrowed(data) = self.data {
-            self.data = Cow::Owned(memory::copy_of(data).map_err(|error| Error::out_of_memory(error, 0))?);
+            self.data = Cow::Owned(memory::copy_of(data).map_err(|error| Error::out_of_memory(error, position))?);
         }
         let data = self.data.to_mut();
-        if let Some(place) = data.get_mut(ATTRIBUTES_OFFSET) {
-            *place = attributes;
-        }
-        if let Some(place) = data.get_mut(TIMESTAMP_OFFSET..).and_then(|rest| rest.first_chunk_mut()) {
-            *place = timestamp.to_be_bytes();
-        }
-        seal(data);
+        let fault = RecordFault::MessageField { size: TIMESTAMP_LENGTH as i32 };
+        let mut message = WithHeaderMut::<KEY_SIZE_OFFSET_V1>::new(data).ok_or(Error::Invalid { position, fault })?;
+        message.set::<ATTRIBUTES_OFFSET, ATTRIBUTES_LENGTH>([self.attributes.0]);
+        message.set::<TIMESTAMP_OFFSET, TIMESTAMP_LENGTH>(timestamp.to_be_bytes());
+        write_crc(&mut message);
         Ok(())
     }
 
-    /// Another format: what follows the header is copied, whatever it is.
-    pub(super) fn converted(&self, to_magic: i8, timestamp: i64, timestamp_type: TimestampType) -> Result<Vec<u8>> {
-        let attributes = self.byte(ATTRIBUTES_OFFSET);
-        // A timestamp is the most that comes to it.
-        let mut data = room(self.data.len().saturating_add(TIMESTAMP_LENGTH))?;
-        data.extend([0; CRC_LENGTH]);
-        data.push(to_magic as u8);
-        let from = if to_magic == 0 {
-            data.push(update_attributes(attributes, TimestampType::CreateTime));
-            KEY_SIZE_OFFSET_V1
-        } else {
-            data.push(update_attributes(attributes, timestamp_type));
-            data.extend(timestamp.to_be_bytes());
-            KEY_SIZE_OFFSET_V0
+    /// The message in another format. What follows the timestamp is copied, whatever it is.
+    pub(super) fn converted(
+        &self,
+        to_magic: i8,
+        timestamp: i64,
+        timestamp_type: TimestampType,
+        position: u64,
+    ) -> Result<Vec<u8>> {
+        let (timestamp_type, from) = match to_magic {
+            0 => (TimestampType::CreateTime, KEY_SIZE_OFFSET_V1),
+            _ => (timestamp_type, KEY_SIZE_OFFSET_V0),
         };
-        data.extend(self.data.get(from..).unwrap_or_default());
-        seal(&mut data);
+        let rest = self.data.get(from..);
+        let rest = rest.ok_or(Error::Invalid { position, fault: RecordFault::MessageField { size: from as i32 } })?;
+        let mut data = empty(RECORD_OVERHEAD_V1.saturating_add(rest.len()), position)?;
+        data.extend([0; CRC_LENGTH]);
+        data.extend([to_magic as u8, with_timestamp_type(self.attributes, timestamp_type).0]);
+        if to_magic > 0 {
+            data.extend(timestamp.to_be_bytes());
+        }
+        data.extend(rest);
+        if let Some(mut message) = WithHeaderMut::<KEY_SIZE_OFFSET_V0>::new(&mut data) {
+            write_crc(&mut message);
+        }
         Ok(data)
     }
 }
 
-/// An empty buffer with room for a message.
-fn room(size: usize) -> Result<Vec<u8>> {
-    memory::with_capacity(size).map_err(|error| Error::out_of_memory(error, 0))
+fn parse(data: &[u8], position: u64) -> Result<Message<'_>> {
+    let (size, minimum) = (data.len() as i32, RECORD_OVERHEAD_V0 as i32);
+    Message::new(data).ok_or(Error::SizeTooSmall { position, size, minimum })
 }
 
-/// The message's bytes once more: borrowed ones as they are, others copied.
+/// An empty buffer with this capacity.
+fn empty(size: usize, position: u64) -> Result<Vec<u8>> {
+    memory::with_capacity(size).map_err(|error| Error::out_of_memory(error, position))
+}
+
+/// The same bytes: borrowed ones are borrowed again, owned ones copied.
 pub(super) fn copied<'a>(data: &Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
     Ok(match data {
         Cow::Borrowed(data) => Cow::Borrowed(data),
@@ -180,48 +150,24 @@ pub(super) fn copied<'a>(data: &Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
 }
 
 /// The attributes with another timestamp type.
-fn update_attributes(attributes: u8, timestamp_type: TimestampType) -> u8 {
-    match timestamp_type {
-        TimestampType::LogAppendTime => attributes | TIMESTAMP_TYPE_MASK,
-        _ => attributes & !TIMESTAMP_TYPE_MASK,
-    }
+fn with_timestamp_type(attributes: Attributes, timestamp_type: TimestampType) -> Attributes {
+    Attributes(match timestamp_type {
+        TimestampType::LogAppendTime => attributes.0 | TIMESTAMP_TYPE_MASK,
+        _ => attributes.0 & !TIMESTAMP_TYPE_MASK,
+    })
 }
 
-/// Fills in the checksum.
-fn seal(data: &mut [u8]) {
-    let crc = crc32(data.get(MAGIC_OFFSET..).unwrap_or_default());
-    if let Some(place) = data.first_chunk_mut::<CRC_LENGTH>() {
-        *place = crc.to_be_bytes();
-    }
-}
-
-/// A message of this format from its fields.
-pub(super) fn message(
-    magic: i8,
-    attributes: u8,
-    timestamp: i64,
-    key: Option<&[u8]>,
-    value: Option<&[u8]>,
-) -> Result<Vec<u8>> {
-    let fields = [key, value].into_iter().flatten().fold(0_usize, |size, field| size.saturating_add(field.len()));
-    let mut data = room(RECORD_OVERHEAD_V0.saturating_add(TIMESTAMP_LENGTH).saturating_add(fields))?;
-    data.extend([0; CRC_LENGTH]);
-    data.extend([magic as u8, attributes]);
-    if magic > 0 {
-        data.extend(timestamp.to_be_bytes());
-    }
-    for field in [key, value] {
-        data.extend(field.map_or(-1, |bytes| bytes.len() as i32).to_be_bytes());
-        data.extend(field.unwrap_or_default());
-    }
-    seal(&mut data);
+/// A message from its fields.
+pub(super) fn message(head: &Head, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Vec<u8>> {
+    let mut data = Vec::new();
+    put_message(&mut data, head, key, value).map_err(|error| Error::out_of_memory(error, 0))?;
     Ok(data)
 }
 
 /// One entry: where it begins, its offset, its message.
-pub(super) type Entry<'a> = (u64, i64, Message<'a>);
+pub(super) type Entry<'a> = (u64, i64, MessageBytes<'a>);
 
-/// The entries of a set, a cut one at the end left out. No magic is looked at.
+/// The entries of a set; a truncated one at the end is ignored. The magic is not checked.
 pub(super) fn entries(records: &[u8]) -> Result<Vec<Entry<'_>>> {
     let mut found = Vec::new();
     let mut rest = records;
@@ -232,7 +178,7 @@ pub(super) fn entries(records: &[u8]) -> Result<Vec<Entry<'_>>> {
             return Err(Error::SizeTooSmall { position, size, minimum: RECORD_OVERHEAD_V0 as i32 });
         }
         let Some((data, behind)) = body.split_at_checked(size as usize) else { break };
-        memory::push(&mut found, (position, offset, Message::new(data)))
+        memory::push(&mut found, (position, offset, MessageBytes::new(data, position)?))
             .map_err(|error| Error::out_of_memory(error, position))?;
         rest = behind;
     }
@@ -268,8 +214,8 @@ pub(super) fn check_heap(broker: Broker, size: usize, position: u64) -> broker::
 }
 
 fn offset_and_size(head: &[u8; LOG_OVERHEAD]) -> (i64, i32) {
-    let [o0, o1, o2, o3, o4, o5, o6, o7, s0, s1, s2, s3] = *head;
-    (i64::from_be_bytes([o0, o1, o2, o3, o4, o5, o6, o7]), i32::from_be_bytes([s0, s1, s2, s3]))
+    let offset = i64::from_be_bytes(field::<OFFSET_OFFSET, OFFSET_LENGTH, LOG_OVERHEAD>(head));
+    (offset, i32::from_be_bytes(field::<SIZE_OFFSET, SIZE_LENGTH, LOG_OVERHEAD>(head)))
 }
 
 /// The offset `index` after `first`, which wraps as Java's does.
@@ -291,11 +237,11 @@ pub(super) fn analyze(topic: &Append, entries: &[Entry<'_>]) -> broker::Result<C
     let mut source = CompressionType::None;
     for (position, _, message) in entries {
         let size = (message.data.len() + LOG_OVERHEAD) as u64;
-        if size > u64::try_from(topic.max_message_size).unwrap_or_default() {
+        if size > topic.max_message_size.max(0) as u64 {
             let fault = ValidationFault::BatchTooLarge { size, limit: topic.max_message_size };
             return Err(broker::Error::Refused { position: *position, fault });
         }
-        message.ensure_valid(*position)?;
+        message.fields(*position)?.ensure_valid(*position)?;
         let codec = message.compression_type(*position)?;
         if codec != CompressionType::None {
             source = codec;
@@ -313,17 +259,17 @@ pub(super) fn put_set(
     messages: &[Cow<'_, [u8]>],
 ) -> broker::Result<()> {
     let (magic, timestamp, timestamp_type) = wrapper;
-    let mut numbered = messages.iter().enumerate().map(|(index, message)| (message, nth(first, index)));
+    let mut numbered = messages.iter().enumerate().map(|(index, bytes)| (bytes, nth(first, index)));
     if codec == CompressionType::None {
-        return Ok(numbered.try_for_each(|(message, offset)| put(out, offset, message))?);
+        return Ok(numbered.try_for_each(|(bytes, offset)| put(out, offset, bytes))?);
     }
     let Some(last) = messages.len().checked_sub(1) else { return Ok(()) };
     let mut inner = Vec::new();
-    for (message, offset) in numbered {
-        put(&mut inner, if magic > 0 { offset.wrapping_sub(first) } else { offset }, message)?;
+    for (bytes, offset) in numbered {
+        put(&mut inner, if magic > 0 { offset.wrapping_sub(first) } else { offset }, bytes)?;
     }
     let mut payload = Vec::new();
     compress(Compression::of(codec), written_header_checksum(magic), &inner, &mut payload)?;
-    let attributes = update_attributes(codec.id(), if magic > 0 { timestamp_type } else { TimestampType::CreateTime });
-    Ok(put(out, nth(first, last), &self::message(magic, attributes, timestamp, None, Some(&payload))?)?)
+    let head = Head { magic, compression_type: codec, timestamp_type, timestamp };
+    Ok(put(out, nth(first, last), &message(&head, None, Some(&payload))?)?)
 }

@@ -7,14 +7,15 @@ use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::{
-    AnalyzeOptions, Era, LogValidator, ValidationFault, ValidatorConfig, analyze_and_validate_records,
+    AnalyzeOptions, Era, LogValidator, ValidationFault, ValidatorConfig, analyze_and_validate_records, batch_at,
     trim_invalid_bytes,
 };
+use crate::bytes::field;
 use crate::compress::Compression;
 use crate::memory;
 use crate::record::Error;
-use crate::record::batch::{LOG_OVERHEAD, SIZE_OFFSET};
-use crate::record::{RecordBatch, RecordReader, Records};
+use crate::record::batch::{LOG_OVERHEAD, SIZE_LENGTH, SIZE_OFFSET};
+use crate::record::{RecordReader, Records};
 
 /// From this version of the request on there must be one batch of magic 2.
 const FIRST_WITH_ONE_BATCH: i16 = 3;
@@ -70,7 +71,7 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
     if result.message_size_maybe_changed {
         // What was written anew may be larger than what came.
         let size = stored.len() as u64;
-        if size > u64::try_from(topic.max_message_size).unwrap_or_default() {
+        if size > topic.max_message_size.max(0) as u64 {
             let fault = ValidationFault::BatchTooLarge { size, limit: topic.max_message_size };
             return Err(broker::Error::Refused { position: 0, fault });
         }
@@ -87,13 +88,7 @@ fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> broker::Resu
         return Ok(());
     }
     let fail = |position, fault| Err(broker::Error::Refused { position, fault });
-    let batch_at = |at: usize| -> crate::record::Result<Option<RecordBatch<'_>>> {
-        let rest = records.get(at..).unwrap_or_default();
-        let head = crate::record::BatchHead::read(rest, at as u64)?;
-        let data = head.and_then(|head| rest.get(..head.size_in_bytes()));
-        data.map(|data| RecordBatch::new(data, at as u64)).transpose()
-    };
-    let Some(first) = batch_at(0)? else { return fail(0, ValidationFault::NoBatches) };
+    let Some(first) = batch_at(records, 0)? else { return fail(0, ValidationFault::NoBatches) };
     if first.magic() < 2 {
         return fail(0, ValidationFault::ProduceMagic { magic: first.magic() });
     }
@@ -103,7 +98,7 @@ fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> broker::Resu
     {
         return fail(0, ValidationFault::ZstdRequest);
     }
-    if batch_at(first.size_in_bytes())?.is_some() {
+    if batch_at(records, first.size_in_bytes())?.is_some() {
         return fail(first.size_in_bytes() as u64, ValidationFault::MoreThanOneBatch);
     }
     Ok(())
@@ -121,8 +116,7 @@ fn check_memory(broker: Broker, topic: &Append, records: &[u8]) -> broker::Resul
         let _: Option<Records<'_>> = reader.records(&batch).ok();
         let mut rest = reader.payload();
         while let Some((head, body)) = rest.split_first_chunk::<LOG_OVERHEAD>() {
-            let size =
-                head.get(SIZE_OFFSET..).and_then(|size| size.first_chunk()).map_or(0, |size| i32::from_be_bytes(*size));
+            let size = i32::from_be_bytes(field::<SIZE_OFFSET, SIZE_LENGTH, LOG_OVERHEAD>(head));
             let Ok(size) = usize::try_from(size) else { break };
             let Some(behind) = body.get(size..) else {
                 check_heap(broker, size, batch.position())?;

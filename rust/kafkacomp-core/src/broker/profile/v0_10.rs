@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::before_0_10::missing_key;
 use super::codec::Unpacker;
-use super::message::{self, Entry, Message, analyze, copied, entries, inner_entries, nth, put, put_set};
+use super::message::{self, Entry, MessageBytes, analyze, copied, entries, inner_entries, nth, put, put_set};
 use super::request::Append;
 use super::versions::Broker;
 use crate::CompressionType;
@@ -15,6 +15,7 @@ use crate::broker::validator::ValidationFault;
 use crate::memory;
 use crate::record::TimestampType;
 use crate::record::batch::NO_TIMESTAMP;
+use crate::record::builder::v0_v1::Head;
 use crate::record::{Error, RecordFault};
 
 pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
@@ -35,19 +36,21 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
     }
 }
 
-fn check_key(topic: &Append, message: &Message<'_>, position: u64) -> broker::Result<()> {
-    if topic.compacted && !message.has_key(true, position)? { missing_key(position) } else { Ok(()) }
+fn check_key(topic: &Append, message: &MessageBytes<'_>, position: u64) -> broker::Result<()> {
+    if !topic.compacted {
+        return Ok(());
+    }
+    let has_key = message.fields(position)?.has_key().map_err(|fault| Error::Invalid { position, fault })?;
+    if has_key { Ok(()) } else { missing_key(position) }
 }
 
 /// A timestamp of -1 is no exception here.
-fn check_timestamp(topic: &Append, message: &Message<'_>, position: u64) -> broker::Result<()> {
-    let apart = message.timestamp().wrapping_sub(topic.now).wrapping_abs();
+fn check_timestamp(topic: &Append, message: &MessageBytes<'_>, position: u64) -> broker::Result<()> {
+    let timestamp = message.timestamp(position)?;
+    let apart = timestamp.wrapping_sub(topic.now).wrapping_abs();
     let too_far = topic.timestamp_type == TimestampType::CreateTime && apart > topic.timestamp_before_max_ms;
     if too_far || message.timestamp_type() == TimestampType::LogAppendTime {
-        return Err(broker::Error::Refused {
-            position,
-            fault: ValidationFault::Timestamp { timestamp: message.timestamp() },
-        });
+        return Err(broker::Error::Refused { position, fault: ValidationFault::Timestamp { timestamp } });
     }
     Ok(())
 }
@@ -60,7 +63,7 @@ fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> broker::Result<Vec<u8>> 
         if message.magic() > 0 {
             check_timestamp(topic, &message, position)?;
             if topic.timestamp_type == TimestampType::LogAppendTime {
-                message.stamp(topic.now, TimestampType::LogAppendTime)?;
+                message.stamp(topic.now, TimestampType::LogAppendTime, position)?;
             }
         }
         put(&mut out, offset, &message.data)?;
@@ -73,7 +76,7 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
     if broker == Broker::V0_10_2 {
         // For the size of what is to come.
         for (position, _, message) in entries {
-            message.value(true, *position)?;
+            message.fields(*position)?.value().map_err(|fault| Error::Invalid { position: *position, fault })?;
         }
     }
     let mut out = Vec::new();
@@ -91,7 +94,7 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
             // There is no room for a second timestamp.
             return Err(broker::Error::Refused { position: *position, fault: ValidationFault::JavaMemory });
         } else {
-            put(&mut out, offset, &message.converted(to_magic, timestamp, topic.timestamp_type)?)?;
+            put(&mut out, offset, &message.converted(to_magic, timestamp, topic.timestamp_type, *position)?)?;
         }
     }
     Ok(out)
@@ -99,15 +102,16 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
 
 /// A message of another format from its key and value.
 fn rewritten(
-    message: &Message<'_>,
+    message: &MessageBytes<'_>,
     to_magic: i8,
     timestamp: i64,
     timestamp_type: TimestampType,
     position: u64,
 ) -> broker::Result<Vec<u8>> {
-    let (key, value) = (message.key(true, position)?, message.value(true, position)?);
-    let attributes = if to_magic > 0 && timestamp_type == TimestampType::LogAppendTime { 8 } else { 0 };
-    Ok(message::message(to_magic, attributes, timestamp, key, value)?)
+    let key_and_value = message.fields(position)?.key_and_value();
+    let (key, value) = key_and_value.map_err(|fault| Error::Invalid { position, fault })?;
+    let head = Head { magic: to_magic, compression_type: CompressionType::None, timestamp_type, timestamp };
+    Ok(message::message(&head, key, value)?)
 }
 
 fn compressed(
@@ -121,7 +125,7 @@ fn compressed(
     let mut stays = source == target && to_magic > 0;
     let mut max_timestamp = NO_TIMESTAMP;
     let mut expected = 0_i64;
-    let mut deep: Vec<Message<'_>> = Vec::new();
+    let mut deep: Vec<MessageBytes<'_>> = Vec::new();
     let mut messages: Vec<Cow<'_, [u8]>> = Vec::new();
     let mut unpacker = Unpacker::new(broker, topic.max_output_size);
     for entry in entries {
@@ -132,7 +136,7 @@ fn compressed(
                 check_timestamp(topic, &message, position)?;
                 stays &= offset == expected;
                 expected = expected.wrapping_add(1);
-                max_timestamp = max_timestamp.max(message.timestamp());
+                max_timestamp = max_timestamp.max(message.timestamp(position)?);
             }
             if source != CompressionType::None && message.compression_type(position)? != CompressionType::None {
                 return Err(Error::Invalid { position, fault: RecordFault::NestedCompression }.into());
@@ -141,9 +145,15 @@ fn compressed(
             let data = if message.magic() == to_magic {
                 copied(&message.data)?
             } else if broker == Broker::V0_10_0 {
-                Cow::Owned(message.converted(to_magic, NO_TIMESTAMP, timestamp_type_of(&message))?)
+                Cow::Owned(message.converted(to_magic, NO_TIMESTAMP, timestamp_type_of(&message), position)?)
             } else {
-                Cow::Owned(rewritten(&message, to_magic, message.timestamp(), timestamp_type_of(&message), position)?)
+                Cow::Owned(rewritten(
+                    &message,
+                    to_magic,
+                    message.timestamp(position)?,
+                    timestamp_type_of(&message),
+                    position,
+                )?)
             };
             let kept = memory::push(&mut messages, data).and_then(|()| memory::push(&mut deep, message));
             kept.map_err(|error| Error::out_of_memory(error, position))?;
@@ -164,7 +174,7 @@ fn compressed(
 }
 
 /// The timestamp type of a message that is converted: its wrapper's, else what its attributes say.
-fn timestamp_type_of(message: &Message<'_>) -> TimestampType {
+fn timestamp_type_of(message: &MessageBytes<'_>) -> TimestampType {
     message.wrapper.map_or_else(|| message.attributes().timestamp_type(), |(_, timestamp_type)| timestamp_type)
 }
 
@@ -173,25 +183,25 @@ fn keep(
     broker: Broker,
     topic: &Append,
     entries: &[Entry<'_>],
-    deep: &[Message<'_>],
+    deep: &[MessageBytes<'_>],
     max_timestamp: i64,
 ) -> broker::Result<Vec<u8>> {
     for message in deep {
-        message.ensure_valid(0)?;
+        message.fields(0)?.ensure_valid(0)?;
     }
     let append_time = topic.timestamp_type == TimestampType::LogAppendTime;
     let mut out = Vec::new();
     let mut offset = topic.offset.wrapping_add(deep.len() as i64).wrapping_sub(1);
-    for (index, (_, own, message)) in entries.iter().enumerate() {
+    for (index, &(position, own, ref message)) in entries.iter().enumerate() {
         let mut message = message.clone();
         if index == 0 && append_time {
-            message.stamp(topic.now, TimestampType::LogAppendTime)?;
-        } else if index == 0 && broker == Broker::V0_10_2 && message.timestamp() != max_timestamp {
-            // 0.10.0 computes the checksum anew and forgets the timestamp.
-            message.stamp(max_timestamp, TimestampType::CreateTime)?;
+            message.stamp(topic.now, TimestampType::LogAppendTime, position)?;
+        } else if index == 0 && broker == Broker::V0_10_2 && message.timestamp(position)? != max_timestamp {
+            // 0.10.0 computes the checksum again but does not set the timestamp.
+            message.stamp(max_timestamp, TimestampType::CreateTime, position)?;
         }
         if index > 0 {
-            offset = *own;
+            offset = own;
         }
         put(&mut out, offset, &message.data)?;
     }
@@ -203,7 +213,7 @@ fn unpack<'a>(
     broker: Broker,
     unpacker: &mut Unpacker,
     (position, offset, message): &Entry<'a>,
-) -> broker::Result<Vec<(i64, Message<'a>)>> {
+) -> broker::Result<Vec<(i64, MessageBytes<'a>)>> {
     let (position, offset) = (*position, *offset);
     let fail = |fault| broker::Error::from(Error::Invalid { position, fault });
     let compression_type = message.compression_type(position)?;
@@ -211,15 +221,20 @@ fn unpack<'a>(
         return Ok(vec![(offset, message.clone())]);
     }
     let magic = message.magic();
-    let payload = message.value(true, position)?.ok_or_else(|| fail(RecordFault::NullWrapper))?;
+    let value = message.fields(position)?.value().map_err(fail)?;
+    let payload = value.ok_or_else(|| fail(RecordFault::NullWrapper))?;
     let (content, decoded) = unpacker.unpack(compression_type, magic, payload);
     let inner = inner_entries(broker, &content, position)?;
-    if let Some((_, other)) = inner.iter().find(|(_, data)| Message::new(data.as_slice()).magic() != magic) {
-        let inner = Message::new(other.as_slice()).magic();
-        return Err(fail(RecordFault::InnerMagic { wrapper: magic, inner }));
+    let mut messages = memory::with_capacity(inner.len()).map_err(|error| Error::out_of_memory(error, position))?;
+    for (own, data) in inner {
+        let message = MessageBytes::new(data, position)?;
+        if message.magic() != magic {
+            return Err(fail(RecordFault::InnerMagic { wrapper: magic, inner: message.magic() }));
+        }
+        messages.push((own, message));
     }
     decoded.map_err(|source| Error::BatchCodec { position, source })?;
-    let Some(&(last, _)) = inner.last() else {
+    let Some(&(last, _)) = messages.last() else {
         return if broker == Broker::V0_10_0 { Ok(Vec::new()) } else { Err(fail(RecordFault::EmptyWrapper)) };
     };
     let base = match (magic, offset.wrapping_sub(last)) {
@@ -228,12 +243,15 @@ fn unpack<'a>(
         (_, ..0) if broker == Broker::V0_10_2 => 0,
         (_, base) => base,
     };
-    let wrapper = (magic > 0).then(|| (message.own_timestamp(), message.attributes().timestamp_type()));
-    let mut messages = memory::with_capacity(inner.len()).map_err(|error| Error::out_of_memory(error, position))?;
-    for (own, data) in inner {
-        messages.push((base.wrapping_add(own), Message { data: Cow::Owned(data), wrapper }));
+    let wrapper = match magic {
+        1.. => Some((message.fields(position)?.own_timestamp().map_err(fail)?, message.attributes().timestamp_type())),
+        _ => None,
+    };
+    for (offset, message) in &mut messages {
+        *offset = base.wrapping_add(*offset);
+        message.wrapper = wrapper;
     }
-    let nested = |(_, message): &(i64, Message<'_>)| message.attributes().compression_id() != 0;
+    let nested = |(_, message): &(i64, MessageBytes<'_>)| message.attributes().compression_id() != 0;
     if broker == Broker::V0_10_2 && messages.iter().any(nested) {
         return Err(fail(RecordFault::NestedCompression));
     }

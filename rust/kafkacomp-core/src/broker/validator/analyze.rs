@@ -5,8 +5,8 @@
 
 use super::config::AppendOrigin;
 use super::fault::ValidationFault;
-use super::framing::batches;
 use super::items::{Reading, each_record};
+use super::record_set::batches;
 use crate::CompressionType;
 use crate::broker;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
@@ -114,7 +114,7 @@ pub fn analyze_and_validate_records(records: &[u8], options: &AnalyzeOptions) ->
         seen = true;
         let in_order = previous < info.last_offset;
         let size = batch.size_in_bytes();
-        if !options.ignore_record_size && size as u64 > u64::try_from(options.max_message_size).unwrap_or_default() {
+        if !options.ignore_record_size && size as u64 > options.max_message_size.max(0) as u64 {
             return fail(ValidationFault::BatchTooLarge { size: size as u64, limit: options.max_message_size });
         }
         batch.ensure_valid()?;

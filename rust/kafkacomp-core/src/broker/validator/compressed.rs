@@ -8,10 +8,10 @@
 
 use super::config::ValidatorConfig;
 use super::fault::ValidationFault;
-use super::framing::{batches, first_batch};
 use super::in_place::writable;
-use super::items::{Reading, each_record};
+use super::items::{Reading, at, each_record};
 use super::rebuild::{Rebuild, Tools};
+use super::record_set::{batches, first_batch};
 use super::result::{Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
@@ -118,7 +118,7 @@ fn validate(
                 return Ok(());
             }
             if relative_offsets {
-                pass.max_timestamp = pass.max_timestamp.max(record.timestamp);
+                pass.max_timestamp = pass.max_timestamp.max(record.timestamp().map_err(at(&batch))?);
                 pass.in_place &= record.offset == expected;
             }
             pass.in_place &= config.era.wants_one_batch() || batch.magic() == config.to_magic;
@@ -161,12 +161,12 @@ fn change_header(
     let append_time = config.timestamp_type == TimestampType::LogAppendTime;
     let max_timestamp = if append_time { run.now } else { pass.max_timestamp };
     let mut header = writable(records, 0, end)?;
-    header.set_last_offset(next_offset.wrapping_sub(1))?;
+    header.set_last_offset(next_offset.wrapping_sub(1));
     if config.to_magic >= 1 {
         header.set_max_timestamp(config.timestamp_type, max_timestamp)?;
     }
     if config.to_magic >= 2 {
-        header.set_partition_leader_epoch(config.partition_leader_epoch)?;
+        header.set_partition_leader_epoch(config.partition_leader_epoch);
     }
     Ok(run.in_place(max_timestamp, next_offset, pass.uncompressed))
 }

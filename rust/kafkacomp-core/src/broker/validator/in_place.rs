@@ -1,8 +1,8 @@
 //! Uncompressed records of the topic's own format: checked, numbered and stamped where they lie.
 //! Source: `LogValidator.assignOffsetsNonCompressed`.
 
-use super::framing::{batch_at, first_batch};
-use super::items::{Reading, each_record};
+use super::items::{Reading, at, each_record};
+use super::record_set::{batch_at, first_batch};
 use super::result::{Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
@@ -31,7 +31,7 @@ pub(super) fn assign_offsets(
         each_record(reader, &batch, Reading::Iterator, |record| {
             rules.passes(record)?;
             offset = offset.wrapping_add(1);
-            max_batch_timestamp = max_batch_timestamp.max(record.timestamp);
+            max_batch_timestamp = max_batch_timestamp.max(record.timestamp().map_err(at(&batch))?);
             Ok(())
         })?;
         rules.finish()?;
@@ -40,8 +40,8 @@ pub(super) fn assign_offsets(
         }
         let end = position.saturating_add(batch.size_in_bytes());
         let mut header = writable(records, position, end)?;
-        header.set_last_offset(offset.wrapping_sub(1))?;
-        header.set_partition_leader_epoch(config.partition_leader_epoch)?;
+        header.set_last_offset(offset.wrapping_sub(1));
+        header.set_partition_leader_epoch(config.partition_leader_epoch);
         header.set_max_timestamp(config.timestamp_type, if append_time { run.now } else { max_batch_timestamp })?;
         position = end;
     }

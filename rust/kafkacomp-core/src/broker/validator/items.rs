@@ -6,9 +6,9 @@
 
 use crate::CompressionType;
 use crate::broker;
-use crate::record::varint::{size_of_varint, take_varint};
 use crate::record::{Error, RecordFault};
 use crate::record::{Headers, PartialRecord, Record, RecordBatch, RecordReader, Records, V0V1Entry};
+use crate::varint::{size_of_varint, take_varint};
 
 /// Which of Kafka's iterators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,6 @@ pub(super) enum Reading {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item<'a, 'r> {
     pub(super) offset: i64,
-    pub(super) timestamp: i64,
     /// What Kafka's statistics count for it.
     pub(super) size_in_bytes: i32,
     pub(super) content: Content<'a, 'r>,
@@ -46,6 +45,16 @@ impl<'a> Item<'a, '_> {
             Content::V2(record) => Ok(record.key.is_some()),
             Content::Partial(record) => Ok(record.key_size >= 0),
             Content::V0V1(entry) => entry.message.has_key(),
+        }
+    }
+
+    /// The timestamp in ms.
+    #[inline]
+    pub(super) fn timestamp(&self) -> std::result::Result<i64, RecordFault> {
+        match self.content {
+            Content::V2(record) => Ok(record.timestamp),
+            Content::Partial(record) => Ok(record.timestamp),
+            Content::V0V1(entry) => entry.timestamp(),
         }
     }
 
@@ -81,12 +90,7 @@ pub(super) fn each_record(
             while records.advance(&mut record)? {
                 let size_in_bytes = declared_size(before);
                 before = records.rest();
-                visit(&Item {
-                    offset: record.offset,
-                    timestamp: record.timestamp,
-                    size_in_bytes,
-                    content: Content::V2(&record),
-                })?;
+                visit(&Item { offset: record.offset, size_in_bytes, content: Content::V2(&record) })?;
             }
             Ok(())
         }
@@ -95,7 +99,6 @@ pub(super) fn each_record(
                 let entry = entry?;
                 visit(&Item {
                     offset: entry.offset,
-                    timestamp: entry.timestamp,
                     size_in_bytes: entry.size_in_bytes() as i32,
                     content: Content::V0V1(&entry),
                 })?;
@@ -115,7 +118,6 @@ fn each_partial(
     while records.advance(&mut record)? {
         visit(&Item {
             offset: record.offset,
-            timestamp: record.timestamp,
             size_in_bytes: record.size_in_bytes,
             content: Content::Partial(&record),
         })?;
@@ -125,7 +127,8 @@ fn each_partial(
 
 /// The size of the record at the front of `payload`, with its length field as Kafka would write that.
 fn declared_size(mut payload: &[u8]) -> i32 {
-    let size = take_varint(&mut payload).unwrap_or_default();
+    // The record was read, so its size is a number.
+    let size = take_varint(&mut payload).unwrap_or(0);
     size.wrapping_add(size_of_varint(size) as i32)
 }
 

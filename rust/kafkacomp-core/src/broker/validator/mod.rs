@@ -17,16 +17,17 @@ pub mod analyze;
 mod compressed;
 pub mod config;
 pub mod fault;
-mod framing;
 mod in_place;
 mod items;
 mod rebuild;
+mod record_set;
 pub mod result;
 mod rules;
 
 pub use analyze::{AnalyzeOptions, LogAppendInfo, analyze_and_validate_records, trim_invalid_bytes};
 pub use config::{AppendOrigin, BrokerCompressionType, Era, InterBrokerProtocolVersion, ValidatorConfig};
 pub use fault::{RecordError, RecordRefusal, ValidationFault};
+pub(super) use record_set::batch_at;
 pub use result::{RecordValidationStats, ValidationResult};
 
 use crate::CompressionType;
@@ -75,7 +76,7 @@ impl LogValidator {
         if (config.source_compression_type, target) != (CompressionType::None, CompressionType::None) {
             return compressed::validate_and_assign_offsets(&run, &mut self.tools, records, offset, rebuilt);
         }
-        if framing::has_matching_magic(records, config.to_magic)? {
+        if record_set::has_matching_magic(records, config.to_magic)? {
             in_place::assign_offsets(&run, &mut self.tools.reader, records, offset)
         } else {
             rebuild::convert(run, &mut self.tools, records, offset, rebuilt)

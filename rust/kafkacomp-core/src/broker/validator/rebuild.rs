@@ -7,8 +7,8 @@
 //! Source: `LogValidator.buildRecordsAndAssignOffsets`, `convertAndAssignOffsetsNonCompressed`.
 
 use super::fault::ValidationFault;
-use super::framing::{batches, first_batch};
 use super::items::{Item, Reading, at, each_record};
+use super::record_set::{batches, first_batch};
 use super::result::{RecordValidationStats, Run, ValidationResult};
 use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
@@ -101,7 +101,8 @@ impl<'c> Rebuild<'c> {
             }
             buffer.as_headers()
         };
-        let appended = builder.append(self.next_offset, record.timestamp, key, value, headers);
+        let timestamp = record.timestamp().map_err(at(batch))?;
+        let appended = builder.append(self.next_offset, timestamp, key, value, headers);
         appended.map_err(|fault| rebuild_error(batch.position(), fault))?;
         self.next_offset = self.next_offset.wrapping_add(1);
         Ok(())

@@ -151,13 +151,15 @@ impl<'c, 'b> RecordRules<'c, 'b> {
 
     #[inline]
     fn timestamp_refusal(&self, item: &Item<'_, '_>) -> Result<Option<RecordRefusal>> {
-        if self.config.timestamp_type == TimestampType::CreateTime && item.timestamp != NO_TIMESTAMP {
+        let create_time = self.config.timestamp_type == TimestampType::CreateTime;
+        let timestamp = if create_time { item.timestamp().map_err(at(self.batch))? } else { NO_TIMESTAMP };
+        if timestamp != NO_TIMESTAMP {
             // Kafka's subtraction wraps, and so must this one.
-            let age = self.now.wrapping_sub(item.timestamp);
+            let age = self.now.wrapping_sub(timestamp);
             let (before, after) = (self.config.timestamp_before_max_ms, self.config.timestamp_after_max_ms);
             if age > before || age.wrapping_neg() > after {
                 return Ok(Some(RecordRefusal::TimestampRange {
-                    timestamp: item.timestamp,
+                    timestamp,
                     least: self.now.wrapping_sub(before),
                     most: self.now.wrapping_add(after),
                 }));

@@ -115,7 +115,7 @@ impl BatchChecker {
         if let Some(place) = data.get_mut(at) {
             *place = checksum;
         }
-        MutableRecordBatch::new(&mut data, batch.position()).and_then(|mut batch| batch.update_checksum())?;
+        MutableRecordBatch::new(&mut data, batch.position())?.update_checksum();
         let counted = RecordBatch::new(&data, batch.position()).and_then(|batch| self.count(&batch));
         match counted {
             Ok(counted) => Ok(Some((data, rule, counted))),

@@ -14,7 +14,7 @@ use crate::log::read::entry_chunk::EntryChunkReader;
 use crate::log::write::LogWriter;
 use crate::memory;
 use crate::message_set;
-use crate::message_set::entries::{Entries, Entry, MessageSetReader};
+use crate::message_set::{Entries, Entry, MessageSetReader};
 use crate::record::BuildFault;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, RecordBatchBuilder};

@@ -9,7 +9,7 @@ use crate::log::ReadAt;
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
 use crate::log::read::entry_chunk::EntryChunkReader;
-use crate::message_set::entries::{Entry, MessageSetReader};
+use crate::message_set::{Entry, MessageSetReader};
 
 /// Checks a log file or a set of 0.7. In the report a batch is a top-level message, a record a message; bytes of
 /// wrappers are what all their levels decompress to; `base_offset` is the position in the file's name.

@@ -8,9 +8,10 @@
 
 use super::placement::Span;
 use super::source::{ReadAt, part, read_full};
+use crate::bytes::be_i32;
 use crate::log::error::{ContentError, ReadError};
 use crate::memory;
-use crate::message_set::entries::{HEADER_LENGTH_V0, SIZE_LENGTH};
+use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 use crate::record::Result;
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
@@ -143,8 +144,7 @@ impl<'s> HeaderWalk<'s> {
 fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
     let Some(head) = BatchHead::read(data, position)? else { return Ok(None) };
     head.check_minimum(position)?;
-    let Some(fields) = data.get(..head.size_in_bytes().min(RECORD_BATCH_OVERHEAD)) else { return Ok(None) };
-    let batch = RecordBatch::of_header(fields, position, head.magic);
+    let Some(batch) = RecordBatch::of_header(data, position, head.magic) else { return Ok(None) };
     Ok(Some(BatchHeader {
         position,
         size: (head.size as u64).saturating_add(LOG_OVERHEAD as u64),
@@ -171,12 +171,11 @@ pub fn next_entry_from(
 ) -> std::result::Result<Option<u64>, ReadError> {
     let mut window = Window::new(source);
     while position < target {
-        let Some(size) = window.bytes(position, SIZE_LENGTH)?.first_chunk() else { return Ok(None) };
-        let size = u64::try_from(i32::from_be_bytes(*size)).unwrap_or_default();
-        if size < HEADER_LENGTH_V0 as u64 {
+        let Some(size) = be_i32(window.bytes(position, SIZE_LENGTH)?, 0) else { return Ok(None) };
+        if size < HEADER_LENGTH_V0 as i32 {
             return Ok(None);
         }
-        position = position.saturating_add(SIZE_LENGTH as u64).saturating_add(size);
+        position = position.saturating_add(SIZE_LENGTH as u64).saturating_add(u64::from(size.unsigned_abs()));
     }
     Ok(Some(position).filter(|&position| position < end))
 }

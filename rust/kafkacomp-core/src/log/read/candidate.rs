@@ -5,16 +5,16 @@
 //! records nobody could read; it keeps the number of candidates low, and with it the work, not what is found.
 
 use crate::CompressionType;
-use crate::bytes::{be_i32, be_u32};
+use crate::bytes::be_i32;
 use crate::checksum::running::Polynomial;
-use crate::message_set::entries::{
+use crate::message_set::message::{
     CRC_OFFSET_V0, CRC_OFFSET_V1, HEADER_LENGTH_V0, HEADER_LENGTH_V1, MAGIC_OFFSET as ENTRY_MAGIC_OFFSET, SIZE_LENGTH,
 };
 use crate::record::RecordBatch;
 use crate::record::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, SIZE_OFFSET};
 use crate::record::layout::v0_v1::{self, RECORD_OVERHEAD_V0, RECORD_OVERHEAD_V1};
 use crate::record::layout::v2::{ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD};
-use crate::record::varint::take_varint;
+use crate::varint::take_varint;
 
 /// The fewest bytes of a record: size, attributes, timestamp, offset, key, value, headers.
 const LEAST_RECORD: usize = 7;
@@ -95,7 +95,7 @@ impl Layout for BatchLayout {
         if head.offset < 0 || length > left || head.check_minimum(0).is_err() {
             return None;
         }
-        let batch = RecordBatch::of_header(header, 0, head.magic);
+        let batch = RecordBatch::of_header(header, 0, head.magic)?;
         let (possible, covered_from, polynomial) = if head.magic >= 2 {
             (v2_is_possible(&batch, header, head.size_in_bytes()), ATTRIBUTES_OFFSET, Polynomial::Crc32c)
         } else {
@@ -113,7 +113,7 @@ impl Layout for BatchLayout {
     }
 
     fn stated_length(header: &[u8]) -> Option<u64> {
-        let size = be_i32(header.get(..HEADER_SIZE_UP_TO_MAGIC)?, SIZE_OFFSET);
+        let size = be_i32(header.get(..HEADER_SIZE_UP_TO_MAGIC)?, SIZE_OFFSET)?;
         let size = u64::try_from(size).ok().filter(|&size| size >= RECORD_OVERHEAD_V0 as u64)?;
         Some(size.saturating_add(LOG_OVERHEAD as u64))
     }
@@ -134,7 +134,7 @@ fn v2_is_possible(batch: &RecordBatch<'_>, header: &[u8], length: usize) -> bool
     if count <= 0 || records == 0 {
         return count >= 0;
     }
-    let first = header.get(RECORD_BATCH_OVERHEAD..).unwrap_or_default();
+    let Some(first) = header.get(RECORD_BATCH_OVERHEAD..) else { return false };
     match batch.compression_type() {
         Ok(CompressionType::None) => {
             let mut rest = first;
@@ -169,12 +169,12 @@ fn lengths_add_up(header: &[u8], head: &BatchHead) -> Option<bool> {
     };
     let content = i64::from(head.size) - overhead as i64;
     let key_at = LOG_OVERHEAD.saturating_add(key_at);
-    let key = i64::from(be_i32(header, key_at)).max(0);
+    let key = i64::from(be_i32(header, key_at)?).max(0);
     if key > content {
         return Some(false);
     }
     let value_at = key_at.saturating_add(v0_v1::SIZE_OF_LENGTH).saturating_add(key as usize);
-    let value = header.get(value_at..).and_then(|rest| rest.first_chunk()).map(|bytes| i32::from_be_bytes(*bytes))?;
+    let value = be_i32(header, value_at)?;
     Some(i64::from(value).max(0) == content - key)
 }
 
@@ -190,14 +190,11 @@ impl Layout for EntryLayout {
             1 => (CRC_OFFSET_V1, HEADER_LENGTH_V1),
             _ => return None,
         };
-        let size = u64::try_from(be_i32(header, 0)).ok().filter(|&size| size > minimum as u64)?;
+        let size = u64::try_from(be_i32(header, 0)?).ok().filter(|&size| size > minimum as u64)?;
         let length = size.saturating_add(SIZE_LENGTH as u64);
-        (length <= left).then(|| Candidate {
-            length,
-            covered_from: SIZE_LENGTH.saturating_add(minimum) as u8,
-            stored: be_u32(header, SIZE_LENGTH.saturating_add(crc_offset)),
-            polynomial: Polynomial::Crc32,
-        })
+        let stored = be_i32(header, SIZE_LENGTH.saturating_add(crc_offset))? as u32;
+        let covered_from = SIZE_LENGTH.saturating_add(minimum) as u8;
+        (length <= left).then_some(Candidate { length, covered_from, stored, polynomial: Polynomial::Crc32 })
     }
 
     #[inline]
@@ -208,7 +205,7 @@ impl Layout for EntryLayout {
     }
 
     fn stated_length(header: &[u8]) -> Option<u64> {
-        let size = header.first_chunk().map(|bytes| i32::from_be_bytes(*bytes))?;
+        let size = be_i32(header, 0)?;
         let size = u64::try_from(size).ok().filter(|&size| size >= HEADER_LENGTH_V0 as u64)?;
         Some(size.saturating_add(SIZE_LENGTH as u64))
     }

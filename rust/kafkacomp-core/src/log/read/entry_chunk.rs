@@ -1,13 +1,14 @@
 //! Reading a log of Kafka 0.7 in chunks of whole top-level entries.
 //!
-//! What [`ChunkReader`](crate::log::ChunkReader) does for batches; see [`crate::message_set::entries`] for the layout.
+//! What [`ChunkReader`](crate::log::ChunkReader) does for batches; see [`crate::message_set`] for the layout.
 
 use super::candidate::{EntryLayout, Layout};
 use super::chunk::{ChunkEnd, Chunks, Stopped, chunk_bytes};
 use crate::error_kind::{ErrorKind, MessageSetKind};
 use crate::log::ReadAt;
 use crate::log::error::ReadError;
-use crate::message_set::entries::{Entries, Entry, HEADER_LENGTH_V0, SIZE_LENGTH};
+use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
+use crate::message_set::{Entries, Entry};
 
 /// How much is read at once where all of a file is gone through.
 const CHUNK: usize = 4 << 20;

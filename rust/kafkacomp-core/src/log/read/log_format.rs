@@ -11,16 +11,12 @@
 //! offset is 5 * 2^32 begins like one.
 
 use super::source::read_part;
-use crate::checksum::{crc32, crc32c};
 use crate::log::ReadAt;
 use crate::log::error::ReadError;
-use crate::message_set::entries::{Message, SIZE_LENGTH};
-use crate::record::BatchHead;
+use crate::message_set::message::{Message, SIZE_LENGTH};
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
-use crate::record::layout::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET};
+use crate::record::{BatchHead, RecordBatch};
 
-/// Where the bytes begin that the CRC of magic 0 and 1 covers.
-const LEGACY_COVERED_OFFSET: usize = HEADER_SIZE_UP_TO_MAGIC - 1;
 /// The least size of a message of 0.7.
 const MIN_MESSAGE_LENGTH: i32 = 5;
 /// Entries that are looked at; more empty messages than that in front of the first real one are not told apart.
@@ -131,18 +127,8 @@ impl Side {
             return Ok(Outcome::Undecided);
         }
         let data = fill(source, self.at, head.size_in_bytes() as u64, length, buffer)?;
-        if data.len() != head.size_in_bytes() {
-            return Ok(Outcome::Undecided);
-        }
-        let (crc_at, covered) = if head.magic == 2 {
-            (CRC_OFFSET, ATTRIBUTES_OFFSET)
-        } else {
-            (LEGACY_COVERED_OFFSET - 4, LEGACY_COVERED_OFFSET)
-        };
-        let sum = if head.magic == 2 { crc32c } else { crc32 };
-        let stored = data.get(crc_at..).and_then(|rest| rest.first_chunk()).map(|crc| u32::from_be_bytes(*crc));
-        let right = data.get(covered..).is_some_and(|bytes| !bytes.is_empty() && stored == Some(sum(bytes)));
-        Ok(if right { Outcome::Evidence } else { Outcome::Undecided })
+        let is_intact = RecordBatch::new(data, self.at).is_ok_and(|batch| batch.is_valid());
+        Ok(if is_intact { Outcome::Evidence } else { Outcome::Undecided })
     }
 }
 

@@ -6,20 +6,11 @@
 //! end marker, whatever epoch the marker carries (since KIP-890 the next one). What a `.txnindex` says of
 //! aborted transactions is taken as well.
 //!
-//! ```text
-//! control record key => Version:int16 Type:int16       0 ABORT, 1 COMMIT
-//! ```
 //! Source: KIP-98; `Fetcher`/`CompletedFetch`, `ProducerStateManager`.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::bytes::be_i16;
-use crate::record::{RecordBatch, RecordReader};
-
-/// Type of an abort marker.
-const ABORT: i16 = 0;
-/// Type of a commit marker.
-const COMMIT: i16 = 1;
+use crate::record::{ControlRecordType, RecordBatch, RecordReader};
 
 /// A transaction that was aborted: all its records lie in `first_offset..=last_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,14 +48,14 @@ impl TransactionCollector {
             self.begin(producer_id, batch.offset_field());
             return;
         }
-        let marker = reader.records(batch).ok().and_then(|mut records| records.next()?.ok()?.key.map(marker_type));
-        match marker {
-            Some(ABORT) => {
+        let first = reader.records(batch).ok().and_then(|mut records| records.next()?.ok());
+        match first.and_then(|record| ControlRecordType::parse(record.key).ok()) {
+            Some(ControlRecordType::Abort) => {
                 if let Some(first_offset) = self.open.remove(&producer_id) {
                     self.add_aborted(producer_id, AbortedRange { first_offset, last_offset: batch.last_offset() });
                 }
             }
-            Some(COMMIT) => {
+            Some(ControlRecordType::Commit) => {
                 self.open.remove(&producer_id);
             }
             _ => {}
@@ -105,10 +96,6 @@ impl TransactionCollector {
             .map(|&(last_offset, producer_id, first_offset)| (producer_id, AbortedRange { first_offset, last_offset }));
         TransactionFilter::new(self.first_open(), aborted)
     }
-}
-
-fn marker_type(key: &[u8]) -> i16 {
-    if key.len() < 4 { -1 } else { be_i16(key, 2) }
 }
 
 /// Decides over whole batches.

@@ -54,11 +54,11 @@ fn rebase(data: &mut [u8], position: u64, mut next_offset: i64, leader_epoch: i3
     for size in sizes {
         let Some((batch, behind)) = rest.split_at_mut_checked(size) else { break };
         let mut batch = MutableRecordBatch::new(batch, position)?;
-        let delta = i64::from(batch.batch()?.last_offset_delta());
+        let delta = i64::from(batch.last_offset_delta());
         // An offset that no log has room for is refused when the batch is appended.
         let last_offset = next_offset.saturating_add(delta);
-        batch.set_last_offset(last_offset)?;
-        batch.set_partition_leader_epoch(leader_epoch)?;
+        batch.set_last_offset(last_offset);
+        batch.set_partition_leader_epoch(leader_epoch);
         next_offset = last_offset.saturating_add(1);
         rest = behind;
     }

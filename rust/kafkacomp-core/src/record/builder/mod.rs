@@ -13,7 +13,7 @@
 
 mod headers;
 mod settings;
-mod v0_v1;
+pub(crate) mod v0_v1;
 mod v2;
 
 pub use headers::HeadersBuffer;
@@ -321,7 +321,8 @@ impl RecordBatchBuilder {
 
     /// The records so far, serialised.
     fn records(&self) -> &[u8] {
-        self.buffer.get(self.header_room()..).unwrap_or_default()
+        // Without records there is no room for a header either.
+        self.buffer.get(self.header_room()..).unwrap_or(&[])
     }
 
     /// Bytes of the records so far.
@@ -388,14 +389,9 @@ impl RecordBatchBuilder {
         let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
         let relative = magic > 0 && self.settings.is_compressed();
         let timestamp = if timestamp_type == TimestampType::LogAppendTime { log_append_time } else { timestamp };
-        let head = v0_v1::Head {
-            offset: if relative { offset.wrapping_sub(base_offset) } else { offset },
-            magic,
-            compression_type: CompressionType::None,
-            timestamp_type,
-            timestamp,
-        };
-        v0_v1::put_message(&mut self.buffer, &head, key, value)?;
+        let head = v0_v1::Head { magic, compression_type: CompressionType::None, timestamp_type, timestamp };
+        let offset = if relative { offset.wrapping_sub(base_offset) } else { offset };
+        v0_v1::put_entry(&mut self.buffer, offset, &head, key, value)?;
         Ok(timestamp)
     }
 
@@ -500,16 +496,15 @@ impl RecordBatchBuilder {
             memory::resize(out, start.saturating_add(header_size))?;
         } else {
             let head = v0_v1::Head {
-                offset: self.last_offset.unwrap_or(self.settings.base_offset),
                 magic,
                 compression_type: compression.compression_type(),
                 timestamp_type,
                 timestamp: self.info().max_timestamp,
             };
-            v0_v1::put_wrapper(out, &head)?;
+            v0_v1::put_wrapper(out, self.last_offset.unwrap_or(self.settings.base_offset), &head)?;
         }
         compress(compression, written_header_checksum(magic), self.records(), out)?;
-        let batch = out.get_mut(start..).unwrap_or_default();
+        let (_, batch) = out.split_at_mut(start);
         check_batch_size(batch.len())?;
         if magic >= 2 {
             v2::write_header(batch, &self.settings, &self.header_fields());
@@ -587,7 +582,7 @@ impl RecordBatchBuilder {
 
     #[inline]
     fn write_limit(&self) -> u64 {
-        u64::try_from(self.settings.write_limit).unwrap_or_default()
+        self.settings.write_limit.max(0) as u64
     }
 
     /// Whether the batch is built.

@@ -88,7 +88,8 @@ impl BatchSettings {
                 }
             }
         }
-        [self.log_append_time, self.delete_horizon_ms.unwrap_or_default()].into_iter().try_for_each(check_timestamp)
+        check_timestamp(self.log_append_time)?;
+        self.delete_horizon_ms.map_or(Ok(()), check_timestamp)
     }
 
     /// Checks what may be set until the batch is built, as Kafka does then.

@@ -1,97 +1,119 @@
 //! Writing formats 0 and 1; the layout is in [`record::v0_v1`](crate::record::v0_v1).
 
 use crate::CompressionType;
-use crate::checksum::crc32;
+use crate::bytes::WithHeaderMut;
 use crate::memory::{self, OutOfMemory};
 use crate::record::TimestampType;
 use crate::record::attributes::Attributes;
-use crate::record::batch::LOG_OVERHEAD;
-use crate::record::layout::v0_v1::{CRC_LENGTH, CRC_OFFSET, MAGIC_OFFSET, record_overhead};
+use crate::record::batch::{LOG_OVERHEAD, SIZE_LENGTH};
+use crate::record::layout::v0_v1::{CRC_LENGTH, RECORD_OVERHEAD_V0, SIZE_OF_LENGTH, record_overhead};
+use crate::record::message::write_crc;
 
-/// The fields in front of a message's key.
+/// The fields of a message before its key.
 #[derive(Clone, Copy)]
-pub(super) struct Head {
-    pub(super) offset: i64,
-    pub(super) magic: i8,
-    pub(super) compression_type: CompressionType,
-    pub(super) timestamp_type: TimestampType,
-    pub(super) timestamp: i64,
+pub(crate) struct Head {
+    pub(crate) magic: i8,
+    pub(crate) compression_type: CompressionType,
+    pub(crate) timestamp_type: TimestampType,
+    pub(crate) timestamp: i64,
 }
 
 /// The size of an entry with its offset and size fields.
 #[inline]
 pub(super) fn entry_size(magic: i8, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
-    (LOG_OVERHEAD + record_overhead(magic)) as u64
-        + key.map_or(0, <[u8]>::len) as u64
-        + value.map_or(0, <[u8]>::len) as u64
+    LOG_OVERHEAD as u64 + message_size(magic, key, value)
 }
 
-/// Appends a message; the caller found its size to be in range.
+#[inline]
+fn message_size(magic: i8, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
+    record_overhead(magic) as u64 + key.map_or(0, <[u8]>::len) as u64 + value.map_or(0, <[u8]>::len) as u64
+}
+
+/// Appends an entry: offset, size and message. The caller has checked that the size fits its field.
 ///
 /// # Errors
-/// The vector cannot grow; it is as it was then.
-pub(super) fn put_message(
+/// The vector cannot grow; it is unchanged then.
+pub(super) fn put_entry(
+    out: &mut Vec<u8>,
+    offset: i64,
+    head: &Head,
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+) -> Result<(), OutOfMemory> {
+    let size = message_size(head.magic, key, value) as usize;
+    memory::reserve(out, LOG_OVERHEAD.saturating_add(size))?;
+    out.extend_from_slice(&offset.to_be_bytes());
+    out.extend_from_slice(&(size as i32).to_be_bytes());
+    put_message(out, head, key, value)
+}
+
+/// Appends a message without offset and size. The caller has checked that key and value fit their size fields.
+///
+/// # Errors
+/// The vector cannot grow; it is unchanged then.
+pub(crate) fn put_message(
     out: &mut Vec<u8>,
     head: &Head,
     key: Option<&[u8]>,
     value: Option<&[u8]>,
 ) -> Result<(), OutOfMemory> {
+    memory::reserve(out, message_size(head.magic, key, value) as usize)?;
     let start = out.len();
-    let size = entry_size(head.magic, key, value) as usize;
-    memory::reserve(out, size)?;
-    put_head(out, head, size.saturating_sub(LOG_OVERHEAD) as i32);
+    put_head(out, head);
     for field in [key, value] {
-        out.extend_from_slice(&field.map_or(-1, |bytes| bytes.len() as i32).to_be_bytes());
-        out.extend_from_slice(field.unwrap_or_default());
+        match field {
+            Some(bytes) => {
+                out.extend_from_slice(&(bytes.len() as i32).to_be_bytes());
+                out.extend_from_slice(bytes);
+            }
+            None => out.extend_from_slice(&(-1_i32).to_be_bytes()),
+        }
     }
-    seal(out.get_mut(start..).unwrap_or_default());
+    if let Some(mut message) = out.get_mut(start..).and_then(WithHeaderMut::<RECORD_OVERHEAD_V0>::new) {
+        write_crc(&mut message);
+    }
     Ok(())
 }
 
-/// The front of a wrapper: everything but the compressed value, whose length and checksum [`finish_wrapper`]
-/// fills in.
+/// Appends a wrapper up to its value. [`finish_wrapper`] sets the sizes and the checksum.
 ///
 /// # Errors
-/// The vector cannot grow; it is as it was then.
-pub(super) fn put_wrapper(out: &mut Vec<u8>, head: &Head) -> Result<(), OutOfMemory> {
+/// The vector cannot grow; it is unchanged then.
+pub(super) fn put_wrapper(out: &mut Vec<u8>, offset: i64, head: &Head) -> Result<(), OutOfMemory> {
     memory::reserve(out, LOG_OVERHEAD + record_overhead(head.magic))?;
-    put_head(out, head, 0);
+    out.extend_from_slice(&offset.to_be_bytes());
+    out.extend_from_slice(&0_i32.to_be_bytes());
+    put_head(out, head);
     out.extend_from_slice(&(-1_i32).to_be_bytes());
     out.extend_from_slice(&0_i32.to_be_bytes());
     Ok(())
 }
 
-/// Fills in the sizes and the checksum of the wrapper that is all of `entry`.
+/// Sets the sizes and the checksum of a wrapper without key; `entry` is the whole wrapper.
 pub(super) fn finish_wrapper(entry: &mut [u8], magic: i8) {
-    let size = entry.len().saturating_sub(LOG_OVERHEAD);
-    let value_size = size.saturating_sub(record_overhead(magic));
-    let value = LOG_OVERHEAD + record_overhead(magic);
-    for (end, number) in [(LOG_OVERHEAD, size), (value, value_size)] {
-        if let Some(place) = entry.get_mut(end - size_of::<i32>()..end) {
-            place.copy_from_slice(&(number as i32).to_be_bytes());
-        }
+    let overhead = record_overhead(magic);
+    let Some((head, message)) = entry.split_first_chunk_mut::<LOG_OVERHEAD>() else { return };
+    let (size, value_size) = (message.len() as i32, message.len().saturating_sub(overhead) as i32);
+    if let Some(field) = head.last_chunk_mut::<SIZE_LENGTH>() {
+        *field = size.to_be_bytes();
     }
-    seal(entry);
+    if let Some(field) = message.get_mut(..overhead).and_then(|fields| fields.last_chunk_mut::<SIZE_OF_LENGTH>()) {
+        *field = value_size.to_be_bytes();
+    }
+    if let Some(mut message) = WithHeaderMut::<RECORD_OVERHEAD_V0>::new(message) {
+        write_crc(&mut message);
+    }
 }
 
-fn put_head(out: &mut Vec<u8>, head: &Head, size: i32) {
+/// Appends the fields before the key, without a checksum.
+fn put_head(out: &mut Vec<u8>, head: &Head) {
     let attributes = match head.magic {
         0 => Attributes::new(head.compression_type, TimestampType::NoTimestampType, false, false, false),
         _ => Attributes::new(head.compression_type, head.timestamp_type, false, false, false),
     };
-    out.extend_from_slice(&head.offset.to_be_bytes());
-    out.extend_from_slice(&size.to_be_bytes());
     out.extend_from_slice(&[0; CRC_LENGTH]);
     out.extend_from_slice(&[head.magic as u8, attributes.0]);
     if head.magic > 0 {
         out.extend_from_slice(&head.timestamp.to_be_bytes());
-    }
-}
-
-/// Fills in the checksum of an entry.
-fn seal(entry: &mut [u8]) {
-    let crc = crc32(entry.get(LOG_OVERHEAD + MAGIC_OFFSET..).unwrap_or_default());
-    if let Some(place) = entry.get_mut(LOG_OVERHEAD + CRC_OFFSET..LOG_OVERHEAD + CRC_OFFSET + CRC_LENGTH) {
-        place.copy_from_slice(&crc.to_be_bytes());
     }
 }

@@ -1,14 +1,20 @@
 //! Writing format 2; the layout is in [`record::v2`](crate::record::v2).
 
 use super::settings::BatchSettings;
+use crate::bytes::WithHeaderMut;
 use crate::checksum::crc32c;
 use crate::memory::{self, OutOfMemory};
 use crate::record::Headers;
 use crate::record::attributes::Attributes;
-use crate::record::layout::v2::{ATTRIBUTES_OFFSET, CRC_LENGTH, CRC_OFFSET, LENGTH_LENGTH, LENGTH_OFFSET};
-use crate::record::varint::{
-    MAX_VARINT_LENGTH, MAX_VARLONG_LENGTH, put_varint, put_varlong, size_of_varint, size_of_varlong,
+use crate::record::layout::v2::{
+    ATTRIBUTES_LENGTH, ATTRIBUTES_OFFSET, BASE_OFFSET_LENGTH, BASE_OFFSET_OFFSET, BASE_SEQUENCE_LENGTH,
+    BASE_SEQUENCE_OFFSET, BASE_TIMESTAMP_LENGTH, BASE_TIMESTAMP_OFFSET, CRC_LENGTH, CRC_OFFSET,
+    LAST_OFFSET_DELTA_LENGTH, LAST_OFFSET_DELTA_OFFSET, LENGTH_LENGTH, LENGTH_OFFSET, MAGIC_LENGTH, MAGIC_OFFSET,
+    MAX_TIMESTAMP_LENGTH, MAX_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_LENGTH, PARTITION_LEADER_EPOCH_OFFSET,
+    PRODUCER_EPOCH_LENGTH, PRODUCER_EPOCH_OFFSET, PRODUCER_ID_LENGTH, PRODUCER_ID_OFFSET, RECORD_BATCH_OVERHEAD,
+    RECORDS_COUNT_LENGTH, RECORDS_COUNT_OFFSET,
 };
+use crate::varint::{MAX_VARINT_LENGTH, MAX_VARLONG_LENGTH, put_varint, put_varlong, size_of_varint, size_of_varlong};
 
 /// Length of a record's attributes, of which no bit is used.
 const RECORD_ATTRIBUTES_LENGTH: usize = 1;
@@ -83,7 +89,9 @@ pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32)
     }
     at = put_varint(&mut prefix, at, nullable_length(fields.value));
     put_front(out, &prefix, at);
-    out.extend_from_slice(fields.value.unwrap_or_default());
+    if let Some(value) = fields.value {
+        out.extend_from_slice(value);
+    }
     if fields.headers.is_empty() {
         out.push(0);
     } else {
@@ -109,7 +117,9 @@ fn put_front(out: &mut Vec<u8>, prefix: &[u8; MAX_PREFIX], length: usize) {
 pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), OutOfMemory> {
     memory::reserve(out, MAX_VARINT_LENGTH.saturating_add(bytes.map_or(0, <[u8]>::len)))?;
     put_number(out, nullable_length(bytes));
-    out.extend_from_slice(bytes.unwrap_or_default());
+    if let Some(bytes) = bytes {
+        out.extend_from_slice(bytes);
+    }
     Ok(())
 }
 
@@ -117,7 +127,7 @@ pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<()
 fn put_number(out: &mut Vec<u8>, number: i32) {
     let mut bytes = [0; MAX_VARINT_LENGTH];
     let length = put_varint(&mut bytes, 0, number);
-    out.extend_from_slice(bytes.get(..length).unwrap_or_default());
+    out.extend(bytes.into_iter().take(length));
 }
 
 #[inline]
@@ -140,7 +150,7 @@ pub(super) struct HeaderFields {
     pub(super) records_count: i32,
 }
 
-/// Fills in the header of `batch`, whose records stand behind the room for it.
+/// Writes the header of `batch`, whose records follow the room for it.
 pub(super) fn write_header(batch: &mut [u8], settings: &BatchSettings, fields: &HeaderFields) {
     let attributes = Attributes::new(
         settings.compression.compression_type(),
@@ -150,28 +160,20 @@ pub(super) fn write_header(batch: &mut [u8], settings: &BatchSettings, fields: &
         settings.delete_horizon_ms.is_some(),
     );
     let length = batch.len().saturating_sub(LENGTH_OFFSET + LENGTH_LENGTH) as i32;
-    let mut rest = &mut *batch;
-    let mut put = |bytes: &[u8]| {
-        if let Some((place, behind)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
-            place.copy_from_slice(bytes);
-            rest = behind;
-        }
-    };
-    put(&settings.base_offset.to_be_bytes());
-    put(&length.to_be_bytes());
-    put(&settings.partition_leader_epoch.to_be_bytes());
-    put(&settings.magic.to_be_bytes());
-    put(&[0; CRC_LENGTH]);
-    put(&i16::from(attributes.0).to_be_bytes());
-    put(&fields.last_offset_delta.to_be_bytes());
-    put(&fields.base_timestamp.to_be_bytes());
-    put(&fields.max_timestamp.to_be_bytes());
-    put(&settings.producer_id.to_be_bytes());
-    put(&settings.producer_epoch.to_be_bytes());
-    put(&settings.base_sequence.to_be_bytes());
-    put(&fields.records_count.to_be_bytes());
-    let crc = crc32c(batch.get(ATTRIBUTES_OFFSET..).unwrap_or_default());
-    if let Some(place) = batch.get_mut(CRC_OFFSET..CRC_OFFSET + CRC_LENGTH) {
-        place.copy_from_slice(&crc.to_be_bytes());
-    }
+    let Some(mut header) = WithHeaderMut::<RECORD_BATCH_OVERHEAD>::new(batch) else { return };
+    header.set::<BASE_OFFSET_OFFSET, BASE_OFFSET_LENGTH>(settings.base_offset.to_be_bytes());
+    header.set::<LENGTH_OFFSET, LENGTH_LENGTH>(length.to_be_bytes());
+    header.set::<PARTITION_LEADER_EPOCH_OFFSET, PARTITION_LEADER_EPOCH_LENGTH>(
+        settings.partition_leader_epoch.to_be_bytes(),
+    );
+    header.set::<MAGIC_OFFSET, MAGIC_LENGTH>(settings.magic.to_be_bytes());
+    header.set::<ATTRIBUTES_OFFSET, ATTRIBUTES_LENGTH>(i16::from(attributes.0).to_be_bytes());
+    header.set::<LAST_OFFSET_DELTA_OFFSET, LAST_OFFSET_DELTA_LENGTH>(fields.last_offset_delta.to_be_bytes());
+    header.set::<BASE_TIMESTAMP_OFFSET, BASE_TIMESTAMP_LENGTH>(fields.base_timestamp.to_be_bytes());
+    header.set::<MAX_TIMESTAMP_OFFSET, MAX_TIMESTAMP_LENGTH>(fields.max_timestamp.to_be_bytes());
+    header.set::<PRODUCER_ID_OFFSET, PRODUCER_ID_LENGTH>(settings.producer_id.to_be_bytes());
+    header.set::<PRODUCER_EPOCH_OFFSET, PRODUCER_EPOCH_LENGTH>(settings.producer_epoch.to_be_bytes());
+    header.set::<BASE_SEQUENCE_OFFSET, BASE_SEQUENCE_LENGTH>(settings.base_sequence.to_be_bytes());
+    header.set::<RECORDS_COUNT_OFFSET, RECORDS_COUNT_LENGTH>(fields.records_count.to_be_bytes());
+    header.set::<CRC_OFFSET, CRC_LENGTH>(crc32c(header.tail::<ATTRIBUTES_OFFSET>()).to_be_bytes());
 }

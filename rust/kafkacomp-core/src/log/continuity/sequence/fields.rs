@@ -20,10 +20,10 @@ pub(super) fn restore(batch: &RecordBatch<'_>, judgement: &Judgement) -> Result<
     let mut copy = MutableRecordBatch::new(&mut data, batch.position()).map_err(unread)?;
     if let Some(field) = field {
         let last = field.wrapping_add(i64::from(batch.last_offset_delta()));
-        copy.set_last_offset(last).map_err(unread)?;
+        copy.set_last_offset(last);
     }
     if let Some(epoch) = epoch {
-        copy.set_partition_leader_epoch(epoch).map_err(unread)?;
+        copy.set_partition_leader_epoch(epoch);
     }
     Ok(Some(data))
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::checksum::{crc32, crc32c};
 use crate::log::read::candidate::EntryLayout;
 use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_segment};
-use crate::message_set::entries::Entries;
+use crate::message_set::Entries;
 use crate::record::RecordBatch;
 
 /// A batch of magic 2 with one record; `crc` is added to the right checksum.

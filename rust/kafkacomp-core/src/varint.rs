@@ -116,10 +116,13 @@ pub fn take_varlong(data: &mut &[u8]) -> Result<i64, VarintError> {
 fn take_long_form(data: &mut &[u8], most: usize, last_shift: u32) -> Result<u64, VarintError> {
     let mut value = 0_u64;
     let mut shift = 0_u32;
-    for (index, &byte) in data.iter().enumerate().take(most) {
+    let mut rest = *data;
+    for _ in 0..most {
+        let Some((&byte, behind)) = rest.split_first() else { break };
+        rest = behind;
         value |= u64::from(byte & 0x7f).wrapping_shl(shift);
         if byte < 0x80 {
-            *data = data.get(index.saturating_add(1)..).unwrap_or_default();
+            *data = rest;
             return Ok(value);
         }
         shift = shift.saturating_add(7);

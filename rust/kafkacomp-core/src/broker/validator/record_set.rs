@@ -1,5 +1,5 @@
-//! Cutting a record set into batches as a broker does: what is cut at the end is left out without a word, and a
-//! size or magic that no batch can have is an error at once, zeros included.
+//! The batches of a record set as a broker reads them: a truncated batch at the end is ignored, and an impossible size or
+//! magic is an error, zeros included.
 //! Source: `ByteBufferLogInputStream`.
 
 use super::config::Era;
@@ -9,15 +9,15 @@ use crate::broker;
 use crate::record::Result;
 use crate::record::{BatchHead, RecordBatch};
 
-/// The batch at byte `at`, if a whole one is there.
-pub(super) fn batch_at(records: &[u8], at: usize) -> Result<Option<RecordBatch<'_>>> {
-    let rest = records.get(at..).unwrap_or_default();
+/// The batch at byte `at`; `None` if it is not all there.
+pub(in crate::broker) fn batch_at(records: &[u8], at: usize) -> Result<Option<RecordBatch<'_>>> {
+    let Some(rest) = records.get(at..) else { return Ok(None) };
     let head = BatchHead::read(rest, at as u64)?;
     let data = head.and_then(|head| rest.get(..head.size_in_bytes()));
     data.map(|data| RecordBatch::new(data, at as u64)).transpose()
 }
 
-/// The batches one after another, until the bytes end or an error comes.
+/// The batches in order, up to the end or the first error.
 pub(super) fn batches(records: &[u8]) -> impl Iterator<Item = Result<RecordBatch<'_>>> {
     let mut at = Some(0usize);
     std::iter::from_fn(move || {
@@ -30,8 +30,7 @@ pub(super) fn batches(records: &[u8]) -> impl Iterator<Item = Result<RecordBatch
     })
 }
 
-/// The first batch, which must be the only one (but for early eras) if it is of magic 2 or the set is
-/// said to be compressed.
+/// The first batch. Since 2.4 it must be the only one if its magic is 2 or the producer's set is compressed.
 pub(super) fn first_batch(records: &[u8], source: CompressionType, era: Era) -> broker::Result<RecordBatch<'_>> {
     let fail = |position, fault| Err(broker::Error::Refused { position, fault });
     let Some(first) = batch_at(records, 0)? else { return fail(0, ValidationFault::NoBatches) };
