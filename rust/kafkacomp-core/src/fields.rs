@@ -1,5 +1,5 @@
-//! A cursor over the big-endian fields of Kafka's serialized messages and side files. It gives `None`
-//! where the bytes end, so that each caller names the failure in its own words.
+//! A cursor over the big-endian fields of Kafka's serialized messages and index files. It returns `None` at the end of the bytes, so
+//! that each caller can return an error of its own.
 
 use crate::varint::take_unsigned_varint;
 
@@ -16,12 +16,12 @@ impl<'a> Fields<'a> {
         Self { data, position }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub(crate) fn position(&self) -> usize {
         self.position
     }
 
-    /// How many bytes are left.
+    /// The number of bytes not read yet.
     pub(crate) fn remaining(&self) -> usize {
         self.data.len().saturating_sub(self.position)
     }

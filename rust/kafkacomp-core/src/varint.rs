@@ -1,9 +1,8 @@
 //! Varints and varlongs as Kafka reads them: Protocol Buffers' base 128, least significant group first,
 //! zig-zag for signed values.
 //!
-//! Kafka differs from the specification in two points that old logs show: padding (a group of zeros at
-//! the end) is legal, and the bits of the 5th (10th) byte that do not fit are dropped. A set high bit in
-//! the 5th (10th) byte is an error.
+//! Kafka deviates from the specification in two points, which occur in old logs: padding (a group of zeros at the end) is legal, and
+//! excess bits of the 5th (10th) byte are ignored. If the high bit of the 5th (10th) byte is set, the number is invalid.
 //! Source: `org.apache.kafka.common.utils.ByteUtils`.
 
 /// The longest varint in bytes.
@@ -11,13 +10,13 @@ pub const MAX_VARINT_LENGTH: usize = 5;
 /// The longest varlong in bytes.
 pub const MAX_VARLONG_LENGTH: usize = 10;
 
-/// Bytes that `value` takes as a zig-zag varint.
+/// The size of `value` as a zig-zag varint, in bytes.
 #[inline]
 pub fn size_of_varint(value: i32) -> usize {
     size_of_varlong(i64::from(value))
 }
 
-/// Bytes that `value` takes as a zig-zag varlong.
+/// The size of `value` as a zig-zag varlong, in bytes.
 #[inline]
 pub fn size_of_varlong(value: i64) -> usize {
     // Seven bits a byte: (bits + 6) / 7 for 1 to 64 bits, without a division.
@@ -25,13 +24,13 @@ pub fn size_of_varlong(value: i64) -> usize {
     ((bits * 9 + 64) / 64) as usize
 }
 
-/// Writes `value` as a zig-zag varint to `out` from `at` on; where it ends. `out` must have room for it.
+/// Writes `value` as a zig-zag varint to `out` at `at` and returns where it ends. `out` must have room for it.
 #[inline]
 pub fn put_varint(out: &mut [u8], at: usize, value: i32) -> usize {
     put_varlong(out, at, i64::from(value))
 }
 
-/// Writes `value` as a zig-zag varlong to `out` from `at` on; where it ends. `out` must have room for it.
+/// Writes `value` as a zig-zag varlong to `out` at `at` and returns where it ends. `out` must have room for it.
 #[inline]
 pub fn put_varlong(out: &mut [u8], at: usize, value: i64) -> usize {
     let mut rest = fold(value);
@@ -58,7 +57,7 @@ fn fold(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// Why no number could be read.
+/// Why a number cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VarintError {
     /// The data end inside the number.
@@ -70,7 +69,7 @@ pub enum VarintError {
 /// Takes an unsigned varint from the front of `data`.
 #[inline]
 pub fn take_unsigned_varint(data: &mut &[u8]) -> Result<u32, VarintError> {
-    // Nearly every number of a record has one or two bytes; the rest takes the loop.
+    // Nearly every number of a record has one or two bytes; the loop reads longer ones.
     match **data {
         [a @ 0..0x80, ref rest @ ..] => {
             *data = rest;

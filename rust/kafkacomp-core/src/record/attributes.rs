@@ -3,7 +3,7 @@
 //! ```text
 //! | unused (7-15) | delete horizon (6) | control (5) | transactional (4) | timestamp type (3) | compression type (0-2) |
 //! ```
-//! Only the low byte counts; bits 4 to 6 exist in magic 2 only, bit 3 from magic 1 on.
+//! Only the low byte has a meaning; bits 4 to 6 exist only in magic 2, bit 3 since magic 1.
 //! Source: KIP-32, KIP-98, KIP-534; `DefaultRecordBatch`, `LegacyRecord`.
 
 use crate::CompressionType;
@@ -21,7 +21,7 @@ pub enum TimestampType {
 }
 
 impl TimestampType {
-    /// Kafka's name of it, as tools print it.
+    /// The name that Kafka's tools print.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoTimestampType => "NoTimestampType",
@@ -42,7 +42,7 @@ const DELETE_HORIZON_FLAG_MASK: u8 = 0x40;
 pub struct Attributes(pub u8);
 
 impl Attributes {
-    /// The attributes of a batch that is this and that.
+    /// The attributes of a batch with these properties.
     pub fn new(
         compression_type: CompressionType,
         timestamp_type: TimestampType,
@@ -79,7 +79,7 @@ impl Attributes {
         self.0 & TRANSACTIONAL_FLAG_MASK != 0
     }
 
-    /// Whether the batch holds control records.
+    /// Whether the batch contains control records.
     #[inline]
     pub fn is_control(self) -> bool {
         self.0 & CONTROL_FLAG_MASK != 0

@@ -1,10 +1,10 @@
 //! A shallow batch of any magic: the fields that can be read without decompressing.
 //!
-//! All formats begin alike, which is what lets one log hold them all:
+//! All formats begin with the same fields, so one log can contain all of them:
 //! ```text
 //! offset:int64 size:int32 x:int32 magic:int8 ...     x = crc (magic 0, 1) or partition leader epoch (2)
 //! ```
-//! `size` counts what follows it. In magic 2 `offset` is the batch's first, in magic 0 and 1 its last.
+//! `size` is the number of bytes after it. `offset` is the first offset of the batch in magic 2, the last one in magic 0 and 1.
 //! Sources: KIP-32, KIP-98; `Records`, `DefaultRecordBatch`, `AbstractLegacyRecordBatch`.
 
 use super::attributes::{Attributes, TimestampType};
@@ -27,7 +27,7 @@ pub const OFFSET_LENGTH: usize = 8;
 pub const SIZE_OFFSET: usize = OFFSET_OFFSET + OFFSET_LENGTH;
 /// Length of the size.
 pub const SIZE_LENGTH: usize = 4;
-/// What `size` does not count.
+/// Length of offset and size, which `size` does not include.
 pub const LOG_OVERHEAD: usize = SIZE_OFFSET + SIZE_LENGTH;
 /// Where the magic stands, in every format.
 pub const MAGIC_OFFSET: usize = LOG_OVERHEAD + 4;

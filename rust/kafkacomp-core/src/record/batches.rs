@@ -1,15 +1,15 @@
-//! Cutting a buffer into batches.
+//! The batches of a buffer.
 //!
-//! A record set has neither a count nor an end mark: batches follow one another until the bytes end. What
-//! stands behind the last whole batch is a [`Tail`]: nothing, a batch that was cut (a fetch answer is cut
-//! at any byte), or zeros (a preallocated file).
+//! A record set has neither a count nor an end mark: batches follow one another until the bytes end. The bytes after the last
+//! whole batch are a [`Tail`]: nothing, a truncated batch (Kafka truncates the answer to a fetch at any byte), or zeros (a
+//! preallocated file).
 
 use super::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, RecordBatch, SIZE_OFFSET};
 use super::error::{Error, Result};
 use super::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::bytes::WithHeader;
 
-/// As a number of bytes that are left.
+/// [`LOG_OVERHEAD`] as a number of remaining bytes.
 const LOG_OVERHEAD_BYTES: u64 = LOG_OVERHEAD as u64;
 
 /// What follows the last whole batch.
@@ -17,13 +17,13 @@ const LOG_OVERHEAD_BYTES: u64 = LOG_OVERHEAD as u64;
 pub enum Tail {
     /// Nothing.
     End,
-    /// The beginning of a batch whose rest is missing.
+    /// A truncated batch.
     Partial {
         /// Where it begins.
         position: u64,
-        /// Bytes that are there.
+        /// Bytes that are available.
         available: u64,
-        /// Bytes that it would have; the least that a head needs where not even that is there.
+        /// Bytes of the whole batch; if its size is missing too, the bytes needed to read it.
         needed: u64,
     },
     /// Zero bytes up to the end.
@@ -35,7 +35,7 @@ pub enum Tail {
     },
 }
 
-/// Iterates over the batches of a buffer. After an error it is finished.
+/// Iterates over the batches of a buffer. An error is the last item.
 #[derive(Debug, Clone)]
 pub struct Batches<'a> {
     rest: &'a [u8],
@@ -49,17 +49,17 @@ impl<'a> Batches<'a> {
         Self { rest: data, position, tail: None }
     }
 
-    /// Where the next batch would begin: after the iteration, where it stopped.
+    /// Where the next batch begins; after the iteration, where it stopped.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// What stopped the iteration; `None` while it goes on and after an error.
+    /// What ended the iteration; `None` before the end and after an error.
     pub fn tail(&self) -> Option<Tail> {
         self.tail
     }
 
-    /// The batch at the front, if it is a whole one of magic 2, as nearly all are.
+    /// The next batch if it is complete and of magic 2, as nearly all are.
     #[inline]
     fn usual(&mut self) -> Option<RecordBatch<'a>> {
         let position = self.position;
@@ -86,7 +86,7 @@ impl<'a> Batches<'a> {
         let Some(head) = head else {
             self.tail = Some(match available {
                 0 => Tail::End,
-                // Fewer bytes than offset and size may be the zero bytes of a cut offset as well.
+                // Fewer zeros than offset and size have may also be the first bytes of an offset.
                 LOG_OVERHEAD_BYTES.. if self.rest.iter().all(|&byte| byte == 0) => {
                     Tail::Zeros { position, length: available }
                 }
@@ -119,7 +119,7 @@ impl<'a> Iterator for Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Whatever else stands at the front.
+    /// The next batch of any other kind.
     fn unusual(&mut self) -> Option<Result<RecordBatch<'a>>> {
         if self.tail.is_some() {
             return None;

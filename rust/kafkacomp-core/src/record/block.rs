@@ -1,36 +1,36 @@
-//! Many records of a batch of magic 2 at once, a field at a time, for whoever builds columns: numbers side by
-//! side that a loop can take eight at a time, and keys and values as spans of the payload.
+//! Several records of a batch of magic 2, field by field, for building columns: arrays of numbers that a vectorized loop can
+//! convert, and keys and values as spans of the payload.
 
-/// As many records as a block takes: small enough for the first-level cache.
+/// The most records of a block: small enough for the first-level cache.
 pub const BLOCK_RECORDS: usize = 256;
 
-/// Where a key or value lies in the payload.
+/// The range of a key or value in the payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     start: u32,
     length: u32,
 }
 
-/// The length of null; no record is as long.
+/// The length that means null; no record is as long.
 const NULL: u32 = u32::MAX;
 
 impl Span {
-    /// What a block holds before it is filled.
+    /// The content of a block before it is filled.
     const NULL: Self = Self { start: 0, length: NULL };
 
-    /// A key or value of `length` bytes from `start` on; `None` is null.
+    /// A key or value of `length` bytes at `start`; `None` is null.
     #[inline]
     pub(super) fn new(start: usize, length: Option<u32>) -> Self {
         Self { start: start as u32, length: length.unwrap_or(NULL) }
     }
 
-    /// Bytes in it, 0 for null.
+    /// The number of bytes, 0 for null.
     #[inline]
     pub fn len(self) -> usize {
         if self.is_null() { 0 } else { self.length as usize }
     }
 
-    /// Whether it has no bytes.
+    /// Whether it is empty or null.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.len() == 0
@@ -42,7 +42,7 @@ impl Span {
         self.length == NULL
     }
 
-    /// Its bytes in the payload.
+    /// The bytes in the payload.
     #[inline]
     pub fn bytes(self, payload: &[u8]) -> &[u8] {
         let start = self.start as usize;
@@ -64,24 +64,24 @@ impl Spans {
         Self { all: [Span::NULL; BLOCK_RECORDS], count: 0, bytes: 0, nulls: 0 }
     }
 
-    /// Where each of them lies.
+    /// The ranges in the payload.
     pub fn as_slice(&self) -> &[Span] {
         self.all.get(..self.count).unwrap_or_default()
     }
 
-    /// Bytes of all of them.
+    /// The number of bytes of all of them.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many are null.
+    /// The number of nulls.
     pub fn nulls(&self) -> usize {
         self.nulls
     }
 }
 
-/// The fields of consecutive records without headers; see the module. Filled by
-/// [`V2Records::fill`](super::v2::V2Records::fill), used again for the next ones.
+/// The fields of consecutive records without headers; see the module. [`V2Records::fill`](super::v2::V2Records::fill) replaces
+/// them by those of the next records.
 #[derive(Debug)]
 pub struct RecordBlock {
     offset_deltas: [i32; BLOCK_RECORDS],
@@ -98,22 +98,22 @@ impl Default for RecordBlock {
 }
 
 impl RecordBlock {
-    /// Records in the block.
+    /// The number of records.
     pub fn len(&self) -> usize {
         self.keys.count
     }
 
-    /// Whether there are none.
+    /// Whether the block has no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Offsets, counted from the batch's base offset.
+    /// The offsets, relative to the base offset of the batch.
     pub fn offset_deltas(&self) -> &[i32] {
         self.offset_deltas.get(..self.len()).unwrap_or_default()
     }
 
-    /// Timestamps in ms, counted from the batch's base timestamp.
+    /// The timestamps in ms, relative to the base timestamp of the batch.
     pub fn timestamp_deltas(&self) -> &[i32] {
         self.timestamp_deltas.get(..self.len()).unwrap_or_default()
     }
@@ -123,13 +123,13 @@ impl RecordBlock {
         &self.keys
     }
 
-    /// The values, spans of the same.
+    /// The values, spans of the same payload.
     pub fn values(&self) -> &Spans {
         &self.values
     }
 
-    /// Forgets the records and takes new ones, at most `most`, as long as there is a `next`: its deltas of offset and
-    /// timestamp, its key and its value.
+    /// Replaces the records by at most `most` new ones, as long as `next` returns one: its deltas of offset and timestamp, its
+    /// key and its value.
     #[inline]
     pub(super) fn fill(&mut self, most: usize, mut next: impl FnMut() -> Option<(i32, i32, Span, Span)>) {
         let (mut count, mut bytes, mut nulls) = (0_usize, [0_usize; 2], [0_usize; 2]);

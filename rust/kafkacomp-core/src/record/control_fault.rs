@@ -4,25 +4,25 @@
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlFault {
-    /// No key.
+    /// The key is null.
     #[error("null key")]
     NullKey,
-    /// No value where the type needs one.
+    /// The value is null although the type has one.
     #[error("null value")]
     NullValue,
-    /// A version below 0.
+    /// A negative version.
     #[error("invalid version {version}")]
     Version {
         /// The version found.
         version: i16,
     },
-    /// A field reaches past the end, or a varint is too long.
+    /// A field exceeds the data, or a varint is too long.
     #[error("incomplete field")]
     Incomplete,
-    /// An array or string that is null where the schema has none.
+    /// A null array or string that the schema does not allow.
     #[error("null array or string")]
     NullField,
-    /// An array with more elements than bytes are left, or a string above Kafka's limit.
+    /// An array with more elements than bytes remain, or a string above Kafka's limit.
     #[error("invalid length {length}")]
     Length {
         /// The length found.

@@ -1,10 +1,9 @@
-//! Text as Java decodes it.
+//! Decoding of strings as in Java.
 
 use std::borrow::Cow;
 
-/// Decodes UTF-8 as Java's `String` does: what is malformed becomes U+FFFD. Java takes the three bytes of
-/// an encoded surrogate as one malformed sequence, where the Unicode standard's practice (and Rust) sees
-/// three.
+/// Decodes UTF-8 as Java's `String` does: malformed sequences become U+FFFD. Java replaces the three bytes of an encoded surrogate
+/// as one malformed sequence; Rust follows the Unicode standard's recommendation and replaces three.
 pub fn decode_utf8(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);

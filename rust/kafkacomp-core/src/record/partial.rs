@@ -1,9 +1,8 @@
-//! The records of a compressed batch of magic 2 without keys, values and headers: what a broker reads of a
-//! batch that it means to store as it came
-//! (`skipKeyValueIterator`, `PartialDefaultRecord`; KAFKA-8106).
+//! The records of a compressed batch of magic 2 without keys, values and headers: what a broker reads of a batch that it stores
+//! unchanged (`skipKeyValueIterator`, `PartialDefaultRecord`; KAFKA-8106).
 //!
-//! Kafka skips as many bytes as the fields say and never looks at a record's own length, so a batch passes
-//! here that no consumer can read. Nor does it check the number of headers against what is left.
+//! Kafka skips the fields by their lengths and ignores the length of the record, so it accepts batches that no consumer can read.
+//! Nor does it compare the number of headers with the remaining bytes.
 
 use super::attributes::TimestampType;
 use super::batch::RecordBatch;
@@ -14,14 +13,14 @@ use super::v2::{short_varint, word_at, zig_zag};
 use crate::compress::CodecError;
 use crate::varint::{VarintError, size_of_varint, take_varint, take_varlong};
 
-/// What a broker knows of a record whose key and value it skips.
+/// The fields of a record whose key and value are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartialRecord {
     /// The absolute offset.
     pub offset: i64,
     /// The timestamp in ms.
     pub timestamp: i64,
-    /// The size that the record claims, with its length field, in bytes; nobody checked it.
+    /// The declared size of the record with its length field, in bytes. It is not checked.
     pub size_in_bytes: i32,
     /// The key's length; negative for null.
     pub key_size: i32,
@@ -30,7 +29,7 @@ pub struct PartialRecord {
 }
 
 impl PartialRecord {
-    /// What a record is before it is read.
+    /// A record before the first one is read.
     pub const EMPTY: Self = Self { offset: 0, timestamp: 0, size_in_bytes: 0, key_size: 0, value_size: 0 };
 }
 
@@ -72,10 +71,10 @@ impl<'a> PartialRecords<'a> {
         })
     }
 
-    /// Puts the next record into `record`; `Ok(false)` at the end.
+    /// Reads the next record into `record`; `Ok(false)` at the end.
     ///
     /// # Errors
-    /// What Kafka's iterator throws; there are no more records then.
+    /// As Kafka's iterator. No records follow an error.
     #[inline]
     pub fn advance(&mut self, record: &mut PartialRecord) -> Result<bool> {
         if self.read >= self.count {
@@ -93,8 +92,8 @@ impl<'a> PartialRecords<'a> {
         Ok(true)
     }
 
-    /// A record whose numbers are short and which has no headers, by whole words. `None`, with nothing changed
-    /// but `record`, for every other one and for whatever is wrong.
+    /// Reads a record without headers and with short numbers, by whole words. `None` for any other record and for a corrupt
+    /// one, with only `record` changed.
     #[inline]
     fn usual_record(&mut self, record: &mut PartialRecord) -> Option<()> {
         let rest = self.rest;
@@ -152,7 +151,7 @@ impl<'a> PartialRecords<'a> {
         Ok(())
     }
 
-    /// Skips a length and as many bytes, and gives the length.
+    /// Skips a length and as many bytes; returns the length.
     fn skip_nullable(&mut self) -> std::result::Result<i32, DecodeFault> {
         let size = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
         if let Ok(length) = usize::try_from(size) {
@@ -165,8 +164,8 @@ impl<'a> PartialRecords<'a> {
         Ok(size)
     }
 
-    /// Puts the failure into words and ends the iteration. Where the payload ended early because its codec
-    /// gave up, that is the word.
+    /// Makes the error of a failure and ends the iteration. If the payload ends early because its codec failed, the error is
+    /// the codec's.
     #[cold]
     fn fail(&mut self, reason: DecodeFault) -> Error {
         let (index, count) = (self.read, self.count);
@@ -195,13 +194,13 @@ impl<'a> PartialRecords<'a> {
 /// Why a record could not be read.
 #[derive(Debug, Clone, Copy)]
 enum DecodeFault {
-    /// A number could not be read.
+    /// A number cannot be read.
     Number(VarintError),
     /// The payload ends inside a field.
     End,
-    /// This number of headers.
+    /// An invalid number of headers.
     HeaderCount(i32),
-    /// This size of a header's key.
+    /// An invalid size of a header key.
     HeaderKeySize(i32),
     /// Something follows the last record.
     NotTheEnd,

@@ -1,13 +1,13 @@
-//! Which partition a record goes to by its key, as Kafka's producers decide it.
+//! The partition of a record by its key, as Kafka's producers choose it.
 //!
-//! `partition = (murmur2(key) & 0x7fffffff) % partitions`, of the key as it is serialized. Records without a key have no
-//! place by it: producers stay with one partition for a while (KIP-480, KIP-794).
+//! `partition = (murmur2(key) & 0x7fffffff) % partitions`, of the serialized key. Records without a key are not
+//! partitioned by it: producers keep one partition for several records (KIP-480, KIP-794).
 //! Source: `Utils.murmur2`, `BuiltInPartitioner.partitionForKey`.
 
 const SEED: u32 = 0x9747_b28c;
 const MIX: u32 = 0x5bd1_e995;
 
-/// The 32-bit murmur hash 2 with the seed that Kafka has for it.
+/// The 32-bit murmur hash 2 with Kafka's seed.
 pub fn murmur2(data: &[u8]) -> i32 {
     let mut hash = SEED ^ data.len() as u32;
     let (words, tail) = data.as_chunks::<4>();
@@ -35,7 +35,7 @@ pub fn partition_for_key(key: &[u8], partitions: i32) -> i32 {
 mod tests {
     use super::{murmur2, partition_for_key};
 
-    /// Kafka's own, from `UtilsTest.testMurmur2`.
+    /// Kafka's own cases, from `UtilsTest.testMurmur2`.
     #[test]
     fn hashes_are_those_of_kafka() {
         for (key, hash) in [

@@ -1,4 +1,4 @@
-//! From a batch to its records: decompression into a kept buffer, then iteration without copies.
+//! From a batch to its records: decompression into a reused buffer, then iteration without copies.
 
 use super::batch::{Format, LOG_OVERHEAD, RecordBatch};
 use super::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::{self, CodecError, CodecFault, Strictness};
 
-/// Decompresses batches one after another into one kept buffer.
+/// Reads the records of batches. The buffer for decompressed records is reused for the next batch.
 #[derive(Debug)]
 pub struct RecordReader {
     strictness: Strictness,
@@ -27,13 +27,12 @@ impl RecordReader {
         Self { strictness: Strictness::Tolerant, buffer: OutputBuffer::new(max_output_size), max_output_size }
     }
 
-    /// One that reads what a broker reads and not a byte more: see
-    /// [`Strictness::Kafka`].
+    /// A reader that accepts exactly what a broker accepts: see [`Strictness::Kafka`].
     pub fn as_broker(max_output_size: usize) -> Self {
         Self { strictness: Strictness::Kafka, ..Self::new(max_output_size) }
     }
 
-    /// Another cap for the batches to come.
+    /// Sets the limit for the following batches.
     pub fn set_max_output_size(&mut self, max_output_size: usize) {
         self.max_output_size = max_output_size;
     }
@@ -43,16 +42,15 @@ impl RecordReader {
         self.buffer.as_slice()
     }
 
-    /// Gives away the decompressed bytes of the last batch, with their memory; empty if it was not compressed.
+    /// Takes the decompressed bytes of the last batch out of the reader; empty if it was not compressed.
     pub fn take_payload(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.buffer).into_vec()
     }
 
-    /// The first offset of `batch`: where the header does not tell it (a wrapper of magic 0 or 1), the batch
-    /// is decompressed.
+    /// The first offset of `batch`. If the header does not contain it (a wrapper of magic 0 or 1), the batch is decompressed.
     ///
     /// # Errors
-    /// As [`records`](Self::records), and what Kafka says of a first message that is compressed again.
+    /// As [`records`](Self::records), and a first message that is compressed itself.
     pub fn base_offset(&mut self, batch: &RecordBatch<'_>) -> Result<i64> {
         match batch.base_offset() {
             Some(offset) => Ok(offset),
@@ -63,8 +61,8 @@ impl RecordReader {
         }
     }
 
-    /// Opens the compressed records of a `batch` of magic 2: Kafka does so before it looks at how many records
-    /// there are, and so finds a header that is no header of the codec.
+    /// Opens the compressed records of a `batch` of magic 2. Kafka does this before it reads the number of records, so an
+    /// invalid header of the codec is an error even in a batch without records.
     ///
     /// # Errors
     /// The codec's.
@@ -75,8 +73,8 @@ impl RecordReader {
             .map_err(|source| Error::BatchCodec { position: batch.position(), source })
     }
 
-    /// The records of a compressed `batch` of magic 2 without their keys, values and headers, as a broker reads
-    /// what it means to keep as it is; `None` for a batch that declares no records, and for one of magic 0 or 1.
+    /// The records of a compressed `batch` of magic 2 without their keys, values and headers, as a broker reads a batch that it
+    /// stores unchanged; `None` for a batch that declares no records, and for one of magic 0 or 1.
     ///
     /// # Errors
     /// As [`records`](Self::records).
@@ -93,11 +91,11 @@ impl RecordReader {
         PartialRecords::new(batch, count, self.buffer.as_slice(), codec_error).map(Some)
     }
 
-    /// What stands in front of the records of `batch`, and the records, decompressed. Of a wrapper of magic 0 or 1 that
-    /// is all up to its value and the set in it; a plain message has nothing of the kind.
+    /// The bytes before the records of `batch`, and the decompressed records. In a wrapper of magic 0 or 1 these are everything
+    /// up to its value, and the set inside it. `batch` must not be a plain message.
     ///
     /// # Errors
-    /// A wrapper without a value, and whatever the codec says.
+    /// A wrapper without a value; the codec's errors.
     pub fn decompressed<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<(&'r [u8], &'r [u8])> {
         self.buffer.reset(self.max_output_size);
         let compression_type = batch.compression_type()?;
@@ -111,8 +109,8 @@ impl RecordReader {
         Ok((front, self.buffer.as_slice()))
     }
 
-    /// The [`records`](Self::records) of an uncompressed batch of magic 2, `None` for any other and for one whose
-    /// header is wrong.
+    /// The [`records`](Self::records) of an uncompressed batch of magic 2; `None` for any other batch and for a negative number
+    /// of records.
     #[inline]
     pub fn plain_records<'r>(&mut self, batch: &RecordBatch<'r>) -> Option<V2Records<'r>> {
         if batch.magic() < 2 || batch.attributes().compression_id() != 0 {
@@ -122,11 +120,11 @@ impl RecordReader {
         V2Records::plain(batch)
     }
 
-    /// The records of `batch`, by reference to its bytes or to the reader's buffer. The checksum is not
-    /// looked at (Kafka's iterators do not either): see [`RecordBatch::ensure_valid`].
+    /// The records of `batch`, by reference to its bytes or to the reader's buffer. As in Kafka's iterators, the checksum is not
+    /// verified: see [`RecordBatch::ensure_valid`].
     ///
     /// # Errors
-    /// What Kafka's iterator throws before its first record. Errors after it come from the iterator.
+    /// As Kafka's iterator before its first record. The iterator returns later errors.
     #[inline]
     pub fn records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Records<'r>> {
         self.buffer.reset(self.max_output_size);
@@ -143,10 +141,10 @@ impl RecordReader {
         self.compressed_records(batch, compression_type)
     }
 
-    /// Decompresses what `batch` holds, and gives what ended that early.
+    /// Decompresses the records of `batch`; returns the fault of the codec, after which the decompressed bytes remain.
     ///
     /// # Errors
-    /// Lack of memory, which says nothing of the batch: no record of it counts.
+    /// Lack of memory, which says nothing about the batch: none of its records is returned.
     fn decompress(
         &mut self,
         batch: &RecordBatch<'_>,
@@ -182,7 +180,7 @@ impl RecordReader {
     }
 }
 
-/// What stands in front of the records of a batch that is no plain message, and the records as they are stored.
+/// The bytes before the records of a batch that is not a plain message, and the stored records.
 ///
 /// # Errors
 /// A wrapper without a value.
@@ -203,7 +201,7 @@ pub enum Records<'a> {
 }
 
 impl Records<'_> {
-    /// The iteration as it stands, without the bytes.
+    /// Suspends the iteration, without its bytes.
     pub fn pause(self) -> PausedRecords {
         match self {
             Self::V2(records) => {
@@ -218,20 +216,20 @@ impl Records<'_> {
     }
 }
 
-/// The bytes of the shortest record of magic 2: seven numbers of one byte.
+/// The size of the shortest record of magic 2: seven numbers of one byte.
 const LEAST_RECORD: usize = 7;
 
-/// An iteration over the records of a batch that borrows nothing: for those who keep the bytes themselves and read a
-/// few records at a time.
+/// A suspended iteration over the records of a batch that borrows nothing: for callers that own the bytes and read a few
+/// records at a time.
 #[derive(Debug)]
 pub struct PausedRecords {
     records: Records<'static>,
-    /// How many bytes are still to be read; they are the last ones.
+    /// The number of bytes not read yet; they are the last ones.
     left: usize,
 }
 
 impl PausedRecords {
-    /// Continues over `bytes`: what the reader decompressed, or, where that is nothing, the bytes of the batch.
+    /// Continues over `bytes`: the decompressed bytes of the batch, or its own bytes if it is not compressed.
     pub fn resume(self, bytes: &[u8]) -> Records<'_> {
         let (_, rest) = bytes.split_at(bytes.len().saturating_sub(self.left));
         match self.records {
@@ -240,7 +238,7 @@ impl PausedRecords {
         }
     }
 
-    /// No more records than this are still to come.
+    /// An upper bound of the number of records not read yet.
     pub fn most(&self) -> usize {
         match &self.records {
             Records::V2(records) => (records.remaining().max(0) as usize).min(self.left / LEAST_RECORD),

@@ -1,15 +1,15 @@
-//! One record, as it comes out of a batch of any magic: references into the decompressed bytes.
+//! A record of a batch of any magic, by reference to the decompressed bytes.
 
 use super::attributes::TimestampType;
 use super::message::Message;
 use crate::varint::take_varint;
 
-/// A record by reference. Times are ms since the epoch, -1 where there is none.
+/// A record by reference. Timestamps are in ms since the epoch, -1 for none.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
     /// The absolute offset.
     pub offset: i64,
-    /// The timestamp in ms; -1 without one.
+    /// The timestamp in ms; -1 in magic 0.
     pub timestamp: i64,
     /// Where the timestamp comes from.
     pub timestamp_type: TimestampType,
@@ -21,12 +21,12 @@ pub struct Record<'a> {
     pub value: Option<&'a [u8]>,
     /// The headers (magic 2).
     pub headers: Headers<'a>,
-    /// Magic 0 and 1 only: the whole message behind its size field, for its own checksum.
+    /// The message in magic 0 and 1, which has a checksum of its own; `None` in magic 2.
     pub message: Option<Message<'a>>,
 }
 
 impl Record<'_> {
-    /// What a record is before it is read.
+    /// A record before the first one is read.
     pub const EMPTY: Record<'static> = Record {
         offset: 0,
         timestamp: super::batch::NO_TIMESTAMP,
@@ -39,7 +39,7 @@ impl Record<'_> {
     };
 }
 
-/// The headers of a record, already checked, decoded when asked for.
+/// The headers of a record. They are checked when the record is read and decoded when they are iterated over.
 #[derive(Debug, Clone, Copy)]
 pub struct Headers<'a> {
     raw: &'a [u8],
@@ -56,30 +56,30 @@ impl<'a> Headers<'a> {
         Self { raw, count }
     }
 
-    /// How many there are.
+    /// The number of headers.
     #[inline]
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there are none.
+    /// Whether the record has no headers.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The headers as they are on the wire, without their number.
+    /// The serialized headers, without their number.
     pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
-    /// Bytes that the headers take on the wire.
+    /// The size of the serialized headers, in bytes.
     pub fn size_in_bytes(&self) -> usize {
         self.raw.len()
     }
 }
 
-/// Key (bytes that ought to be UTF-8) and value of each, in order.
+/// Key (UTF-8, but not checked) and value of each header, in order.
 impl<'a> IntoIterator for Headers<'a> {
     type Item = (&'a [u8], Option<&'a [u8]>);
     type IntoIter = HeaderIter<'a>;

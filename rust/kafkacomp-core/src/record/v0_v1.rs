@@ -5,11 +5,10 @@
 //! Message => CRC:uint32 Magic:int8(0) Attributes:int8 KeyLength:int32 Key ValueLength:int32 Value
 //! Message => CRC:uint32 Magic:int8(1) Attributes:int8 Timestamp:int64 KeyLength:int32 Key ValueLength:int32 Value
 //! ```
-//! The CRC covers all from the magic on. A compressed message is a wrapper: its value is a compressed set
-//! of entries, and its offset that of the last of them. Inner offsets are absolute in format 0 and count
-//! from 0 in format 1; there a wrapper whose own offset is 0 (old clients) means that they count from 0
-//! for good. A wrapper of type LogAppendTime gives its timestamp to all; the type is the wrapper's always.
-//! A negative length means null.
+//! The CRC covers the magic and everything after it. A compressed message is a wrapper: its value is a compressed set of entries,
+//! and its offset is that of the last entry. Inner offsets are absolute in format 0 and relative, from 0, in format 1; if the offset
+//! of a wrapper of format 1 is 0 (old clients), its inner offsets are taken as absolute. Inner messages of format 1 have the
+//! timestamp type of the wrapper and, with LogAppendTime, its timestamp. A negative length means null.
 //! Source: `LegacyRecord`, `AbstractLegacyRecordBatch`.
 
 use super::attributes::TimestampType;
@@ -28,7 +27,7 @@ use crate::compress::CodecError;
 /// The compressed set inside a wrapper.
 ///
 /// # Errors
-/// What Kafka's deep iterator answers to a wrapper that cannot be one.
+/// As Kafka's deep iterator for an invalid wrapper.
 pub(super) fn wrapper_payload<'a>(batch: &RecordBatch<'a>, compression_type: CompressionType) -> Result<&'a [u8]> {
     let fail = |fault| Error::Invalid { position: batch.position(), fault };
     if compression_type == CompressionType::Zstd {
@@ -48,7 +47,7 @@ fn message_of<'a>(batch: &RecordBatch<'a>) -> Option<Message<'a>> {
     }
 }
 
-/// The wrapper up to its value, the value's length included, and the value.
+/// The wrapper up to its value (the length of the value included), and the value.
 ///
 /// # Errors
 /// As [`wrapper_payload`].
@@ -70,24 +69,24 @@ pub(super) fn split_wrapper<'a>(
 pub struct V0V1Records<'a> {
     rest: &'a [u8],
     position: u64,
-    /// What is added to the offsets of `rest`.
+    /// Added to the offsets of `rest`.
     base_offset: i64,
     /// The wrapper, `None` for a plain message.
     wrapper: Option<Wrapper>,
-    /// How many messages there are.
+    /// The number of messages.
     count: usize,
     /// The last one's offset.
     last_offset: i64,
 }
 
-/// What a wrapper says about the messages inside.
+/// The fields of a wrapper that apply to the messages inside.
 #[derive(Debug, Clone, Copy)]
 struct Wrapper {
     timestamp: i64,
     timestamp_type: TimestampType,
 }
 
-/// A message of format 0 or 1 with what its wrapper says of it; its key and value not looked at yet.
+/// A message of format 0 or 1 with the fields that its wrapper determines. Key and value are not read yet.
 #[derive(Debug, Clone, Copy)]
 pub struct V0V1Entry<'a> {
     /// The absolute offset.
@@ -101,7 +100,7 @@ pub struct V0V1Entry<'a> {
 }
 
 impl<'a> V0V1Entry<'a> {
-    /// The size with offset and size field, in bytes.
+    /// The size with offset and size fields, in bytes.
     pub fn size_in_bytes(&self) -> usize {
         LOG_OVERHEAD + self.message.size_in_bytes()
     }
@@ -148,8 +147,8 @@ impl<'a> V0V1Records<'a> {
         }
     }
 
-    /// The messages of `payload`, the decompressed value of the wrapper `batch`. Kafka looks at all of
-    /// them before it hands out the first, because format 1 needs the last offset; so does this.
+    /// The messages of `payload`, the decompressed value of the wrapper `batch`. All entries are read before the first is
+    /// returned, as in Kafka, because format 1 needs the last offset.
     pub(super) fn wrapped(batch: &RecordBatch<'_>, payload: &'a [u8], codec_error: Option<CodecError>) -> Result<Self> {
         let position = batch.position();
         let fail = |fault| Error::Invalid { position, fault };
@@ -177,18 +176,18 @@ impl<'a> V0V1Records<'a> {
         Ok(Self { rest: payload, position, base_offset, wrapper: Some(wrapper), count, last_offset })
     }
 
-    /// What is still to be read.
+    /// The bytes not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The same iteration over other bytes, which are still to be read.
+    /// The same iteration over other bytes, which are not read yet.
     pub(super) fn over_bytes(self, rest: &[u8]) -> V0V1Records<'_> {
         let Self { position, base_offset, wrapper, count, last_offset, .. } = self;
         V0V1Records { rest, position, base_offset, wrapper, count, last_offset }
     }
 
-    /// The first message's offset, without a look at its key and value; `None` if there is no further message.
+    /// The offset of the next message, without reading its key and value; `None` at the end.
     ///
     /// # Errors
     /// As [`next_entry`](Self::next_entry).
@@ -197,18 +196,17 @@ impl<'a> V0V1Records<'a> {
         Some(self.check_plain(message).map(|()| self.base_offset.wrapping_add(offset)))
     }
 
-    /// The offset of the last message, as the messages state it.
+    /// The offset of the last message.
     pub fn last_offset(&self) -> i64 {
         self.last_offset
     }
 
-    /// How many messages there are, those that were taken already included.
+    /// The number of messages, including those already returned.
     pub fn messages(&self) -> usize {
         self.count
     }
 
-    /// What the message and its wrapper say together. Only an inner message of format 1 takes anything from
-    /// its wrapper.
+    /// The entry of a message. Only inner messages of format 1 take fields from their wrapper.
     fn place(&self, offset: i64, message: Message<'a>) -> V0V1Entry<'a> {
         let wrapper = self.wrapper.filter(|_| message.magic() == 1);
         let timestamp = match wrapper {
@@ -223,10 +221,10 @@ impl<'a> V0V1Records<'a> {
         }
     }
 
-    /// The next message, its key and value not looked at.
+    /// The next message, without reading its key and value.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance), but for what is wrong with a key or value.
+    /// As [`advance`](Self::advance), except for an invalid key or value.
     #[inline]
     pub fn next_entry(&mut self) -> Option<Result<V0V1Entry<'a>>> {
         let (offset, message, rest) = take_entry(self.rest).ok().flatten()?;
@@ -250,10 +248,10 @@ impl<'a> V0V1Records<'a> {
 }
 
 impl<'a> V0V1Records<'a> {
-    /// Puts the next message into `record`; `Ok(false)` at the end.
+    /// Reads the next message into `record`; `Ok(false)` at the end.
     ///
     /// # Errors
-    /// What Kafka's iterator throws; there are no more messages then.
+    /// As Kafka's iterator. No messages follow an error.
     #[inline]
     pub fn advance(&mut self, record: &mut Record<'a>) -> Result<bool> {
         match self.next() {
@@ -282,10 +280,10 @@ impl<'a> Iterator for V0V1Records<'a> {
     }
 }
 
-/// Offset, message, what follows.
+/// Offset, message, and the bytes after it.
 type Entry<'a> = (i64, Message<'a>, &'a [u8]);
 
-/// The first entry. A cut one ends the set without an error, as in Kafka.
+/// The first entry. A truncated one ends the set without an error, as in Kafka.
 #[inline]
 fn take_entry(data: &[u8]) -> std::result::Result<Option<Entry<'_>>, RecordFault> {
     let Some((head, body)) = data.split_first_chunk::<LOG_OVERHEAD>() else { return Ok(None) };

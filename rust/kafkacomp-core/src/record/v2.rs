@@ -5,13 +5,13 @@
 //!   BaseOffset:int64 Length:int32 PartitionLeaderEpoch:int32 Magic:int8 CRC:uint32
 //!   Attributes:int16 LastOffsetDelta:int32 BaseTimestamp:int64 MaxTimestamp:int64
 //!   ProducerId:int64 ProducerEpoch:int16 BaseSequence:int32 RecordsCount:int32 Records
-//! Record (compressed as one stream with its fellows) =>
+//! Record (all records of a batch are compressed as one stream) =>
 //!   Length:varint Attributes:int8 TimestampDelta:varlong OffsetDelta:varint
 //!   KeyLength:varint Key ValueLength:varint Value HeadersCount:varint Headers
 //! Header => KeyLength:varint Key ValueLength:varint Value
 //! ```
 //! A negative length of key, value or header value means null. The attributes of a record are unused.
-//! With LogAppendTime every record's time is the batch's max timestamp, whatever its delta says.
+//! With LogAppendTime the timestamp of every record is the max timestamp of the batch, whatever its delta is.
 //! Source: `DefaultRecordBatch`, `DefaultRecord`.
 
 use super::attributes::TimestampType;
@@ -83,7 +83,7 @@ impl<'a> V2Records<'a> {
         }
     }
 
-    /// Over the records of an uncompressed `batch`, `None` if their number is negative.
+    /// Over the records of an uncompressed `batch`; `None` if their number is negative.
     #[inline]
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Option<Self> {
         let Format::V2(fields) = batch.format() else { return None };
@@ -91,7 +91,7 @@ impl<'a> V2Records<'a> {
         (count >= 0).then(|| Self::over(batch, fields.body(), count, false, None))
     }
 
-    /// The same iteration over other bytes, of which `rest` is still to be read.
+    /// The same iteration over other bytes, of which `rest` are not read yet.
     pub(super) fn over_bytes<'b>(self, payload: &'b [u8], rest: &'b [u8]) -> V2Records<'b> {
         let Self { position, base_offset, base_timestamp, log_append_time, timestamp_type, .. } = self;
         let Self { base_sequence, count, read, compressed, codec_error, .. } = self;
@@ -111,22 +111,22 @@ impl<'a> V2Records<'a> {
         }
     }
 
-    /// The payload behind the last record.
+    /// The payload after the last record that was read.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// How many records are still to come, by the batch's header.
+    /// The number of records not read yet, according to the header of the batch.
     #[inline]
     pub fn remaining(&self) -> i32 {
         self.count.wrapping_sub(self.read)
     }
 
-    /// Puts the next record into `record`; `Ok(false)` at the end. What [`Iterator::next`] does, without
-    /// moving a record and an error of many bytes through every return.
+    /// Reads the next record into `record`; `Ok(false)` at the end. It does the same as [`Iterator::next`] without moving a
+    /// record or a large error through every return.
     ///
     /// # Errors
-    /// What Kafka's iterator throws; there are no more records then.
+    /// As Kafka's iterator. No records follow an error.
     #[inline]
     pub fn advance(&mut self, record: &mut Record<'a>) -> Result<bool> {
         if self.read >= self.count {
@@ -144,22 +144,22 @@ impl<'a> V2Records<'a> {
         Ok(true)
     }
 
-    /// All records as they are on the wire, decompressed.
+    /// The decompressed bytes of all records.
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// What the offset deltas of a [`RecordBlock`] count from.
+    /// The offset that the offset deltas of a [`RecordBlock`] are relative to.
     pub fn base_offset(&self) -> i64 {
         self.base_offset
     }
 
-    /// What the timestamp deltas of a [`RecordBlock`] count from; with LogAppendTime they do not count.
+    /// The timestamp that the timestamp deltas of a [`RecordBlock`] are relative to. With LogAppendTime the deltas are ignored.
     pub fn base_timestamp(&self) -> i64 {
         self.base_timestamp
     }
 
-    /// The timestamp type of all records and, with LogAppendTime, the timestamp.
+    /// The timestamp type of all records and, with LogAppendTime, their timestamp.
     pub fn timestamp_type(&self) -> (TimestampType, Option<i64>) {
         (self.timestamp_type, self.log_append_time)
     }
@@ -170,15 +170,14 @@ impl<'a> V2Records<'a> {
         if self.base_sequence >= 0 { increment_sequence(self.base_sequence, offset_delta) } else { NO_SEQUENCE }
     }
 
-    /// Reads at most `most` records into `block`, and stops in front of the first one that is not of the
-    /// usual kind (short numbers, no headers) and in front of the batch's last one: those are for
-    /// [`advance`](Self::advance). So an empty block is no end.
+    /// Reads at most `most` records into `block`. It stops before the first record with headers or long numbers and before the
+    /// last record of the batch, which [`advance`](Self::advance) must read: an empty block does not mean the end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
         let left = self.remaining().saturating_sub(1).max(0) as usize;
         let (length, mut rest) = (self.payload.len(), self.rest);
         block.fill(left.min(most), || {
             let usual = usual_record(rest)?;
-            // The payload of a batch is below 2^31 bytes.
+            // The payload of a batch has fewer than 2^31 bytes.
             let start = length.wrapping_sub(rest.len());
             let key = Span::new(start.wrapping_add(usual.key_at), usual.key_size);
             let value = Span::new(start.wrapping_add(usual.value_at), usual.value_size);
@@ -189,8 +188,8 @@ impl<'a> V2Records<'a> {
         self.read = self.read.wrapping_add(block.len() as i32);
     }
 
-    /// Reads a record of the usual kind. `None`, with nothing changed but `record`, for every other one and
-    /// for whatever is wrong: [`read_record`](Self::read_record) decides about those.
+    /// Reads a record without headers and with short numbers. `None` for any other record and for a corrupt one, with only
+    /// `record` changed: [`read_record`](Self::read_record) reads these.
     #[inline]
     fn read_usual_record(&mut self, record: &mut Record<'a>) -> Option<()> {
         let rest = self.rest;
@@ -203,7 +202,7 @@ impl<'a> V2Records<'a> {
         Some(())
     }
 
-    /// Puts the record where its deltas say.
+    /// Sets offset, timestamp and sequence of a record from its deltas.
     #[inline]
     fn place(&self, record: &mut Record<'a>, timestamp_delta: i64, offset_delta: i32) {
         record.offset = self.base_offset.wrapping_add(i64::from(offset_delta));
@@ -233,8 +232,8 @@ impl<'a> V2Records<'a> {
         Ok(())
     }
 
-    /// Puts the failure into words and ends the iteration. Where the payload ended early because its codec
-    /// gave up, that is the word.
+    /// Makes the error of a failure and ends the iteration. If the payload ends early because its codec failed, the error is
+    /// the codec's.
     #[cold]
     fn fail(&mut self, reason: DecodeFault) -> Error {
         let (index, count) = (self.read, self.count);
@@ -265,20 +264,20 @@ impl<'a> V2Records<'a> {
     }
 }
 
-/// Why a record could not be read, in as few bytes as possible; [`V2Records::fail`] has the words.
+/// Why a record could not be read, in a few bytes; [`V2Records::fail`] makes the error.
 #[derive(Debug, Clone, Copy)]
 enum DecodeFault {
-    /// No size.
+    /// The size cannot be read.
     Size(VarintError),
-    /// This size reaches past the payload or is negative.
+    /// This size is negative or exceeds the payload.
     Body(i32),
-    /// No field.
+    /// A field cannot be read.
     Field(VarintError),
-    /// The size of the body and what its fields left of it.
+    /// The size of the body, and how many bytes of it no field uses.
     Length(usize, usize),
-    /// This number of headers.
+    /// An invalid number of headers.
     HeaderCount(i32),
-    /// This size of a header's key.
+    /// An invalid size of a header key.
     HeaderKeySize(i32),
     /// Something follows the last record.
     NotTheEnd,
@@ -287,8 +286,7 @@ enum DecodeFault {
 impl<'a> Iterator for V2Records<'a> {
     type Item = Result<Record<'a>>;
 
-    /// The next record. The last one comes only if nothing follows it and the codec's own end is right,
-    /// as in Kafka.
+    /// The next record. As in Kafka, the last record is an error if bytes follow it or if the codec fails at its end.
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let mut record = Record::EMPTY;
@@ -300,13 +298,13 @@ impl<'a> Iterator for V2Records<'a> {
     }
 }
 
-/// The eight bytes at `at`, the first one lowest.
+/// The eight bytes at `at` as a little-endian number.
 #[inline]
 pub(super) fn word_at(data: &[u8], at: usize) -> Option<u64> {
     data.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// A varint of at most three bytes at the low end of `word`, not yet unfolded, and its length in bits.
+/// A varint of at most three bytes at the low end of `word`, before zig-zag decoding, and its length in bits.
 #[inline]
 pub(super) fn short_varint(word: u64) -> Option<(u32, u32)> {
     let low = (word & 0x7f) as u32;
@@ -325,7 +323,7 @@ pub(super) fn zig_zag(raw: u32) -> i32 {
     ((raw >> 1) as i32) ^ -((raw & 1) as i32)
 }
 
-/// A record whose numbers are short and which has no headers, as nearly all are.
+/// A record without headers and with numbers of at most three bytes, as nearly all are.
 struct Usual<'a> {
     timestamp_delta: i32,
     offset_delta: i32,
@@ -336,8 +334,8 @@ struct Usual<'a> {
     behind: &'a [u8],
 }
 
-/// Reads the record at the front of `rest` by whole words and without a decision per byte; `None` if it is of
-/// another kind or wrong.
+/// Reads the record at the front of `rest` by whole words, without a branch for each byte; `None` for any other record and for
+/// a corrupt one.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot loop; two callers")]
 fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
@@ -355,8 +353,8 @@ fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
     let value_at = at.wrapping_add((value_bits / 8) as usize);
     let value_size = nullable_size(value);
     at = value_at.wrapping_add(value_size.unwrap_or(0) as usize);
-    // Where the next record begins follows from the size alone, not from what is read meanwhile: the processor
-    // is on its way there before this one is done.
+    // The position of the next record depends on the size alone and not on the fields, so the processor can start reading it
+    // before this record is finished.
     let end = ((size_bits / 8) as usize).wrapping_add((size / 2) as usize);
     let behind = rest.get(end..)?;
     let headers_count = *rest.get(at)?;
@@ -367,7 +365,7 @@ fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
     Some(Usual { timestamp_delta, offset_delta, key_at, key_size, value_at, value_size, behind })
 }
 
-/// A length, `None` if it is negative and means null.
+/// A length; `None` if it is negative, which means null.
 #[inline]
 fn nullable_size(folded: u32) -> Option<u32> {
     (folded & 1 == 0).then_some(folded / 2)
@@ -382,7 +380,7 @@ fn take_nullable<'a>(fields: &mut &'a [u8]) -> std::result::Result<Option<&'a [u
     Ok(Some(bytes))
 }
 
-/// Checks `count` headers and takes them as one piece.
+/// Checks `count` headers and takes their bytes.
 #[inline(never)]
 fn take_headers<'a>(fields: &mut &'a [u8], count: i32) -> std::result::Result<Headers<'a>, DecodeFault> {
     let bounded = usize::try_from(count).ok().filter(|&count| count <= fields.len());
