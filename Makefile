@@ -29,8 +29,8 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop build wheel sdist demo docs pictures test test-all test-rust test-python test-spark test-spark40 test-spark35 test-kafka \
-	lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
+.PHONY: help setup develop build wheel sdist demo docs test-site pictures test test-all test-rust test-python test-spark test-spark40 \
+	test-spark35 test-kafka lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ demo: $(INSTALLED_DEMO) ## Read segments of real brokers with PySpark, in a venv
 docs: $(INSTALLED_DOCS) ## Build the documentation site into target/site; a warning or a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(VENV_DOCS)/bin/mkdocs build --strict --quiet
 	$(VENV_DOCS)/bin/python tools/docs_site/check_site.py target/site
+
+test-site: docs $(INSTALLED) ## The search of the built site, in the browser that CHROMIUM names
+	CHROMIUM=$${CHROMIUM:?names no browser} SITE=target/site $(BIN)/python -m pytest tests/test_site.py $(PYTEST_ARGS)
 
 pictures: $(INSTALLED) ## Redraw the pictures of README.md and docs/
 	$(BIN)/python tools/docs_site/pictures.py

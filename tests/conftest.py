@@ -50,7 +50,9 @@ def _has_its_place(item: pytest.Item) -> bool:
     since = item.get_closest_marker("spark_since")
     if since is not None and _pyspark() < _version(since.args[0]):
         return False
-    return "CHROMIUM" in os.environ or item.get_closest_marker("browser") is None
+    # Mark -> the variable without which its tests are left out.
+    needs = {"browser": "CHROMIUM", "site": "SITE"}
+    return all(variable in os.environ or item.get_closest_marker(mark) is None for mark, variable in needs.items())
 
 
 def _pyspark() -> tuple[int, ...]:

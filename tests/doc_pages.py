@@ -1,7 +1,7 @@
 """Runs the code blocks of a page of Markdown, in their order, as a reader would; also a program that runs one page.
 
 - ``python``: executed; all blocks of a page share their names.
-- ``sh``: executed line by line; ``# exit status N`` behind a line is what it must end with, otherwise 0.
+- ``sh``: executed line by line; ``# exit status N`` after a line is what it must end with, otherwise 0.
 - ``text`` directly after one of these: what it must have printed. ``...`` stands for any text.
 - ``<!-- setup ... -->``: Python that is executed and not shown.
 - ``py``: Python that needs a network; the names and arguments of kafkacomp in it are checked (tests/test_docs.py).

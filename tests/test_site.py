@@ -1,4 +1,4 @@
-"""The search of the built site finds every public name; needs `make docs` and a browser (the variable CHROMIUM)."""
+"""The search of the built site finds every public name; run by `make test-site`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import click
 
-SITE = Path(__file__).resolve().parent.parent / "target" / "site"
 #: Types each name into the search field, waits for the list of results, and sends what it found to the server.
 DRIVER = """<!doctype html><iframe src="/" width="1200" height="800"></iframe><script>
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -100,8 +99,9 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(name="server")
 def _server() -> Iterator[_Server]:
-    assert (SITE / "index.html").is_file(), "build the site first: make docs"
-    with _Server(("127.0.0.1", 0), functools.partial(_Handler, directory=str(SITE))) as server:
+    site = Path(os.environ["SITE"])
+    assert (site / "index.html").is_file()
+    with _Server(("127.0.0.1", 0), functools.partial(_Handler, directory=str(site))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -110,6 +110,7 @@ def _server() -> Iterator[_Server]:
 
 
 @pytest.mark.browser
+@pytest.mark.site
 def test_search_finds_every_name(server: _Server, tmp_path: Path) -> None:
     """No address but that of the server resolves, so the site works without any other host."""
     command = [os.environ["CHROMIUM"], "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]

@@ -52,7 +52,7 @@ def _picture(width: int, height: int, title: str, parts: list[str]) -> str:
 
 
 def scan(colours: Colours) -> str:
-    """Bars: what one thread reads, beside Kafka's Java consumer code."""
+    """Bars: what one thread reads, next to Kafka's Java consumer code."""
     report = json.loads(RESULTS.read_text(encoding="utf-8"))
     rows = {each["codec"]: each for each in report["results"] if each["mode"] == "memory" and each["batch"] == BATCH}
     ratios = {codec: rows[codec]["ratios"]["poll"] for codec in CODECS}
