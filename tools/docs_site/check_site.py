@@ -1,4 +1,4 @@
-"""Check the built site: every link and anchor leads somewhere, and no page loads anything from another host.
+"""Check the built site: links and anchors lead somewhere, nothing comes from another host, no markup is left as text.
 
 Run: python tools/docs_site/check_site.py target/site
 """
@@ -25,6 +25,9 @@ LOADED = {
 QUIET = {"canonical", "next", "prev", "alternate", "edit"}
 FOREIGN_IN_CSS = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?:https?:)?//[^'\")\s]+")
 
+#: A role of Sphinx that tools/docs_site/docstrings.py did not see.
+ROLE = re.compile(r":(?:mod|class|func|meth|attr|data|exc):")
+
 
 class Page(HTMLParser):
     """Anchors, links and what is loaded."""
@@ -34,6 +37,7 @@ class Page(HTMLParser):
         self.anchors: set[str] = {""}
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.roles = ROLE.findall(text)
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -55,6 +59,7 @@ def faults(site: Path) -> list[str]:
     for path, page in pages.items():
         name = path.relative_to(site)
         found += [f"{name}: loads {address}" for address in page.loaded if urlsplit(address).netloc]
+        found += [f"{name}: shows {role}" for role in page.roles]
         for link in [*page.links, *page.loaded]:
             parts = urlsplit(link)
             # Pages for missing addresses link from the root of the published site.
