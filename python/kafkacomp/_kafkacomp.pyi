@@ -35,6 +35,12 @@ def end_offset(source: tuple[object, ...], log_format: str) -> int | None:
 def start_offset(source: tuple[object, ...], log_format: str) -> int | None:
     """The first offset of a segment, below that of its name if its batches show that the name is wrong."""
 
+def misnamed_segments(segments: list[tuple[str, int]]) -> list[tuple[int, int]]:
+    """The local segments of a partition whose names are wrong, each by its index and its first offset.
+
+    They are given by path and base offset, in the order of these.
+    """
+
 def offset_for_time(
     source: tuple[object, ...], timestamp: int, log_format: str, skip: bool, max_output_size: int
 ) -> int | None:

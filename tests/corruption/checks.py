@@ -137,6 +137,7 @@ def _spark(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> l
 _HARMLESS = frozenset(
     {
         "wrong base offset in the file name",
+        "wrong base offset in the file name, out of order",
         "batch repeated directly",
         "batch repeated later",
         "batch overwritten by another",

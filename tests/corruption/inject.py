@@ -306,6 +306,22 @@ def _wrong_name(injected: Injected, rng: random.Random) -> None:
     injected.what = f"{old} is named {segments[place].name}"
 
 
+def _wrong_order(injected: Injected, rng: random.Random) -> None:
+    """A name that puts the segment in another place among the others."""
+    place = rng.randrange(len(injected.segments))
+    segment, others = injected.segments[place], [each.base for each in injected.segments]
+    old = segment.name
+    spans = [(each.pieces[0].batch, each.pieces[-1].batch) for each in injected.segments]
+    near = [first.first - 1 for first, _ in spans if first] + [last.last + 1 for _, last in spans if last]
+    choices = [each for each in (*near, *range(max(others) + 60)) if each >= 0 and each not in others]
+    for _ in range(100):
+        segment.base = rng.choice(choices)
+        injected.segments.sort(key=lambda each: each.base)
+        if injected.segments[place] is not segment:
+            break
+    injected.what = f"{old} is named {segment.name}"
+
+
 def _index(
     change: Callable[[Injected, Segment, str, random.Random], None],
 ) -> Callable[[Injected, random.Random], None]:
@@ -370,6 +386,7 @@ KINDS: dict[str, Callable[[Injected, random.Random], None]] = {
     "segment copied": _overlap_copy,
     "overlapping segments that disagree": _overlap_conflict,
     "wrong base offset in the file name": _wrong_name,
+    "wrong base offset in the file name, out of order": _wrong_order,
     "index missing": _index(_no_index),
     "index empty": _index(_empty_index),
     "index stale": _index(_stale_index),

@@ -42,19 +42,22 @@ class Expected:
 def expected(injected: Injected) -> Expected:
     """Compute what must remain."""
     states, values = _remains(injected)
+    removed = _removed_before_last(injected)
     required, optional, lost = {}, {}, set()
     for batch in injected.log.batches:
         state = states[batch.number]
         for offset, value in batch.records:
             allowed = frozenset(values.get(offset, {value}))
-            if state & {"intact", "epoch"} and batch.number not in injected.moved:
+            if removed is not None and batch.number >= removed:
+                optional[offset] = allowed
+            elif state & {"intact", "epoch"} and batch.number not in injected.moved:
                 required[offset] = allowed
             elif state - {"broken"}:
                 optional[offset] = allowed
             else:
                 lost.add(offset)
     begin = min((segment.base for segment in injected.segments), default=0)
-    if injected.kind == "wrong base offset in the file name":
+    if injected.kind.startswith("wrong base offset in the file name"):
         begin = 0
     end = max(required, default=-1)
     pieces = [piece for segment in injected.segments for piece in segment.pieces]
@@ -86,7 +89,11 @@ def _remains(injected: Injected) -> tuple[dict[int, set[str]], dict[int, set[byt
 def _blamed(injected: Injected) -> dict[str, list[tuple[int, int]]]:
     blamed: dict[str, list[tuple[int, int]]] = {}
     after = injected.segments[0].base if injected.segments else 0
-    for segment in injected.segments:
+    segments = injected.segments
+    if injected.kind.startswith("wrong base offset in the file name"):
+        segments = sorted(segments, key=lambda each: each.pieces[0].batch.first if each.pieces[0].batch else 0)
+        after = segments[0].pieces[0].batch.first if segments[0].pieces[0].batch else 0
+    for segment in segments:
         position = 0
         ranges = blamed.setdefault(segment.name, [])
         first = segment.pieces[0].batch if segment.pieces else None
@@ -108,6 +115,8 @@ def _blamed(injected: Injected) -> dict[str, list[tuple[int, int]]]:
 
 def _undecidable(injected: Injected) -> str | None:
     """Why nobody can tell what was done; the documentation has the same list."""
+    if _removed_before_last(injected) is not None:
+        return "base offset of the last batch, of which the offset index says another one"
     for piece in (piece for segment in injected.segments for piece in segment.pieces):
         if piece.batch is None or piece.state not in {"offset", "epoch"}:
             continue
@@ -120,6 +129,20 @@ def _undecidable(injected: Injected) -> str | None:
             if injected.log.is_compacted and is_above and after and last < after.first:
                 return "base offset in a compacted log"
     return None
+
+
+def _removed_before_last(injected: Injected) -> int | None:
+    """The number of a batch that was removed so that the last one looks as if its base offset had been altered.
+
+    The last one stands where the offset index has the one that was removed, and their base offsets differ in one bit.
+    """
+    batches = injected.log.batches
+    if len(batches) < 2 or injected.kind != "batch removed":
+        return None
+    gone, last = batches[-2:]
+    numbers = {piece.batch.number for segment in injected.segments for piece in segment.pieces if piece.batch}
+    is_near = (gone.first ^ last.first).bit_count() == 1 and len(gone.records) == len(last.records)
+    return gone.number if gone.number not in numbers and is_near else None
 
 
 def _around(batch: Batch, injected: Injected) -> tuple[Batch | None, Batch | None]:
@@ -182,6 +205,8 @@ def _must_warn(injected: Injected) -> bool:
         return True
     if injected.kind == "wrong base offset in the file name":
         return _is_wrong_name(injected)
+    if injected.kind == "wrong base offset in the file name, out of order":
+        return True
     pieces = [piece for segment in injected.segments for piece in segment.pieces if piece.batch]
     return any(piece.state == "epoch" and _is_wrong_epoch(piece, injected) for piece in pieces)
 

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kafkacomp import log
+from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.discovery import Segment
@@ -21,7 +21,7 @@ from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._verify import CheckedSegment, verified_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.discovery import Partition
@@ -113,10 +113,14 @@ def verify(
     report = Report()
     segments = [file for file in files if file.kind in BATCHES]
     known = {file.path for file in segments}
-    following = {file.name: base for group in _partitions(segments) for file, base in _following(group)}
+    begins = _begins(segments)
+    following = {file.name: base for group in _partitions(segments, begins) for file, base in _following(group, begins)}
     with ThreadPoolExecutor(threads) as pool:
         checked = pool.map(
-            lambda file: _segment(file, following.get(file.name), max_output_size, progress, log_format), segments
+            lambda file: _segment(
+                file, (_begin(file, begins), following.get(file.name)), max_output_size, progress, log_format
+            ),
+            segments,
         )
         try:
             found = {}
@@ -128,8 +132,8 @@ def verify(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    for group in _partitions([file for file in segments if file.name in found]):
-        _add_partition(report, group, found, max_output_size)
+    for group in _partitions([file for file in segments if file.name in found], begins):
+        _add_partition(report, group, found, max_output_size, begins)
     for file in files:
         if file.kind in BATCHES or (file.kind in _WITH_SEGMENT and file.path.with_suffix(".log") in known):
             report.side_files += file.kind not in BATCHES
@@ -164,14 +168,26 @@ def verify_read(
     return report
 
 
-def _partitions(segments: Sequence[SourceFile]) -> list[list[SourceFile]]:
+def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:
+    """Where segments begin whose names are wrong, and those in the same folders, by path."""
+    found = {}
+    for folder in {file.folder for file in segments if file.kind == "log" and file.stored is None}:
+        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".log")]  # noqa: PTH118, PTH208
+        named = ((segment_offset(basename(path)), path) for path in paths)
+        ordered = sorted((base, path) for base, path in named if base is not None)
+        for index, first in _kafkacomp.misnamed_segments([(path, base) for base, path in ordered]):
+            found[ordered[index][1]] = first
+    return found
+
+
+def _partitions(segments: Sequence[SourceFile], begins: Mapping[str, int]) -> list[list[SourceFile]]:
     """The segments by partition, in the order of their base offsets; each other file for itself."""
     groups: dict[object, list[SourceFile]] = {}
     for file in segments:
         is_segment = file.kind == "log" and _base_offset(file) is not None
         groups.setdefault(("folder", file.folder) if is_segment else ("file", file.name), []).append(file)
     for group in groups.values():
-        group.sort(key=lambda file: (_base_offset(file) or 0, file.path.name))
+        group.sort(key=lambda file: (_begin(file, begins) or 0, file.path.name))
     return list(groups.values())
 
 
@@ -179,23 +195,29 @@ def _base_offset(file: SourceFile) -> int | None:
     return segment_offset(file.path.name.removesuffix(SWAP))
 
 
-def _following(group: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, int]]:
+def _begin(file: SourceFile, begins: Mapping[str, int]) -> int | None:
+    return begins.get(os.path.join(file.folder, file.path.name), _base_offset(file))  # noqa: PTH118 - a key
+
+
+def _following(group: Sequence[SourceFile], begins: Mapping[str, int]) -> Iterator[tuple[SourceFile, int]]:
     """The base offset of the next segment of each that has one, named on the command line or not."""
     if _base_offset(group[0]) is None or group[0].kind != "log":
         return
     beside: list[int | None] = []
     if group[0].stored is None:
-        beside = [segment_offset(name) for name in os.listdir(group[0].folder)]  # noqa: PTH208 - names are all
-    bases = sorted({base for base in (*beside, *map(_base_offset, group)) if base is not None})
-    for file in group:
-        base = next((each for each in bases if each > (_base_offset(file) or 0)), None)
+        folder = group[0].folder
+        beside = [begins.get(os.path.join(folder, name), segment_offset(name)) for name in os.listdir(folder)]  # noqa: PTH118, PTH208
+    own = [_begin(file, begins) for file in group]
+    bases = sorted({base for base in (*beside, *own) if base is not None})
+    for file, begin in zip(group, own, strict=True):
+        base = next((each for each in bases if each > (begin or 0)), None)
         if base is not None:
             yield file, base
 
 
 def _segment(
     file: SourceFile,
-    following: int | None,
+    bounds: tuple[int | None, int | None],
     max_output_size: int,
     progress: Callable[[int], object],
     log_format: LogFormat,
@@ -208,10 +230,11 @@ def _segment(
         progress(now - done)
         done = now
 
+    base, following = bounds
     log_format = "0.8+" if file.kind == "checkpoint" else log_format
     try:
         return check_segment(
-            Segment(file.name, file.source, file.size, base_offset=_base_offset(file)),
+            Segment(file.name, file.source, file.size, base_offset=base),
             _owner(file.folder),
             next_base_offset=following,
             log_format=log_format,
@@ -229,14 +252,19 @@ def _owner(folder: str) -> tuple[str | None, int | None]:
 
 
 def _add_partition(
-    report: Report, group: Sequence[SourceFile], found: dict[str, log.SegmentReport], max_output_size: int
+    report: Report,
+    group: Sequence[SourceFile],
+    found: dict[str, log.SegmentReport],
+    max_output_size: int,
+    begins: Mapping[str, int],
 ) -> None:
     folder = group[0].folder
     owner = _owner(folder)
-    segments = [
-        CheckedSegment(file.name, _base_offset(file) if file.kind == "log" else None, found[file.name], file.source)
-        for file in group
-    ]
+    segments = []
+    for file in group:
+        base = _begin(file, begins) if file.kind == "log" else None
+        named = None if base is None or base == _base_offset(file) else _base_offset(file)
+        segments.append(CheckedSegment(file.name, base, found[file.name], file.source, named_offset=named))
     # Files that were named one by one need not be all of a partition.
     cleaned_to = None if group[0].stored else _cleaned_to(Path(folder), owner)
     for file in group:

@@ -10,7 +10,7 @@ import errno
 import logging
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kafkacomp import _kafkacomp
@@ -56,6 +56,7 @@ __all__ = [
     "find_partitions",
     "is_beside_the_log",
     "log_files",
+    "well_named",
 ]
 
 _LOGGER = logging.getLogger("kafkacomp")
@@ -103,7 +104,7 @@ class Segment:
     source: Any
     #: Length in bytes when it was found.
     size: int
-    #: The offset in its name; ``None`` where offsets need not rise (captured record sets).
+    #: Where it begins: the offset in its name; ``None`` where offsets need not rise (captured record sets).
     base_offset: int | None = None
     #: Only the batches that begin in this range of bytes.
     range: tuple[int, int] | None = None
@@ -114,6 +115,8 @@ class Segment:
     #: Which of its offsets belong to the log: the first, and the one after the last. Where this is known, the
     #: partition's segments are read in their order, and not compared.
     offsets: tuple[int, int] | None = None
+    #: The offset in its name, where its batches show that this is not where it begins.
+    named_offset: int | None = None
 
     @property
     def first_offset(self) -> int | None:
@@ -123,7 +126,9 @@ class Segment:
     def as_tuple(self) -> tuple[object, ...]:
         """As the core takes it; what is not Unicode in the name is escaped."""
         name = self.name.encode("utf-8", "backslashreplace").decode()
-        return (name, self.base_offset, self.source, self.range, self.seams, self.active, self.offsets)
+        return (
+            name, self.base_offset, self.source, self.range, self.seams, self.active, self.offsets, self.named_offset,
+        )  # fmt: skip
 
     def side_file(self, suffix: str) -> bytes | None:
         """Read the file with this suffix next to the segment; ``None`` if it does not exist."""
@@ -222,7 +227,30 @@ def find_partitions(
     for each in found:
         if each.topic is None and each.partition is None:
             each.topic, each.partition = topic, partition
-    return _merge(found)
+    merged = _merge(found)
+    for each in merged:
+        each.segments = well_named(each.segments)
+    return merged
+
+
+def well_named(segments: list[Segment]) -> list[Segment]:
+    """Order local segments by where they begin, whatever their names say.
+
+    The names of segments on other file systems are not compared with their batches: each would take a request.
+    """
+    local = [(segment.source, segment.base_offset) for segment in segments]
+    if not all(isinstance(source, str) and base is not None for source, base in local):
+        return segments
+    wrong = dict(_kafkacomp.misnamed_segments(local))  # type: ignore[arg-type]  # just tested
+    if not wrong:
+        return segments
+    found = [
+        replace(segment, base_offset=wrong[index], named_offset=segment.base_offset) if index in wrong else segment
+        for index, segment in enumerate(segments)
+    ]
+    found.sort(key=lambda segment: (segment.base_offset, segment.name))
+    is_active = any(segment.active for segment in found)
+    return [replace(segment, active=is_active and segment is found[-1]) for segment in found]
 
 
 def _merge(found: list[Partition]) -> list[Partition]:

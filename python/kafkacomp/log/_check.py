@@ -159,7 +159,9 @@ def check_partition(
         )
         if progress is not None:
             progress(segment.size)
-        checked.append(CheckedSegment(segment.name, base, report, segment.source, segment.offsets))
+        checked.append(
+            CheckedSegment(segment.name, base, report, segment.source, segment.offsets, segment.named_offset)
+        )
     return verified_partition(owner, checked, partition.cleaned_to, max_output_size)
 
 

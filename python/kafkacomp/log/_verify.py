@@ -142,6 +142,8 @@ class CheckedSegment(NamedTuple):
     source: object
     #: Which of its offsets belong to the log, if that is known: the first, and the one after the last.
     valid: tuple[int, int] | None = None
+    #: The offset in its name, where this is not where it begins.
+    named_offset: int | None = None
 
     @property
     def base(self) -> int | None:
@@ -251,7 +253,10 @@ def _names(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
     end = 0
     for each in segments:
         path, base, first = each.name, each.base, each.first_offset
-        if base is not None and first is not None and base < end <= first:
+        if each.named_offset is not None:
+            message = f"the segment begins at offset {base}, not at the {each.named_offset} of its name"
+            found.append(_error(path, 0, message))
+        elif base is not None and first is not None and base < end <= first:
             before = f"the segments before it reach to {end - 1}"
             message = f"the segment begins at offset {first}, and {before}, past the {base} of its name"
             found.append(_error(path, 0, message))

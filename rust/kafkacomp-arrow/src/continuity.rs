@@ -63,6 +63,8 @@ struct Pending {
     length: u64,
     thinned: bool,
     epoch: i32,
+    /// Whether its records show its first offset, not its header.
+    is_implied: bool,
 }
 
 /// Batches in a row that repeat offsets.
@@ -189,15 +191,14 @@ impl Continuity {
 
     #[cold]
     fn wait(&mut self, batch: &RecordBatch<'_>, mut span: Span, thinned: bool) {
-        if span.first.is_none()
-            && !self.started
-            && self.before.as_ref().is_some_and(|(_, from)| *from < self.context.base_offset)
-        {
-            // Whether offsets are missing before the segment, or its name is wrong, only its first record shows.
+        if span.first.is_none() && !self.started {
+            // Whether offsets are missing before the segment, or its name or this batch's offset is wrong, only its first
+            // record shows.
             span.first = implied_first(batch, &mut RecordReader::new(self.max_output_size));
         }
         let (position, length) = (batch.position(), batch.size_in_bytes() as u64);
-        let pending = Pending { span, position, length, thinned, epoch: batch.partition_leader_epoch() };
+        let (epoch, is_implied) = (batch.partition_leader_epoch(), batch.base_offset().is_none());
+        let pending = Pending { span, position, length, thinned, epoch, is_implied };
         match (self.expected, span.first) {
             // Its place is certain without the next batch.
             (Some(expected), Some(first)) if first == expected && span.last >= first => self.accept(pending),
@@ -294,6 +295,11 @@ impl Continuity {
         }
     }
 
+    /// The offsets of the batch that waits.
+    pub fn waiting(&self) -> Option<Span> {
+        self.pending.map(|pending| pending.span)
+    }
+
     /// Whether the header of the batch that waits does not give its first offset.
     pub fn is_wrapper(&self) -> bool {
         self.pending.is_some_and(|pending| pending.span.first.is_none())
@@ -315,7 +321,7 @@ impl Continuity {
     }
 
     fn accept(&mut self, pending: Pending) {
-        let Pending { span, position, thinned, epoch, .. } = pending;
+        let Pending { span, position, thinned, epoch, is_implied, .. } = pending;
         self.end_repeats();
         self.previous = Some(span);
         self.epochs.accept(epoch, position);
@@ -335,7 +341,13 @@ impl Continuity {
         }
         self.gap_before(span.first.unwrap_or(base));
         match (span.first, self.expected) {
-            (Some(first), expected) => self.resume(expected, Some(first)),
+            (Some(first), expected) => {
+                if is_implied && expected.is_some_and(|expected| expected != first) {
+                    // It is judged, and what is missing before it reported.
+                    self.found.notes.push((position, Note::Unexpected));
+                }
+                self.resume(expected, Some(first));
+            }
             (None, _) if !self.losses.is_empty() => {
                 self.found.notes.push((position, Note::After(std::mem::take(&mut self.losses))));
             }

@@ -103,6 +103,8 @@ impl<'c> Course<'c> {
     /// # Errors
     /// Its offset field cannot be right.
     pub fn unwrapped(&mut self, batch: &RecordBatch<'_>, records: &V0V1Records<'_>) -> Result<Option<i64>, Misplaced> {
+        // In magic 0 the messages have offsets of their own.
+        self.last = Some(records.last_offset());
         let (Some(expected), Some(Ok(first))) = (self.expected, records.first_offset()) else { return Ok(self.start) };
         if first != expected && batch.magic() == 1 && self.is_misplaced(batch, (first, records.last_offset()), expected)
         {
@@ -113,8 +115,6 @@ impl<'c> Course<'c> {
         if first < base_offset && batch.last_offset() >= base_offset && !self.started {
             self.warn_of_name(first);
         }
-        // In magic 0 the messages have offsets of their own.
-        self.last = Some(records.last_offset());
         let span = records.last_offset().saturating_sub(first).saturating_add(1);
         let is_thinned = i64::try_from(records.messages()).is_ok_and(|messages| messages < span);
         if first > expected || is_thinned || !self.losses.is_empty() {

@@ -61,6 +61,7 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> 
         Segment {
             name: Arc::from(name),
             base_offset: Some(0),
+            named_offset: None,
             files: Arc::new(self),
             range: None,
             boundaries: SplitBoundaries::default(),

@@ -260,9 +260,9 @@ impl Open {
                 return end();
             }
             if let Some(continuity) = &mut continuity {
-                if continuity.pending().is_some() {
+                if let Some((waiting, _)) = continuity.pending() {
                     let is_valid = || !verify || batch.is_valid();
-                    let span = Some(Span::of(batch));
+                    let span = Some(spans_between(continuity, source, waiting, batch, max_output_size));
                     let is_copy = |span: Span, position| has_before(source, span, position);
                     let next = Following { span, is_valid: Some(&is_valid), is_copy: &is_copy, end_offset: None };
                     if let Err(stopped) = continuity.settle(next, known) {
@@ -492,6 +492,30 @@ fn first_offset(
     let mut buffer = Vec::new();
     let batch = whole_batch(source, &header, MOST_CHECKED, &mut buffer)?;
     Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(max_output_size))))
+}
+
+/// The offsets of the batch after the one that waits and begins at `waiting`. Where either is a compressed message whose
+/// header does not say enough to judge the other, its records do.
+fn spans_between(
+    continuity: &mut Continuity,
+    source: &dyn ReadAt,
+    waiting: u64,
+    next: &RecordBatch<'_>,
+    max_output_size: usize,
+) -> Span {
+    let mut span = Span::of(next);
+    let Some(before) = continuity.waiting() else { return span };
+    let overlaps = span.first.unwrap_or(span.last) <= before.last;
+    if span.first.is_none() && (overlaps || before.first.is_some()) {
+        span.first = implied_first(next, &mut RecordReader::new(max_output_size));
+    }
+    if before.first.is_none()
+        && overlaps
+        && let Ok(Some(first)) = first_offset(source, waiting, next.position(), max_output_size)
+    {
+        continuity.set_first(first);
+    }
+    span
 }
 
 /// What is known of the checksums of the batches that are framed.

@@ -108,8 +108,10 @@ impl Default for ScanOptions {
 pub struct Segment {
     /// Its path or name, for messages and the `segment` column.
     pub name: Arc<str>,
-    /// The offset in its name; `None` for bytes, whose offsets need not rise.
+    /// Where it begins: the offset in its name; `None` for bytes, whose offsets need not rise.
     pub base_offset: Option<i64>,
+    /// The offset in its name, where that is another one: the name is wrong.
+    pub named_offset: Option<i64>,
     /// Opens it.
     pub files: Arc<dyn OpenSegment>,
     /// Only the batches that begin in these bytes; `None` for all.

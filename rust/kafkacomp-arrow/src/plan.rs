@@ -288,6 +288,14 @@ impl Planner {
             let following = current.next_base(index);
             if within(&segment, following, &context) {
                 let opened = self.open_segment(&mut current, index, &segment, &mut context);
+                if let (Some(named), Some(base)) =
+                    (segment.named_offset.filter(|_| opened.is_ok()), segment.base_offset)
+                {
+                    let name = &segment.name;
+                    let warning =
+                        format!("{name}: the segment begins at offset {base}, not at the {named} of its name");
+                    self.with_report(|report| report.warnings.push(warning));
+                }
                 self.current = Some(current);
                 match opened {
                     Ok(open) => return Ok(Some(open)),

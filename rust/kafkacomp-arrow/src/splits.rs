@@ -7,7 +7,7 @@ use std::iter::Peekable;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::{
-    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, SideFile, next_entry_from,
+    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, SideFile, Span, next_entry_from,
 };
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
@@ -120,7 +120,9 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
                     .filter(RecordBatch::is_valid)
                     .filter(|_| rises(&before, &header))
                     .map(|batch| (header, SplitBoundary::of(&header, &batch, &mut self.reader)));
-                continued = continues(&before, &header);
+                // Where a compressed message begins, its records show.
+                let first = candidate.and_then(|(_, boundary)| boundary.first_offset).or(header.span.first);
+                continued = continues(&before, &BatchHeader { span: Span { first, ..header.span }, ..header });
             }
             previous = Some(header);
         };

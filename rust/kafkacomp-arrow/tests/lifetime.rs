@@ -90,6 +90,7 @@ fn segment(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault) -> S
     Segment {
         name: Arc::from(name),
         base_offset: Some(base_offset),
+        named_offset: None,
         files: Arc::new(Files { data: Arc::clone(data), fault }),
         range: None,
         boundaries: SplitBoundaries::default(),

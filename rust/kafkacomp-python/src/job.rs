@@ -33,8 +33,8 @@ pub fn job(arguments: JobTuple<'_>) -> PyResult<(PartitionJob, Progress)> {
     let found = partitions(vec![partition], &raised)?.into_iter().next();
     let Partition { segments, .. } = found.ok_or_else(|| PyValueError::new_err("no partition"))?;
     let source = |segment| {
-        let Segment { name, base_offset, files, .. } = interruptible(segment, &raised);
-        SourceSegment { name, base_offset, files }
+        let Segment { name, base_offset, named_offset, files, .. } = interruptible(segment, &raised);
+        SourceSegment { name, base_offset, named_offset, files }
     };
     let content = |file: Option<PyBackedBytes>| file.map(|bytes| bytes.to_vec());
     let job = PartitionJob {

@@ -21,6 +21,7 @@ mod memory;
 mod message_set;
 mod message_set_write;
 mod migrate;
+mod naming;
 mod plan;
 mod process;
 mod record;
@@ -101,6 +102,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plan::cut_segment, m)?)?;
     m.add_function(wrap_pyfunction!(plan::end_offset, m)?)?;
     m.add_function(wrap_pyfunction!(plan::start_offset, m)?)?;
+    m.add_function(wrap_pyfunction!(naming::misnamed_segments, m)?)?;
     m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
     m.add_function(wrap_pyfunction!(plan::offset_for_time, m)?)?;
     m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;

@@ -40,9 +40,9 @@ pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
 pub type Known = Option<Transactions>;
 
 /// A segment as Python gives it: name, base offset, path or bytes or opener, range, boundaries, whether it is active, valid
-/// offsets.
+/// offsets, the offset in its name where that is wrong.
 pub type SegmentTuple<'py> =
-    (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, SeamsTuple, bool, Option<(i64, i64)>);
+    (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, SeamsTuple, bool, Option<(i64, i64)>, Option<i64>);
 
 /// What a piece's ends are known by: the batch at the beginning and that behind the end by [`SeamTuple`], the segment's
 /// length, where the next segment begins.
@@ -90,7 +90,7 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 /// # Errors
 /// As [`partitions`].
 pub fn segment(
-    (name, base_offset, source, range, known, active, offsets): SegmentTuple<'_>,
+    (name, base_offset, source, range, known, active, offsets, named_offset): SegmentTuple<'_>,
     raised: &Raised,
 ) -> PyResult<Segment> {
     let mut may_be_cut = false;
@@ -110,7 +110,17 @@ pub fn segment(
         length,
         next_base,
     });
-    Ok(Segment { name: Arc::from(name), base_offset, files, range, offsets, boundaries, active, may_be_cut })
+    Ok(Segment {
+        name: Arc::from(name),
+        base_offset,
+        named_offset,
+        files,
+        range,
+        offsets,
+        boundaries,
+        active,
+        may_be_cut,
+    })
 }
 
 struct SharedBytes(Held<PyBackedBytes>);

@@ -3,5 +3,6 @@
 
 pub mod coverage;
 pub mod missing;
+pub mod naming;
 pub mod overlap;
 pub mod sequence;

@@ -94,8 +94,8 @@ impl Neighbours {
     /// Whether `batch` is the middle one of three in descending order: the two around it have changed places.
     fn is_between_swapped(&self, batch: Span) -> bool {
         let (Some(before), Some(next)) = (self.before, self.next) else { return false };
-        let continues = next.first.map_or(next.last >= self.expected, |first| first == self.expected);
-        self.adjacent && before.least() > batch.last && continues && next.last < batch.least()
+        // In a compacted log the batch that belongs first need not begin with the expected offset.
+        self.adjacent && before.least() > batch.last && next.least() >= self.expected && next.last < batch.least()
     }
 
     /// The first offset of a batch of `count` offsets whose own says `first`.

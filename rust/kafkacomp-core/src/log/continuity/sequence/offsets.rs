@@ -22,7 +22,8 @@ impl<V: Visitor> Walk<'_, V> {
             follows: self.before.is_empty(),
             next: next.span,
             adjacent: self.after.is_empty() && !self.has_zero_tail,
-            end_offset: self.bounds.end_offset,
+            // A next segment whose name lies within this one does not bound it.
+            end_offset: self.bounds.end_offset.filter(|&end| end >= expected),
         };
         let placement = place_between(&around, span);
         let indexed = self.field_of_index(batch, span, next.span);

@@ -22,8 +22,10 @@ use crate::log::write::{LogWriter, ProducerState, WriteOptions};
 pub struct SourceSegment {
     /// Its path or name, for messages.
     pub name: Arc<str>,
-    /// The offset in its name; `None` for a captured record set.
+    /// Where it begins: the offset in its name; `None` for a captured record set.
     pub base_offset: Option<i64>,
+    /// The offset in its name, where that is another one: the name is wrong.
+    pub named_offset: Option<i64>,
     /// Opens it.
     pub files: Arc<dyn OpenSegment>,
 }

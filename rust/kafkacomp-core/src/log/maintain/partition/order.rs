@@ -179,7 +179,10 @@ impl<'a> SegmentsInOrder<'a> {
     /// Warns of a name that does not say where the segment begins.
     fn check_name(&mut self, name: &str, found: &SequenceReport) {
         let (Some(base), Some(first)) = (self.base_offset(), found.first_offset) else { return };
-        if first < base {
+        let named = self.next_index().and_then(|index| self.job.segments.get(index)?.named_offset);
+        if let Some(named) = named {
+            self.warnings.push(format!("{name}: the segment begins at offset {first}, not at the {named} of its name"));
+        } else if first < base {
             self.warnings.push(format!("{name}: the segment begins at offset {first}, below the {base} of its name"));
         } else if base < self.end && first >= self.end {
             let before = self.end.saturating_sub(1);

@@ -1,0 +1,187 @@
+//! Segments whose names are not where they begin.
+//!
+//! A broker names a segment after an offset that none of its batches lies below, and that lies below the next segment's.
+//! Files that were renamed or copied under another name need not keep to this; read in the order of their names, their
+//! records would come in the wrong order or, being below those before, be taken for repeated ones.
+//!
+//! A name that contradicts the first batch is wrong if that batch alone cannot be: the next batch continues it, it
+//! continues the segment before, no single altered bit of its offset field agrees with the name, or the offset index was
+//! made for another base offset. The segment then belongs where its batches say, provided that no other segment has their
+//! offsets: an interrupted compaction leaves such segments.
+
+use std::sync::Arc;
+
+use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::log::error::ReadError;
+use crate::log::index::offset::OffsetIndex;
+use crate::log::read::batch_headers::{HeaderWalk, Hop};
+use crate::log::read::chunk::{ChunkReader, chunk_bytes};
+use crate::log::read::segment_files::{OpenSegment, SideFile};
+use crate::log::read::source::ReadAt;
+use crate::record::{Batches, RecordBatch, RecordReader};
+
+/// How many entries of an offset index are compared with the batches that they are of.
+const COMPARED_ENTRIES: usize = 16;
+
+/// A segment that begins elsewhere than its name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misnamed {
+    /// Its index among the segments.
+    pub index: usize,
+    /// The first offset of its first batch.
+    pub first_offset: i64,
+}
+
+/// The first and last offset of a batch, and its offset field.
+type Offsets = (i64, i64, i64);
+
+/// The segments of a partition with wrong names that are certain. `base_offsets` are those in the names, in order; what
+/// cannot be read is taken for well named.
+pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -> Vec<Misnamed> {
+    let mut found = Vec::new();
+    for (index, &base) in base_offsets.iter().enumerate() {
+        let next = base_offsets.iter().copied().find(|&next| next > base);
+        let Some(segment) = files.get(index) else { continue };
+        let Ok(source) = segment.open() else { continue };
+        if !is_suspicious(source.as_ref(), base, next) {
+            continue;
+        }
+        let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        let bounds = Bounds { base, next, before: before(base_offsets, base, files).unwrap_or_default() };
+        if let Ok(Some(first_offset)) = begins_elsewhere(source.as_ref(), &data, bounds) {
+            found.push(Misnamed { index, first_offset });
+        }
+    }
+    let places: Vec<i64> = base_offsets
+        .iter()
+        .enumerate()
+        .map(|(index, &base)| found.iter().find(|each| each.index == index).map_or(base, |each| each.first_offset))
+        .collect();
+    found.retain(|each| is_free(&places, *each, files).unwrap_or_default());
+    found
+}
+
+/// What the names of a segment and its neighbours say.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    base: i64,
+    /// The base offset of the next segment.
+    next: Option<i64>,
+    /// The last offset of the segment before.
+    before: Option<i64>,
+}
+
+impl Bounds {
+    fn contradict(self, first: i64) -> bool {
+        first < self.base || self.next.is_some_and(|next| first >= next)
+    }
+}
+
+/// Whether the header of the first batch contradicts the name, or does not say where a compressed message begins.
+fn is_suspicious(source: &dyn ReadAt, base: i64, next: Option<i64>) -> bool {
+    let Ok(length) = source.length() else { return false };
+    let bounds = Bounds { base, next, before: None };
+    match HeaderWalk::new(source, 0, length).next_batch() {
+        Ok(Hop::Batch(header)) => header.span.first.is_none_or(|first| bounds.contradict(first)),
+        _ => false,
+    }
+}
+
+/// The last offset of the segment before the one of this base offset.
+fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Result<Option<i64>, ReadError> {
+    let Some(index) = base_offsets.iter().rposition(|&other| other < base) else { return Ok(None) };
+    last_offset(index, files)
+}
+
+/// The first offset of a segment, if it is certain that its name is wrong.
+fn begins_elsewhere(source: &dyn ReadAt, index: &[u8], bounds: Bounds) -> Result<Option<i64>, ReadError> {
+    let base = bounds.base;
+    let end = bounds.next.unwrap_or(i64::MAX);
+    let (first, second) = first_batches(source)?;
+    let Some((first, last, field)) = first.filter(|&(first, last, _)| first >= 0 && last >= first) else {
+        return Ok(None);
+    };
+    if !bounds.contradict(first) {
+        return Ok(None);
+    }
+    let is_certain = match second {
+        Some((next, _, _)) if last.checked_add(1) == Some(next) => true,
+        Some((next, next_last, _)) if next <= last || next_last < next => return Ok(None),
+        // Where compaction leaves gaps, the next batch contradicts the name as well, or may follow an altered one.
+        Some((next, next_last, _)) if next_last < base || next >= end => true,
+        _ if bounds.before.and_then(|before| before.checked_add(1)) == Some(first) => true,
+        second => !may_be_altered(first, last, field, (base, second.map_or(end, |(next, _, _)| next))),
+    };
+    let is_wrong = is_certain || index_contradicts(source, index, base)?;
+    Ok(Some(first).filter(|_| is_wrong))
+}
+
+/// The first two batches, if they directly follow one another and their checksums are right.
+fn first_batches(source: &dyn ReadAt) -> Result<(Option<Offsets>, Option<Offsets>), ReadError> {
+    let mut chunks = ChunkReader::new(0, source.length()?, true);
+    let mut buffer = Vec::new();
+    // A method's name instead of the closure would fix the batch's lifetime.
+    #[allow(clippy::redundant_closure_for_method_calls)]
+    let (used, _) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
+    let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
+    let mut offsets = |batch: RecordBatch<'_>| {
+        reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset(), batch.offset_field()))
+    };
+    let mut batches = Batches::new(chunk_bytes(source, &buffer, 0, used), 0).map_while(Result::ok);
+    let first = batches.next().and_then(&mut offsets);
+    let second = batches.next().and_then(&mut offsets);
+    Ok((first, second))
+}
+
+/// Whether a single bit of a batch's offset field may have been altered that, restored, puts all of it into a range.
+fn may_be_altered(first: i64, last: i64, field: i64, (from, until): (i64, i64)) -> bool {
+    (0..i64::BITS).any(|bit| {
+        let moved = (field ^ (1_i64 << bit)).wrapping_sub(field);
+        first.wrapping_add(moved) >= from && last.checked_add(moved).is_some_and(|last| last < until)
+    })
+}
+
+/// Whether the entries of a segment's offset index are all those of another base offset.
+fn index_contradicts(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<bool, ReadError> {
+    let Ok(entries) = OffsetIndex::parse(index, base) else { return Ok(false) };
+    let length = source.length()?;
+    let mut shift = None;
+    for entry in entries.iter().filter(|entry| entry.position > 0).take(COMPARED_ENTRIES) {
+        let Hop::Batch(header) = HeaderWalk::new(source, entry.position.into(), length).next_batch()? else {
+            return Ok(false);
+        };
+        let difference = header.last_offset.wrapping_sub(entry.offset);
+        if difference == 0 || shift.is_some_and(|shift| shift != difference) {
+            return Ok(false);
+        }
+        shift = Some(difference);
+    }
+    Ok(shift.is_some())
+}
+
+/// Whether no other segment has offsets of a misnamed one, given where each segment begins.
+fn is_free(places: &[i64], misnamed: Misnamed, files: &[Arc<dyn OpenSegment>]) -> Result<bool, ReadError> {
+    let Misnamed { index, first_offset } = misnamed;
+    let others = || places.iter().copied().enumerate().filter(|&(other, _)| other != index);
+    let before = others().filter(|&(_, place)| place <= first_offset).max_by_key(|&(_, place)| place);
+    let after = others().map(|(_, place)| place).filter(|&place| place > first_offset).min();
+    if let Some((before, _)) = before
+        && last_offset(before, files)?.is_some_and(|last| last >= first_offset)
+    {
+        return Ok(false);
+    }
+    let last = last_offset(index, files)?;
+    Ok(after.is_none_or(|after| last.is_none_or(|last| last < after)))
+}
+
+/// The greatest offset of the batches that headers lead to in a segment.
+fn last_offset(index: usize, files: &[Arc<dyn OpenSegment>]) -> Result<Option<i64>, ReadError> {
+    let Some(segment) = files.get(index) else { return Ok(None) };
+    let source = segment.open()?;
+    let mut walk = HeaderWalk::new(source.as_ref(), 0, source.length()?);
+    let mut last = None;
+    while let Hop::Batch(header) = walk.next_batch()? {
+        last = last.max(Some(header.last_offset));
+    }
+    Ok(last)
+}

@@ -1,0 +1,96 @@
+"""Segments with wrong names: every record in the order of offsets, and the name reported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kafkacomp as kc
+from corruption.checks import check
+from corruption.inject import intact
+from corruption.logs import all_logs
+from corruption.model import expected
+from corruption.tools import TOOLS
+from kafkacomp import log as kafka_log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from corruption.inject import Injected
+    from corruption.logs import Log
+
+LOGS = [log for log in all_logs() if log.is_compacted or log.name in {"built v0 gzip", "built v1 lz4", "built v2 none"}]
+KIND = "wrong base offset in the file name, out of order"
+
+
+def misnamed(log: Log) -> Iterator[Injected]:
+    """Each segment under each name next to where one begins or ends, or within one."""
+    spans = [(batches[0].first, batches[-1].last) for batches in log.segments]
+    bases = {first for first, _ in spans}
+    near = {
+        each for first, last in spans for each in (first - 1, first + 1, (first + last) // 2, last, last + 1, last + 2)
+    }
+    for place, span in enumerate(spans):
+        for name in sorted(each for each in near - bases if each >= 0):
+            injected = intact(log)
+            injected.segments[place].base = name
+            injected.segments.sort(key=lambda each: each.base)
+            in_order = [segment.pieces[0].batch.first for segment in injected.segments if segment.pieces[0].batch]
+            is_below = name > span[0]
+            injected.kind = KIND if in_order != sorted(in_order) or is_below else KIND.partition(",")[0]
+            injected.what = f"offsets {span[0]} to {span[1]} in {name}"
+            yield injected
+
+
+@pytest.mark.parametrize("log", LOGS, ids=str)
+def test_wrong_names(log: Log, tmp_path: Path) -> None:
+    """By every tool; a name that leaves room is what compaction leaves."""
+    faults = []
+    for number, injected in enumerate(misnamed(log)):
+        where = injected.write(tmp_path / str(number))
+        for tool, ask in TOOLS.items():
+            faults += [
+                f"{injected.what}: {tool}: {each}" for each in check(tool, ask(where), injected, expected(injected))
+            ]
+    assert not faults
+
+
+def test_index_shows_that_the_name_is_wrong(tmp_path: Path) -> None:
+    """Where compaction leaves gaps, the first batch alone could have one altered bit: 280 is 281 with one less."""
+    (log,) = (log for log in LOGS if log.is_compacted)
+    injected = intact(log)
+    injected.segments[0].base = 281
+    where = injected.write(tmp_path)
+    scan = kc.scan(where, columns=["offset"], include_control=True)
+    wanted = [offset for batch in log.batches for offset, _ in batch.records]
+    assert [row for batch in scan for row in batch.column("offset").to_pylist()] == wanted
+    assert any("begins at offset 280, not at the 281 of its name" in each for each in scan.report.warnings)
+    (where / f"{281:020}.index").unlink()
+    with pytest.raises(kc.CorruptRecordError, match="states offsets 280 to 299"):
+        list(kc.scan(where))
+
+
+def test_interrupted_compaction(tmp_path: Path) -> None:
+    """The cleaner's segment begins with the first record that it kept, although the segments it replaces are there."""
+    log = next(log for log in LOGS if log.name == "built v2 none")
+    injected = intact(log)
+    first, second = injected.segments[:2]
+    # The name of the first segment, and the second segment's batches from the second one on.
+    first.pieces = second.pieces[1:] + injected.segments[2].pieces[:1]
+    where = injected.write(tmp_path)
+    scan = kc.scan(where, columns=["offset"], on_error="skip")
+    offsets = [row for batch in scan for row in batch.column("offset").to_pylist()]
+    assert offsets == list(range(first.pieces[0].batch.first, log.batches[-1].last + 1))  # type: ignore[union-attr]
+    assert not any("of its name" in each for each in scan.report.warnings)
+
+
+def test_one_bit_without_an_index(tmp_path: Path) -> None:
+    """Either the name or the batch may be altered: it is quarantined, and no other batch."""
+    (log,) = (log for log in LOGS if log.is_compacted)
+    injected = intact(log)
+    injected.segments[0].base = 281
+    injected.segments[0].indexes.clear()
+    report = kafka_log.repair(injected.write(tmp_path), tmp_path / "repaired")
+    assert [(each.action, each.position) for each in report.repairs] == [("quarantined", 0)]
