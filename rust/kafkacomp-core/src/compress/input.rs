@@ -1,4 +1,4 @@
-//! A cursor over compressed bytes whose failures name the codec and the byte.
+//! A cursor over compressed bytes whose errors contain the codec and the position.
 
 use super::{CodecError, CodecFault, CompressionType};
 use crate::buffer::NoRoom;
@@ -12,43 +12,43 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// At the first byte of `data`.
+    /// A cursor at the first byte of `data`.
     pub(super) fn new(compression_type: CompressionType, data: &'a [u8]) -> Self {
         Self { compression_type, data, position: 0 }
     }
 
-    /// The same bytes, read on from `position`.
+    /// A cursor over the same bytes at `position`.
     pub(super) fn at(self, position: usize) -> Self {
         Self { position, ..self }
     }
 
-    /// The byte that is read next.
+    /// The position of the next byte.
     pub(super) fn position(&self) -> usize {
         self.position
     }
 
-    /// What is not read yet.
+    /// The bytes not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.data.split_at(self.position.min(self.data.len())).1
     }
 
-    /// What was read since the cursor was where `start` is.
+    /// The bytes read since the cursor was at the position of `start`.
     pub(super) fn since(&self, start: Self) -> &'a [u8] {
         let rest = start.rest();
         rest.split_at(self.position.saturating_sub(start.position).min(rest.len())).0
     }
 
-    /// An error about the element at `position`.
+    /// An error at `position`.
     pub(super) fn error_at(&self, position: usize, fault: CodecFault) -> CodecError {
         CodecError { compression_type: self.compression_type, position: position as u64, fault }
     }
 
-    /// An error about what is read next.
+    /// An error at the next byte.
     pub(super) fn error(&self, fault: CodecFault) -> CodecError {
         self.error_at(self.position, fault)
     }
 
-    /// No room for what the element at `position` makes.
+    /// The error for lack of room for the content of the element at `position`.
     pub(super) fn no_room_at(&self, position: usize, reason: NoRoom) -> CodecError {
         self.error_at(position, CodecFault::from(reason))
     }
@@ -95,7 +95,7 @@ impl<'a> Input<'a> {
         self.take_array().map(u64::from_le_bytes)
     }
 
-    /// The first four of the bytes to come, zeros where there are fewer: for messages only.
+    /// The next four bytes, with zeros in place of missing ones; only for error messages.
     pub(super) fn next_four(&self) -> [u8; 4] {
         let mut found = [0; 4];
         for (to, from) in found.iter_mut().zip(self.rest()) {

@@ -1,5 +1,4 @@
-//! Control records: what brokers and KRaft controllers write for themselves, in batches with the control
-//! bit. Consumers never see them.
+//! Control records, which brokers and KRaft controllers write in batches with the control bit. Consumers do not return them.
 //!
 //! ```text
 //! key
@@ -17,10 +16,10 @@
 //!                           endpoint: name, host (compact strings), port u16, tags
 //!                           kRaftVersionFeature: minSupportedVersion i16, maxSupportedVersion i16, tags
 //! ```
-//! `[]` is a compact array: unsigned varint of its length + 1, then the elements; a compact string likewise.
-//! `tags`: unsigned varint of their number, then tag, size and bytes of each (KIP-482); they are skipped.
-//! The markers' value is no flexible message and has no tags. What follows a known value is left unread, as
-//! Kafka leaves it, so that values of later versions are read as far as they are known.
+//! `[]` is a compact array: the length + 1 as an unsigned varint, then the elements; a compact string is encoded in the same way.
+//! `tags`: their number as an unsigned varint, then tag, size and bytes of each (KIP-482); they are skipped.
+//! The value of a marker is not a flexible message and has no tags. As in Kafka, bytes after the known fields are ignored, so that
+//! values of later versions can be read.
 //! (`org.apache.kafka.common.record.ControlRecordType`, `ControlRecordUtils`, `EndTransactionMarker`)
 
 use super::control_fault::ControlFault;
@@ -31,7 +30,7 @@ use crate::uuid::Uuid;
 /// Kafka's limit on a string's bytes (`0x7fff`).
 const MAX_STRING_LENGTH: usize = i16::MAX as usize;
 
-/// What a control record is, by its key.
+/// The type of a control record, according to its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ControlRecordType {
     /// A transaction was aborted.
@@ -48,7 +47,7 @@ pub enum ControlRecordType {
     KRaftVersion,
     /// KRaft's voters.
     KRaftVoters,
-    /// A type that is not known here; readers pass over it.
+    /// An unknown type, which readers ignore.
     Unknown(i16),
 }
 
@@ -102,7 +101,7 @@ impl ControlRecordType {
         [0, 0, high, low]
     }
 
-    /// Kafka's name.
+    /// The name in Kafka.
     pub fn name(self) -> &'static str {
         match self {
             Self::Abort => "ABORT",
@@ -135,7 +134,7 @@ pub enum ControlRecord {
     SnapshotHeader {
         /// The value's version.
         version: i16,
-        /// The append time of the last record of the log that the snapshot holds.
+        /// The append time of the last record of the log that the snapshot contains.
         last_contained_log_timestamp: i64,
     },
     /// The last record of a snapshot.
@@ -152,14 +151,14 @@ pub enum ControlRecord {
     },
     /// KRaft's voters.
     KRaftVoters(VotersRecord),
-    /// A type that is not known here.
+    /// An unknown type.
     Unknown {
         /// The id in the key.
         type_id: i16,
     },
 }
 
-/// Who leads KRaft's quorum, and who is in it.
+/// The leader and the voters of KRaft's quorum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderChangeMessage {
     /// The value's version.
@@ -168,7 +167,7 @@ pub struct LeaderChangeMessage {
     pub leader_id: i32,
     /// The quorum's voters.
     pub voters: Vec<LeaderChangeVoter>,
-    /// Those who voted for the leader.
+    /// The voters that voted for the leader.
     pub granting_voters: Vec<LeaderChangeVoter>,
 }
 
@@ -181,7 +180,7 @@ pub struct LeaderChangeVoter {
     pub voter_directory_id: Option<Uuid>,
 }
 
-/// KRaft's voters, with how to reach them.
+/// KRaft's voters with their endpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VotersRecord {
     /// The value's version.
@@ -199,9 +198,9 @@ pub struct Voter {
     pub voter_directory_id: Uuid,
     /// Where it listens.
     pub endpoints: Vec<VoterEndpoint>,
-    /// The lowest version of KRaft's protocol that it speaks.
+    /// The lowest supported version of KRaft's protocol.
     pub min_supported_version: i16,
-    /// The highest.
+    /// The highest supported version of KRaft's protocol.
     pub max_supported_version: i16,
 }
 
@@ -275,7 +274,7 @@ fn fail<T>(position: usize, fault: ControlFault) -> Result<T> {
     Err(Error::ControlRecord { position: position as u64, fault })
 }
 
-/// A value's fields, with their errors.
+/// Reads the fields of a value and makes the errors.
 struct Value<'a>(Fields<'a>);
 
 impl<'a> Value<'a> {
@@ -303,7 +302,7 @@ impl<'a> Value<'a> {
         self.need(Fields::array).map(Uuid)
     }
 
-    /// The length of a compact array or string, which may not be above `limit`.
+    /// The length of a compact array or string, which must not exceed `limit`.
     fn compact_length(&mut self, limit: impl FnOnce(&Self) -> usize) -> Result<usize> {
         let position = self.0.position();
         let Some(length) = self.need(Fields::unsigned_varint)?.checked_sub(1) else {
@@ -315,8 +314,8 @@ impl<'a> Value<'a> {
         Ok(length as usize)
     }
 
-    /// A compact array. No element takes less than a byte, so the bytes left bound their number; the
-    /// vector grows as elements are read, never ahead of them.
+    /// A compact array. An element has at least one byte, so the remaining bytes limit the length; the vector grows only as
+    /// elements are read.
     fn array<T>(&mut self, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let length = self.compact_length(|value| value.0.remaining())?;
         let mut elements = Vec::new();
@@ -326,7 +325,7 @@ impl<'a> Value<'a> {
         Ok(elements)
     }
 
-    /// A compact string; what is not UTF-8 becomes U+FFFD, as in Java.
+    /// A compact string; malformed UTF-8 becomes U+FFFD, as in Java.
     fn string(&mut self) -> Result<String> {
         let length = self.compact_length(|_| MAX_STRING_LENGTH)?;
         let bytes = self.need(|fields| fields.bytes(length))?;
@@ -439,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn types_to_come_are_passed_over() {
+    fn unknown_types_are_ignored() {
         assert_eq!(ControlRecord::parse(Some(&key(77)), None), Ok(ControlRecord::Unknown { type_id: 77 }));
         assert_eq!(ControlRecordType::parse(Some(&[0, 3, 0, 1, 5, 5])), Ok(ControlRecordType::Commit));
         for id in -1..9 {

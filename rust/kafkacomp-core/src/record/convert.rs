@@ -1,20 +1,20 @@
-//! From one message format to another.
+//! Conversion from one message format to another.
 //!
-//! Down as `MemoryRecords.downConvert` does it for old consumers (KIP-31, KIP-32, KIP-98, KIP-110):
+//! Down-conversion is `MemoryRecords.downConvert`, which Kafka uses for old consumers (KIP-31, KIP-32, KIP-98, KIP-110):
 //!
 //! | | |
 //! |---|---|
-//! | magic at or below the target's | copied as it is |
-//! | control batch | dropped, before anything else is looked at |
-//! | zstd | refused (Kafka's code 76), even if every other batch could go |
-//! | uncompressed magic 2 | one message a record, from the first offset asked for on |
+//! | magic at or below the target's | copied |
+//! | control batch | dropped, before anything else is checked |
+//! | zstd | refused (Kafka's code 76), even if every other batch can be converted |
+//! | uncompressed magic 2 | one message per record, beginning at the requested first offset |
 //! | compressed | one wrapper with all records, with the codec's default level and the target's LZ4 header checksum (KIP-57) |
-//! | headers, producer, leader epoch | lost; going to 0 the timestamps too |
+//! | headers, producer, leader epoch | lost; in magic 0 the timestamps too |
 //!
-//! Up, which Kafka does to a producer's set only (`LogValidator`), for logs: each wrapper becomes one batch with its
-//! codec, a run of plain messages becomes batches of at most so many bytes. Offsets and their gaps stay, timestamps of
-//! magic 0 become -1. A run ends where a batch could not hold what follows: another append time, an offset that goes
-//! back. What is lifted must have right checksums, as no later reader could see that they were wrong.
+//! Kafka up-converts only a producer's set (`LogValidator`); here logs can be up-converted: each wrapper becomes one batch with its
+//! codec, a run of plain messages becomes batches of at most `batch_bytes`. Offsets and their gaps stay, timestamps of
+//! magic 0 become -1. A run ends if the next message cannot be in the same batch: another append time, or a lower offset.
+//! Up-converted batches must have right checksums: the new ones would hide that they were wrong.
 //! Source: `RecordsUtil`.
 
 use super::batch::NO_TIMESTAMP;
@@ -28,16 +28,16 @@ use crate::error_kind::ErrorKind;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::memory;
 
-/// What is converted to what.
+/// The target of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConvertOptions {
-    /// The format that nothing may be above: 0, 1 or 2.
+    /// The highest format of the result: 0, 1 or 2.
     pub to_magic: i8,
-    /// Of uncompressed batches that go down from magic 2, records before this offset are dropped.
+    /// Records before this offset are dropped from uncompressed batches of magic 2 that are down-converted.
     pub first_offset: i64,
-    /// Whether what is below the format is lifted to it.
+    /// Whether batches below the format are up-converted.
     pub upgrade: bool,
-    /// The most bytes of a batch made of plain messages that are lifted to magic 2; one message always fits.
+    /// The most bytes of a batch made from plain messages that are up-converted to magic 2; one message always fits.
     pub batch_bytes: i32,
     /// The most bytes that the records of one batch may decompress to.
     pub max_output_size: usize,
@@ -55,11 +55,11 @@ impl Default for ConvertOptions {
     }
 }
 
-/// Converts all whole batches of `data`; a cut one at its end is left out, as Kafka leaves it out.
+/// Converts all whole batches of `data`; a truncated one at the end is ignored, as in Kafka.
 ///
 /// # Errors
-/// What reading throws, [`Error::DownConvertZstd`], [`Error::Rebuild`]. As in Kafka, what cannot be read counts
-/// before what cannot be written.
+/// The errors of reading, [`Error::DownConvertZstd`], [`Error::Rebuild`]. As in Kafka, an error of reading takes precedence over
+/// an error of writing.
 pub fn convert(data: &[u8], options: ConvertOptions) -> Result<Vec<u8>> {
     let mut converter = Converter::new(options);
     let mut out = memory::with_capacity(data.len()).map_err(|error| Error::out_of_memory(error, 0))?;
@@ -88,21 +88,21 @@ pub struct Converter {
 #[derive(Debug)]
 struct Writer {
     builder: RecordBatchBuilder,
-    /// Where the batch begins that the records under way come from; `None` without any.
+    /// The position of the source of the current run; `None` if there is no run.
     run: Option<u64>,
 }
 
 impl Converter {
-    /// Without a batch yet.
+    /// A converter without a run.
     pub fn new(options: ConvertOptions) -> Self {
         let writer = Writer { builder: RecordBatchBuilder::default(), run: None };
         Self { options, reader: RecordReader::new(options.max_output_size), writer }
     }
 
-    /// Appends to `out` what becomes of `batch`, or keeps it for the batch under way.
+    /// Appends the converted `batch` to `out`, or adds it to the current run.
     ///
     /// # Errors
-    /// As [`convert`]. Nothing of the batch is kept or in `out` then.
+    /// As [`convert`]. Then nothing of the batch is in the run or in `out`.
     pub fn push(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
         let ConvertOptions { to_magic, upgrade, .. } = self.options;
         if to_magic < 2 {
@@ -131,7 +131,7 @@ impl Converter {
         }
     }
 
-    /// Appends the batch under way to `out`, if there is one.
+    /// Appends the current run to `out`, if there is one.
     ///
     /// # Errors
     /// [`Error::Rebuild`].
@@ -139,15 +139,15 @@ impl Converter {
         self.writer.finish(out)
     }
 
-    /// To a lower format.
+    /// Down-converts a batch.
     fn lower(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
-        // Messages of their own need not come all; a wrapper must be whole.
+        // Plain messages can be dropped one by one; a wrapper must be complete.
         let is_compressed = batch.compression_type()? != CompressionType::None;
         let first_offset = if is_compressed { i64::MIN } else { self.options.first_offset };
         self.rewrite(batch, |record| Ok(record.offset >= first_offset))
     }
 
-    /// A wrapper to a higher format.
+    /// Up-converts a wrapper.
     fn raise_wrapper(&mut self, batch: &RecordBatch<'_>) -> Result<()> {
         batch.ensure_valid()?;
         let position = batch.position();
@@ -156,11 +156,11 @@ impl Converter {
         })
     }
 
-    /// Makes one batch of the records that are wanted. All are read, whatever the builder says, because what cannot be
-    /// read counts first.
+    /// Makes one batch of the wanted records. All records are read even after an error of the builder, because an error of
+    /// reading takes precedence.
     fn rewrite(&mut self, batch: &RecordBatch<'_>, wanted: impl Fn(&Record<'_>) -> Result<bool>) -> Result<()> {
         let Self { options, reader, writer } = self;
-        // Of a batch without records Kafka's conversion opens nothing, while a consumer opens the codec's stream.
+        // Kafka's conversion does not open the codec's stream of a batch without records; a consumer does.
         if batch.records_count() == Some(0) {
             return Ok(());
         }
@@ -174,7 +174,7 @@ impl Converter {
         written
     }
 
-    /// A plain message to a higher format: it goes on with the run, or begins another one.
+    /// Up-converts a plain message: it continues the run or begins a new one.
     fn raise_plain(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
         batch.ensure_valid()?;
         let Self { options, reader, writer } = self;
@@ -200,11 +200,11 @@ impl Writer {
 
     fn append(&mut self, batch: &RecordBatch<'_>, record: &Record<'_>) -> Result<()> {
         let Record { offset, timestamp, key, value, .. } = *record;
-        // Only magic 2 has headers, and from there the way leads down: they are lost.
+        // Only magic 2 has headers, and it is only down-converted: they are lost.
         self.builder.append(offset, timestamp, key, value, Headers::EMPTY).map_err(|fault| rebuild(batch, fault))
     }
 
-    /// Appends to the batch that `batch` becomes, and begins it with its first record.
+    /// Appends a record to the batch that `batch` is converted to, which begins with its first record.
     fn append_to_one(&mut self, batch: &RecordBatch<'_>, to_magic: i8, record: &Record<'_>) -> Result<()> {
         if self.run.is_none() {
             self.begin(batch, converted_settings(batch, to_magic, record.offset)?)?;
@@ -212,7 +212,7 @@ impl Writer {
         self.append(batch, record)
     }
 
-    /// Whether there is a batch under way that can hold this record of a batch of these settings.
+    /// Whether the current run can contain this record of a batch with these settings.
     fn goes_on(&self, settings: &BatchSettings, record: &Record<'_>) -> bool {
         let under_way = self.builder.settings();
         let delta = record.offset.checked_sub(under_way.base_offset);
@@ -224,7 +224,7 @@ impl Writer {
             && self.builder.has_room_for(record.timestamp, record.key, record.value, Headers::EMPTY)
     }
 
-    /// Appends the batch under way to `out`, if there is one.
+    /// Appends the current run to `out`, if there is one.
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let Some(position) = self.run.take() else { return Ok(()) };
         let built = self.builder.finish(out);
@@ -236,7 +236,7 @@ fn rebuild(batch: &RecordBatch<'_>, fault: BuildFault) -> Error {
     Error::Rebuild { position: batch.position(), fault }
 }
 
-/// What `batch` becomes in the other format: its codec at the default level, and its timestamp type if it has one.
+/// The settings of `batch` in another format: its codec at the default level, and its timestamp type if it has one.
 pub(super) fn converted_settings(batch: &RecordBatch<'_>, to_magic: i8, base_offset: i64) -> Result<BatchSettings> {
     let (timestamp_type, log_append_time) = match batch.timestamp_type() {
         TimestampType::LogAppendTime => (TimestampType::LogAppendTime, batch.max_timestamp()),

@@ -2,7 +2,7 @@
 
 use crate::error_kind::ErrorKind;
 
-/// A rule of the record formats that was broken. The numbers are what was found.
+/// A violated rule of the record formats, with the values found.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordFault {

@@ -1,4 +1,4 @@
-//! The header checksum of LZ4 frames by message format ([KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Layout)).
+//! The header checksum of LZ4 frames by message format ([KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing)).
 //!
 //! Kafka 0.8.2 and 0.9 computed the checksum over the frame's magic number too, and they wrote only messages of magic 0. Later
 //! releases therefore write this checksum in magic 0, which the old releases may read, and do not verify it when they read magic 0.

@@ -1,14 +1,13 @@
-//! Small batches joined to larger ones, which compress better.
+//! Merging small batches into larger ones, which compress better.
 //!
-//! A run is joined as long as its batches have one format, timestamp type (and append time), producer id and epoch,
+//! A run is merged as long as its batches have one format, timestamp type (and append time), producer id and epoch,
 //! transactional flag and partition leader epoch, and, with a producer id, offsets and sequences without a gap. So a
-//! merged batch never holds records of two producers, two transactions or two leader epochs, and a broker that
-//! reads it knows the same of each producer as before. Never joined are control batches, which end transactions, batches
-//! that compaction emptied, and those with a delete horizon. Plain messages of magic 0 and 1 are joined only where there
-//! is a codec to wrap them.
+//! merged batch never contains records of two producers, two transactions or two leader epochs, and the state of each producer
+//! does not change. Control batches, batches emptied by compaction and batches with a delete horizon are never merged. Plain
+//! messages of magic 0 and 1 are merged only if they are compressed into a wrapper.
 //!
-//! A merged batch has the records' offsets and timestamps; its base timestamp is that of its first record. Without a
-//! producer id a sequence means nothing and becomes -1.
+//! A merged batch keeps the offsets and timestamps of the records; its base timestamp is that of its first record. Without a
+//! producer id the sequence has no meaning and becomes -1.
 
 use super::batch::increment_sequence;
 use super::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
@@ -21,7 +20,7 @@ use crate::compress::Compression;
 use crate::error_kind::ErrorKind;
 use crate::memory;
 
-/// What all batches of a run have in common.
+/// The fields that all batches of a run have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Common {
     magic: i8,
@@ -48,7 +47,7 @@ impl Common {
     }
 }
 
-/// A run that is being gathered.
+/// The current run.
 #[derive(Debug)]
 struct Run {
     common: Common,
@@ -56,20 +55,20 @@ struct Run {
     next_sequence: i32,
 }
 
-/// Joins batches and compresses them anew; see the module.
+/// Merges batches and recompresses them; see the module.
 #[derive(Debug)]
 pub struct Merger {
     recompressor: Recompressor,
     batch_bytes: usize,
     run: Option<Run>,
-    /// The batches of the run, one behind the other,
+    /// The batches of the run, one after the other,
     gathered: Vec<u8>,
     /// and where each begins, here and in its file.
     starts: Vec<(usize, u64)>,
 }
 
 impl Merger {
-    /// A merged batch is closed once its records take `batch_bytes` bytes before compression.
+    /// A merger that closes a batch as soon as its uncompressed records have `batch_bytes` bytes.
     pub fn new(compression: Compression, batch_bytes: usize, max_output_size: usize) -> Self {
         Self {
             recompressor: Recompressor::new(compression, max_output_size),
@@ -80,10 +79,10 @@ impl Merger {
         }
     }
 
-    /// Keeps `batch` for the run under way, or appends to `out` what becomes of the run and begins another.
+    /// Adds `batch` to the current run, or appends the merged run to `out` and begins a new one.
     ///
     /// # Errors
-    /// As [`Recompressor::push`], of this batch or of one of the run.
+    /// As [`Recompressor::push`], for this batch or one of the run.
     pub fn push(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
         batch.ensure_valid()?;
         if !self.is_joinable(batch) {
@@ -120,7 +119,7 @@ impl Merger {
         run.common == Common::of(batch) && unbroken && self.gathered.len() < self.batch_bytes
     }
 
-    /// Appends to `out` what becomes of the run under way.
+    /// Appends the current run to `out`.
     ///
     /// # Errors
     /// As [`Recompressor::push`].
@@ -135,7 +134,7 @@ impl Merger {
             _ => self.join(&gathered, &starts, out),
         };
         if !joined? {
-            // One batch, or records that no builder of ours would take, such as ones with negative timestamps.
+            // One batch, or records that our builder refuses, such as those with negative timestamps.
             out.truncate(start);
             for batch in batches(&gathered, &starts) {
                 self.recompressor.push(&batch?, out)?;
@@ -172,7 +171,7 @@ impl Merger {
         last.map_or(Ok(true), |batch| self.build(&batch, out))
     }
 
-    /// Appends the records of `batch` to the merged one, which it begins if there is none.
+    /// Appends the records of `batch` to the merged batch, which begins with them if `begun` is false.
     fn append(&mut self, batch: &RecordBatch<'_>, mut begun: bool) -> Result<()> {
         let compression = self.recompressor.compression();
         let (reader, builder) = self.recompressor.parts();
@@ -191,7 +190,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Closes the merged batch, whose last source is `batch`; `false` if that cannot be.
+    /// Closes the merged batch, whose last source is `batch`; `false` if it cannot be built.
     fn build(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<bool> {
         let (_, builder) = self.recompressor.parts();
         // Compaction may have removed the last records. A wrapper's offset must be its last message's.
@@ -205,7 +204,7 @@ impl Merger {
     }
 }
 
-/// What the batch merged from `batch` and its successors is, but for the compression.
+/// The settings of the batch merged from `batch` and its successors, except the compression.
 pub(super) fn merged_settings(batch: &RecordBatch<'_>, base_offset: i64) -> Result<BatchSettings> {
     let producer_id = batch.producer_id();
     Ok(BatchSettings {

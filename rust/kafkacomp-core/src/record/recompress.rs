@@ -1,17 +1,17 @@
-//! The same batch under another compression type or level.
+//! Recompressing a batch with another compression type or level.
 //!
-//! Offsets, timestamps, producer, sequences, epochs, flags and the records' own bytes stay, and so does what has no
-//! meaning: of a batch only compression type, size and checksum change.
+//! Only compression type, size and checksum of a batch change. Offsets, timestamps, producer, sequences, epochs, flags, unused bits
+//! and the bytes of the records stay as they are.
 //!
 //! | | |
 //! |---|---|
 //! | control batch, batch without records | copied: Kafka never compresses them |
-//! | magic 2 | the 61 bytes of the header, the records compressed anew |
-//! | wrapper of magic 0, 1 | the wrapper, its set compressed anew (magic 0: the LZ4 header checksum of KIP-57) |
-//! | wrapper to none | its messages one by one, with absolute offsets and the wrapper's append time |
+//! | magic 2 | the header, and the records recompressed |
+//! | wrapper of magic 0, 1 | the wrapper, and its set recompressed (magic 0: the LZ4 header checksum of KIP-57) |
+//! | wrapper to none | its messages, with absolute offsets and the append time of the wrapper |
 //! | plain message to a codec | a wrapper of one message |
 //!
-//! The checksum of what is rewritten must be right, since no later reader could see that it was wrong.
+//! The old checksum must be right: the new one would hide that it was wrong.
 
 use super::batch::increment_sequence;
 use super::batch::{LOG_OVERHEAD, NO_SEQUENCE, SIZE_LENGTH, SIZE_OFFSET};
@@ -29,10 +29,10 @@ use crate::compress::{Compression, compress};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::memory;
 
-/// The bits of the attributes that are the compression type.
+/// The bits of the compression type in the attributes.
 const COMPRESSION_CODEC_MASK: u8 = 0x07;
 
-/// Compresses batches anew, one after another, with kept contexts. One per thread.
+/// Recompresses batches; contexts and buffers are reused. One per thread.
 #[derive(Debug)]
 pub struct Recompressor {
     compression: Compression,
@@ -41,22 +41,22 @@ pub struct Recompressor {
 }
 
 impl Recompressor {
-    /// To this type and level; a batch whose records take more than `max_output_size` bytes is refused.
+    /// A recompressor for this type and level. It refuses a batch whose records take more than `max_output_size` bytes.
     pub fn new(compression: Compression, max_output_size: usize) -> Self {
         Self { compression, reader: RecordReader::new(max_output_size), builder: RecordBatchBuilder::default() }
     }
 
-    /// What batches are compressed with.
+    /// The compression of the result.
     pub fn compression(&self) -> Compression {
         self.compression
     }
 
-    /// The reader and what builds, for those who make several batches one.
+    /// The reader and the builder, for merging.
     pub(super) fn parts(&mut self) -> (&mut RecordReader, &mut RecordBatchBuilder) {
         (&mut self.reader, &mut self.builder)
     }
 
-    /// Appends to `out` what becomes of `batch`.
+    /// Appends the recompressed `batch` to `out`.
     ///
     /// # Errors
     /// A wrong checksum, records that do not decompress, [`Error::Rebuild`] for zstd before magic 2 and for a batch
@@ -77,11 +77,10 @@ impl Recompressor {
         written.inspect_err(|_| out.truncate(start))
     }
 
-    /// Appends to `out` the records of `batch` from offset `first` on, as a batch of their own with the batch's codec at
-    /// the default level.
+    /// Appends the records of `batch` from offset `first` on to `out`, as a batch with the same codec at the default level.
     ///
     /// # Errors
-    /// As [`push`](Self::push); [`Error::Rebuild`] for records that no builder accepts.
+    /// As [`push`](Self::push); [`Error::Rebuild`] for records that the builder refuses.
     pub fn push_from(&mut self, batch: &RecordBatch<'_>, first: i64, out: &mut Vec<u8>) -> Result<()> {
         batch.ensure_valid()?;
         let start = out.len();
@@ -125,7 +124,7 @@ impl Recompressor {
         builder.build(out).map(drop).map_err(fail)
     }
 
-    /// Puts the records behind the same header.
+    /// Keeps the header and recompresses the records.
     fn replace(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>, start: usize) -> Result<()> {
         let (magic, to) = (batch.magic(), self.compression.compression_type());
         let fail = |fault| Error::Rebuild { position: batch.position(), fault };
@@ -144,7 +143,7 @@ impl Recompressor {
         seal(written, magic, to, head.len())
     }
 
-    /// Takes a wrapper apart, or puts a message into one.
+    /// Converts a wrapper to plain messages, or a plain message to a wrapper.
     fn rebuild(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
         let Self { compression, reader, builder } = self;
         let position = batch.position();
@@ -165,14 +164,13 @@ impl Recompressor {
     }
 }
 
-/// Sets compression type, sizes and checksum of the batch that is all of `data`; its first `head` bytes stand in front
-/// of the records.
+/// Sets compression type, sizes and checksum of the batch that is all of `data`; the records begin after `head` bytes.
 fn seal(data: &mut [u8], magic: i8, to: CompressionType, head: usize) -> Result<()> {
     let attributes = if magic < 2 { LOG_OVERHEAD + v0_v1::ATTRIBUTES_OFFSET } else { ATTRIBUTES_OFFSET + 1 };
     if let Some(attributes) = data.get_mut(attributes) {
         *attributes = *attributes & !COMPRESSION_CODEC_MASK | to.id();
     }
-    // The caller found the size to be in range.
+    // The caller has checked the size.
     let size = (data.len().saturating_sub(LOG_OVERHEAD) as i32).to_be_bytes();
     put(data, SIZE_OFFSET..SIZE_OFFSET + SIZE_LENGTH, size);
     if magic < 2 {

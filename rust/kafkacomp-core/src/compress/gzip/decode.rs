@@ -1,4 +1,4 @@
-//! From members to bytes.
+//! Decompression of members.
 
 use super::super::after_frame::{AfterFrame, Further};
 use super::super::construct::construct;
@@ -13,9 +13,9 @@ use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::Decompressor as Libdeflate;
 use memchr::memmem;
 
-/// Deflate makes at most this many bytes of one.
+/// The most bytes of content for one byte of deflate.
 const MAX_EXPANSION: usize = 1032;
-/// Up to this size, or to [`TRUSTED_RATIO`] times the data, ISIZE is believed enough to take memory for.
+/// Up to this size, or to [`TRUSTED_RATIO`] times the data, memory is allocated as ISIZE declares.
 const TRUSTED_SIZE: usize = 16 << 20;
 const TRUSTED_RATIO: usize = 32;
 /// The input buffer that Kafka gives the JDK's stream.
@@ -23,14 +23,14 @@ const JDK_INPUT: usize = 8 << 10;
 /// The bytes that [`Decoders`] allocate, rounded up.
 pub(in super::super) const DECODERS_MEMORY: usize = 64 << 10;
 
-/// What is kept between members: each costs more to make than a small one to decode.
+/// Decoders that are reused: making one takes longer than decoding a small member.
 pub(in super::super) struct Decoders {
     libdeflate: Libdeflate,
     small: Box<SmallInflate>,
 }
 
 impl Decoders {
-    /// Without content; `None` where memory runs out.
+    /// New decoders; `None` if memory runs out.
     pub(in super::super) fn new() -> Option<Self> {
         Some(Self { libdeflate: construct(Libdeflate::new)?, small: Box::new(SmallInflate::new()) })
     }
@@ -56,10 +56,9 @@ pub(in super::super) fn open(data: &[u8], strictness: Strictness) -> Result<(), 
     header(Input::new(CompressionType::Gzip, data), strictness).map(drop)
 }
 
-/// Decodes data that are exactly one plain member; `false`, with nothing written, if they are not, or if
-/// that is not certain.
+/// Decodes data that are exactly one plain member; `false`, with nothing written, if they are not or may not be.
 fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) -> bool {
-    // libdeflate neither checks a header CRC nor accepts reserved flags: both go the other way.
+    // libdeflate neither verifies a header CRC nor accepts reserved flags: the stream decodes these members.
     let plainness = plainness(data);
     let Some((_, trailer)) = data.split_last_chunk::<TRAILER_LENGTH>() else { return false };
     let Trailer { crc, size } = Trailer::parse(*trailer);
@@ -77,8 +76,8 @@ fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) ->
     if decoders.libdeflate.gzip_decompress(data, room) != Ok(size) || libdeflater::crc32(room) != crc {
         return false;
     }
-    // libdeflate does not say where it stopped, but it has found this trailer's very bytes there. If they
-    // stand nowhere else, it was at the end of the data.
+    // libdeflate does not report where it stopped, but it found the bytes of this trailer there. If they occur nowhere
+    // else, it was at the end of the data.
     let Some(before_last) = data.get(FIXED_LENGTH..data.len() - 1) else { return false };
     if memmem::find(before_last, trailer).is_some() {
         return false;
@@ -93,7 +92,7 @@ fn small_member(small: &mut SmallInflate, data: &[u8], room: &mut [u8]) -> bool 
     small.inflate(deflated, room).is_some_and(|taken| taken + TRAILER_LENGTH == deflated.len())
 }
 
-/// Decodes member after member as the JDK's stream does.
+/// Decodes all members like the JDK's stream.
 fn members(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let input = Input::new(CompressionType::Gzip, data);
     let rules = after_frame(strictness);
@@ -117,7 +116,7 @@ fn members(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Resul
     }
 }
 
-/// Where a further member may begin in what follows a trailer; `filled` is how far the JDK has read its input.
+/// Where a further member may begin after a trailer; `filled` is the end of the bytes that the JDK has read.
 fn next_member(rules: AfterFrame, rest: Input<'_>, filled: usize) -> Result<Option<Input<'_>>, CodecError> {
     match rules.further {
         Further::FramesWithValidHeaders { ignored_length } => {
@@ -129,7 +128,7 @@ fn next_member(rules: AfterFrame, rest: Input<'_>, filled: usize) -> Result<Opti
     }
 }
 
-/// Reads a header and gives the position after it.
+/// Reads a header and returns the position after it.
 fn header(input: Input<'_>, strictness: Strictness) -> Result<usize, CodecError> {
     let mut header = HeaderParser::new(strictness);
     let at = |offset: u64| input.position() + offset as usize;
@@ -140,8 +139,8 @@ fn header(input: Input<'_>, strictness: Strictness) -> Result<usize, CodecError>
     }
 }
 
-/// Decodes the deflate stream at `position` and gives its end and the checksum of its content. `filled` is
-/// how far the JDK has read its input, which decides what a failing read still delivers.
+/// Decodes the deflate stream at `position`; returns its end and the checksum of its content. `filled` is the end of the bytes
+/// that the JDK has read, which decides how many bytes a failing read still returns.
 fn deflate_stream(
     inflate: &mut Decompress,
     input: Input<'_>,
@@ -162,7 +161,7 @@ fn deflate_stream(
                 (spare.split_at_mut(length).0, None)
             }
             Err(NoRoom::OutOfMemory) => return Err(input.error_at(position, CodecFault::OutOfMemory)),
-            // The stream may end without a further byte.
+            // The stream may end without another byte of output.
             Err(reached) => (beyond.as_mut_slice(), Some(reached)),
         };
         let (consumed, produced) = (inflate.total_in(), inflate.total_out());
@@ -197,14 +196,14 @@ fn deflate_stream(
     }
 }
 
-/// Checks a member's trailer against its content.
+/// Compares the trailer of a member with its content.
 fn trailer(mut input: Input<'_>, computed: u32, actual: u64) -> Result<(), CodecError> {
     let position = input.position();
     let trailer = Trailer { crc: input.u32_le()?, size: input.u32_le()? };
     trailer.verify(computed, actual).map_err(|fault| input.error_at(position, fault))
 }
 
-/// What follows a member and its padding: a further member, or nothing.
+/// What follows a member and its padding: another member or nothing.
 fn after_padding(rules: AfterFrame, rest: Input<'_>) -> Result<Option<Input<'_>>, CodecError> {
     let bytes = rest.rest();
     let padding = if rules.zero_padding { bytes.iter().take_while(|byte| **byte == 0).count() } else { 0 };

@@ -1,5 +1,4 @@
-//! From bytes to one member, as the JDK's `GZIPOutputStream` frames it: no optional fields, no time, and a
-//! system byte that says unknown.
+//! Compression to one member with the header of the JDK's `GZIPOutputStream`: no optional fields, no time, operating system unknown.
 
 use super::super::construct::construct;
 use super::super::{CodecError, CodecFault, CompressionType};
@@ -8,25 +7,25 @@ use super::header::{FIXED_LENGTH, MAGIC, METHOD_DEFLATE};
 use crate::memory;
 use libdeflater::{CompressionLvl, Compressor};
 
-/// The last byte of the header: the system on which it was made is unknown.
+/// The last byte of the header: unknown operating system.
 const OS_UNKNOWN: u8 = 0xFF;
 /// The header of every member.
 pub(super) const HEADER: [u8; FIXED_LENGTH] = [MAGIC[0], MAGIC[1], METHOD_DEFLATE, 0, 0, 0, 0, 0, 0, OS_UNKNOWN];
-/// zlib's own choice for the level -1.
+/// zlib's level for -1.
 pub(super) const ZLIB_DEFAULT: i32 = 6;
 /// The level of libdeflate for each level of zlib from 1 to 9: the lowest whose output was never more than 1%
 /// larger than zlib's, over seven kinds of data in batches of 16 and 100 KB.
 const LEVELS: [i32; 9] = [1, 1, 3, 3, 5, 6, 6, 8, 8];
 
-/// One kept context per level of libdeflate, each made when first needed.
+/// One context per level of libdeflate, made on first use.
 #[derive(Default)]
 pub(in super::super) struct Encoders([Option<Compressor>; LEVELS.len()]);
 
 impl Encoders {
-    /// The most bytes that one of them allocates: libdeflate's match finder and sequence store take 0.7 MB.
+    /// The most bytes that one context allocates: libdeflate's match finder and sequence store take 0.7 MB.
     const MEMORY: usize = 1 << 20;
 
-    /// The bytes that they have allocated, rounded up.
+    /// The bytes that the contexts have allocated, rounded up.
     pub(in super::super) fn memory(&self) -> usize {
         self.0.iter().flatten().count() * Self::MEMORY
     }
@@ -51,7 +50,7 @@ impl Encoders {
         Ok(())
     }
 
-    /// The context of this level, which [`Compression`](super::super::Compression) has checked; `None` where memory
+    /// The context of this level, which [`Compression`](super::super::Compression) has checked; `None` if memory
     /// runs out.
     fn for_level(&mut self, level: i32) -> Option<&mut Compressor> {
         let level = if level < 0 { ZLIB_DEFAULT } else { level };

@@ -1,4 +1,4 @@
-//! The header and the trailer of a member, which the one-shot and the streaming decoder read with one parser.
+//! The header and the trailer of a member; the one-shot and the streaming decoder share their parser.
 
 use super::super::{CodecFault, Strictness};
 use super::TRAILER_LENGTH;
@@ -20,7 +20,7 @@ const MTIME_OFFSET: usize = 4;
 /// Length of XLEN and of CRC16.
 const SHORT: usize = 2;
 
-/// The fixed part of the header that `member` begins with, by what the decoders of whole members can do with it.
+/// How the decoders of whole members can treat the header of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plainness {
     /// No optional fields.
@@ -31,7 +31,7 @@ pub(super) enum Plainness {
     Other,
 }
 
-/// How plain the header is that `member` begins with.
+/// Classifies the header of `member`.
 pub(super) fn plainness(member: &[u8]) -> Plainness {
     match member.first_chunk::<FIXED_LENGTH>() {
         Some(&[m0, m1, METHOD_DEFLATE, flags, ..]) if [m0, m1] == MAGIC => match flags {
@@ -43,10 +43,10 @@ pub(super) fn plainness(member: &[u8]) -> Plainness {
     }
 }
 
-/// What is wrong with a header, and at which of its bytes.
+/// The fault of a header, and the byte of the header at which it is.
 pub(super) type HeaderFault = (u64, CodecFault);
 
-/// A header that is read in pieces of any size.
+/// An incremental parser of a header.
 pub(super) struct HeaderParser {
     strictness: Strictness,
     state: State,
@@ -55,9 +55,9 @@ pub(super) struct HeaderParser {
     filled: usize,
     flags: u8,
     crc: crc32fast::Hasher,
-    /// Bytes of the header so far.
+    /// The number of bytes of the header so far.
     length: u64,
-    /// Where the field at hand begins.
+    /// Where the current field begins.
     field_start: u64,
 }
 
@@ -73,7 +73,7 @@ enum State {
 }
 
 impl HeaderParser {
-    /// Before the first byte.
+    /// A parser before the first byte.
     pub(super) fn new(strictness: Strictness) -> Self {
         Self {
             strictness,
@@ -105,17 +105,17 @@ impl HeaderParser {
         Ok(true)
     }
 
-    /// Whether all of it was read.
+    /// Whether the header is complete.
     pub(super) fn is_complete(&self) -> bool {
         self.state == State::Complete
     }
 
-    /// Bytes of the header so far.
+    /// The number of bytes of the header so far.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Where in the header the field begins that lacks bytes.
+    /// Where the incomplete field begins in the header.
     pub(super) fn truncated_at(&self) -> u64 {
         match self.state {
             State::Fixed if self.filled < METHOD_OFFSET => 0,
@@ -124,7 +124,7 @@ impl HeaderParser {
         }
     }
 
-    /// Takes bytes of the field at hand.
+    /// Takes bytes of the current field.
     fn field(&mut self, input: &mut &[u8]) -> Result<(), HeaderFault> {
         match self.state {
             State::Fixed => {
@@ -179,7 +179,7 @@ impl HeaderParser {
         Ok(())
     }
 
-    /// Takes bytes of a field of `length` bytes and says how many.
+    /// Takes bytes of a field of `length` bytes and returns how many.
     fn gather(&mut self, length: usize, input: &mut &[u8]) -> u64 {
         let mut taken = 0;
         while self.filled < length
@@ -201,7 +201,7 @@ impl HeaderParser {
         self.field_start = self.length + taken;
     }
 
-    /// Goes to this field, or to the next one that the flags announce; `taken` bytes were taken by this call.
+    /// Advances to this field, or to the next one that the flags announce; this call has taken `taken` bytes.
     fn next_field(&mut self, field: State, taken: u64) {
         let order = [
             (State::ExtraLength, FLAG_EXTRA),
@@ -217,7 +217,7 @@ impl HeaderParser {
         self.begin(next, taken);
     }
 
-    /// Checks what is there of the fixed part.
+    /// Checks the available bytes of the fixed part.
     fn check_fixed(&mut self) -> Result<(), HeaderFault> {
         let [m0, m1, method, flags, ..] = self.field;
         if !MAGIC.iter().zip([m0, m1]).take(self.filled).all(|(expected, found)| *expected == found) {

@@ -12,9 +12,9 @@
 //! with it [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): reserved flags are
 //! not checked, and what follows a member is ignored unless it begins with a valid header.
 //!
-//! One member that fills the data, nearly everything that exists, goes through libdeflate in one call; the size in its
-//! trailer is a hint that is believed only within bounds. A small one has a decoder of its own. All else, errors
-//! included, goes through a stream that advances as the JDK's does.
+//! Nearly all data are a single member, which libdeflate decodes in one call; the size in its trailer is a hint that is used only
+//! within limits. Small members have a decoder of their own. A stream that behaves like the JDK's decodes everything else and
+//! reports the errors.
 
 mod decode;
 mod encode;
@@ -35,8 +35,8 @@ use super::Strictness;
 use super::after_frame::{AfterFrame, Further};
 
 const TRAILER_LENGTH: usize = 8;
-/// The JDK looks for a further member only if more than this is left after a trailer in its input buffer, or anything
-/// beyond the buffer.
+/// The JDK looks for a further member only if more than this many bytes follow the trailer in its input buffer, or any bytes follow
+/// the buffer.
 const JDK_IGNORED_LENGTH: usize = 18;
 
 /// What may follow a member.

@@ -8,15 +8,14 @@
 //!           | (literal | length code, extra bits, distance code, extra bits)* | end of block
 //! ```
 //!
-//! Batches of one record and cells of a column are such members, and half of what a decoder for long streams
-//! needs for one goes into tables that it hardly uses. Here the tables are as large as the longest code asks
-//! for, and are made of the codes that occur. Whatever is not such a block, or is not exactly right, is left
-//! to the decoders that know all forms and name the errors.
+//! Batches of one record and cells of a column are such members. A decoder for long streams spends half of its time for one of them
+//! on tables that it hardly uses. Here the tables have the size of the longest code and contain only the codes that occur. If the
+//! data are not such a block, or are corrupt, the general decoders decode them and report the errors.
 
-/// Larger contents are faster in a decoder whose loop is faster than this one's.
+/// Above this size the general decoders are faster, because their inner loop is.
 pub(super) const MOST_BYTES: usize = 1 << 10;
 
-/// The longest code that gets a table. Longer ones need a thousand symbols to come about.
+/// The longest code that the tables support. Longer codes occur only with a thousand symbols or more.
 const MOST_BITS: usize = 11;
 const TABLE: usize = 1 << MOST_BITS;
 const LITERALS: usize = 286;
@@ -93,7 +92,7 @@ const DISTANCE: [(u16, u8); DISTANCES] = [
     (24577, 13),
 ];
 
-/// Tables that are filled again for each member, without being cleared.
+/// Tables that are refilled for each member without being cleared.
 pub struct SmallInflate {
     literals: Code,
     distances: Code,
@@ -107,13 +106,13 @@ impl Default for SmallInflate {
 }
 
 impl SmallInflate {
-    /// Without content.
+    /// Empty tables.
     pub fn new() -> Self {
         Self { literals: Code::new(), distances: Code::new(), used: [Used::new(), Used::new()] }
     }
 
-    /// Decodes the block that `data` begin with into `out` and gives the number of bytes that it takes; `None` if it is
-    /// not such a block or does not fill `out` exactly. The content of `out` is not defined then.
+    /// Decodes the block at the start of `data` into `out` and returns its length in bytes; `None` if it is
+    /// not such a block or does not fill `out` exactly. The content of `out` is undefined then.
     pub fn inflate(&mut self, data: &[u8], out: &mut [u8]) -> Option<usize> {
         let mut bits = Bits { data, position: 0, held: 0, count: 0 };
         bits.refill();
@@ -124,7 +123,7 @@ impl SmallInflate {
         content(&self.literals, &self.distances, bits, out)
     }
 
-    /// Reads the lengths of both codes and makes their tables.
+    /// Reads the lengths of both codes and builds their tables.
     #[inline(never)]
     fn codes<'d>(&mut self, mut bits: Bits<'d>) -> Option<Bits<'d>> {
         let literals = bits.take(5) as usize + 257;
@@ -136,13 +135,13 @@ impl SmallInflate {
         let mut by_symbol = [0_u8; LENGTH_CODES];
         bits.refill();
         for &symbol in ORDER.get(..lengths)? {
-            // 19 of 3 bits are one more than a refill is sure to give.
+            // 19 lengths of 3 bits have one bit more than a refill guarantees.
             if bits.count < 3 {
                 bits.refill();
             }
             *by_symbol.get_mut(usize::from(symbol))? = bits.take(3) as u8;
         }
-        // The tables of the two codes are not there yet: the one for their lengths stands in one of them.
+        // The tables of the two codes are not built yet: one of them contains the table for the code lengths.
         let [literal, distance] = &mut self.used;
         literal.clear();
         for (symbol, length) in (0..).zip(by_symbol) {
@@ -155,7 +154,7 @@ impl SmallInflate {
         let mut symbol = 0;
         let mut last = None;
         while symbol < literals + distances {
-            // A code of at most 7 bits, and 7 more.
+            // A code of at most 7 bits, and 7 extra bits.
             if bits.count < 14 {
                 bits.refill();
             }
@@ -196,13 +195,13 @@ impl SmallInflate {
     }
 }
 
-/// Decodes literals and matches until the end of the block, and gives the end of the bytes that it takes.
-/// A function of its own, and the bits by value, for the sake of registers.
+/// Decodes literals and matches up to the end of the block, and returns the end of its bytes. A separate function that takes the
+/// bits by value keeps them in registers.
 #[inline(never)]
 fn content(literals: &Code, distances: &Code, mut bits: Bits<'_>, out: &mut [u8]) -> Option<usize> {
     let mut at = 0;
     loop {
-        // A match takes 11 and 5 bits, 11 and 13 bits; of literals there are more within a refill.
+        // A match takes at most 11 + 5 and 11 + 13 bits; several literals fit into one refill.
         if bits.count < 40 {
             bits.refill();
         }
@@ -236,17 +235,17 @@ fn content(literals: &Code, distances: &Code, mut bits: Bits<'_>, out: &mut [u8]
     }
 }
 
-/// Bits, the lowest of each byte first. Behind the end come zeros, which [`Bits::end`] finds out.
+/// Bits, the lowest of each byte first. Zeros follow the end of the data; [`Bits::end`] detects that they were used.
 struct Bits<'d> {
     data: &'d [u8],
-    /// The next byte that is not held.
+    /// The next byte to load.
     position: usize,
     held: u64,
     count: u32,
 }
 
 impl Bits<'_> {
-    /// Holds at least 56 bits: what is added beyond whole bytes is added again next time.
+    /// Loads bits until there are at least 56: bits beyond whole bytes are loaded again next time.
     #[inline]
     fn refill(&mut self) {
         let next = self.data.get(self.position..).and_then(|rest| rest.first_chunk());
@@ -276,14 +275,14 @@ impl Bits<'_> {
         self.count = self.count.wrapping_sub(count);
     }
 
-    /// The bytes of which at least a bit was taken, unless there were not so many.
+    /// The number of bytes of which at least one bit was taken; `None` if the data have fewer.
     fn end(&self) -> Option<usize> {
         let taken = self.position - (self.count / 8) as usize;
         (taken <= self.data.len()).then_some(taken)
     }
 }
 
-/// The symbols of a code that have a length, in their order.
+/// The symbols of a code with a length, in order.
 struct Used {
     entries: [u16; LITERALS],
     length: usize,
@@ -331,7 +330,7 @@ impl Code {
         u32::from(entry >> 4)
     }
 
-    /// Makes the table of a complete code; `None` for others, and for codes that are too long.
+    /// Builds the table of a complete code; `None` for incomplete codes and for codes that are too long.
     fn make(&mut self, used: &Used) -> Option<()> {
         let mut starts = [0_u16; 16];
         let mut start = 0;
@@ -353,8 +352,8 @@ impl Code {
         self.fill(sorted.get(..used.length)?)
     }
 
-    /// Codes count upwards from their highest bit, which comes first, so that the table of the shorter ones is
-    /// the first half of that of the longer ones, and its second.
+    /// Codes increase from their highest bit, which is read first, so the table of the shorter codes is both halves of the table
+    /// of the codes that are one bit longer.
     fn fill(&mut self, sorted: &[u16]) -> Option<()> {
         let mut bits = usize::from(sorted.first()? & 15);
         let mut code = 0;
@@ -384,7 +383,7 @@ mod tests {
 
     use super::SmallInflate;
 
-    /// Elsewhere a member that this decoder gives up comes out just the same.
+    /// In the other tests a member that this decoder refuses is decoded by another one.
     #[test]
     fn takes_what_it_is_for() {
         let text: Vec<u8> = (0..90_u32).flat_map(|n| format!("{},", n * n * 7919 % 10_007).into_bytes()).collect();

@@ -1,4 +1,4 @@
-//! One member read piece by piece.
+//! Incremental decompression of one member.
 
 use super::super::construct::construct;
 use super::super::stream::{FrameDecode, Room, gather};
@@ -7,17 +7,17 @@ use super::TRAILER_LENGTH;
 use super::header::{HeaderParser, Trailer};
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// A member that is being read.
+/// A decoder for one member.
 pub(in super::super) struct StreamDecoder {
     strictness: Strictness,
     header: HeaderParser,
     /// Made when first needed.
     inflate: Option<Decompress>,
     state: State,
-    /// The bytes of the trailer, until they are all there.
+    /// The bytes of the trailer, until it is complete.
     trailer: Vec<u8>,
     crc: crc32fast::Hasher,
-    /// Bytes of all members so far.
+    /// The number of bytes of all members so far.
     position: u64,
     /// Where the member begins.
     start: u64,

@@ -1,5 +1,5 @@
-//! Members made piece by piece, framed like the one-shot's. Deflate is zlib-rs's here: libdeflate, which the
-//! one-shot uses, has no streams.
+//! Incremental compression, with the same header as the one-shot. zlib-rs deflates: libdeflate, which the one-shot uses, has no
+//! streams.
 
 use super::super::construct::construct;
 use super::super::stream::{Encoder, Operation, Pending, Progress};
@@ -11,10 +11,10 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 /// larger than zlib's, over seven kinds of data in batches of 16 and 100 KB. Its level 9 is the worse one.
 const LEVELS: [u32; 9] = [2, 3, 4, 4, 7, 7, 7, 8, 8];
 
-/// Where zlib has less room than this (it asks for more than six bytes), it repeats what a flush ends with.
+/// If zlib has less room than this (it requires more than six bytes), it repeats the marker at the end of a flush.
 const FLUSH_ROOM: usize = 64;
 
-/// A stream of members.
+/// An encoder for members.
 pub(in super::super) struct StreamEncoder {
     deflate: Compress,
     crc: crc32fast::Hasher,
@@ -28,14 +28,14 @@ enum State {
     Start,
     /// The header is written.
     Open,
-    /// What was asked for is done, but not yet handed out.
+    /// The operation is done, but its output is not returned yet.
     Flushed,
-    /// The trailer waits to be handed out.
+    /// The trailer is not returned yet.
     Trailer,
 }
 
 impl StreamEncoder {
-    /// For a level of [`Compression`](super::super::Compression): 1 to 9, or -1.
+    /// An encoder for a level of [`Compression`](super::super::Compression): 1 to 9, or -1.
     ///
     /// # Errors
     /// Memory runs out.
@@ -93,7 +93,7 @@ impl StreamEncoder {
         let taken = consumed == input.len();
         let done = match operation {
             Operation::Continue => taken,
-            // zlib has more to write exactly if it has filled the room.
+            // zlib has more output exactly if it has filled the room.
             Operation::FlushBlock => taken && written < room.len(),
             Operation::FlushFrame => status == Status::StreamEnd,
         };
@@ -127,7 +127,7 @@ impl StreamEncoder {
 impl Encoder for StreamEncoder {
     fn encode(&mut self, input: &[u8], output: &mut [u8], operation: Operation) -> Result<Progress, CodecError> {
         let mut progress = Progress::default();
-        // An empty piece opens no member, unless one is asked for.
+        // Empty input does not open a member, unless the member is to be ended.
         if self.state == State::Start && (!input.is_empty() || operation == Operation::FlushFrame) {
             self.begin();
         }

@@ -1,20 +1,20 @@
-//! The word in front of each block, which the one-shot and the streaming decoder read with one parser.
+//! The word before each block; the one-shot and the streaming decoder share its parser.
 
 use super::super::{CodecFault, Strictness};
 
 /// Length of the word, and of a checksum.
 pub(super) const WORD: usize = 4;
-/// The bit of the word that says: uncompressed.
+/// The bit of the word that marks an uncompressed block.
 pub(super) const UNCOMPRESSED: u32 = 0x8000_0000;
 
-/// What the word says.
+/// The meaning of the word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockHeader {
     /// No further block.
     EndMark,
     /// A block of compressed data.
     Compressed { size: usize },
-    /// A block of data as they are.
+    /// A block of uncompressed data.
     Uncompressed { size: usize },
 }
 
@@ -28,7 +28,7 @@ impl BlockHeader {
         let (size, uncompressed) = ((word & !UNCOMPRESSED) as usize, word & UNCOMPRESSED != 0);
         match (uncompressed, size) {
             (false, 0) => Ok(Self::EndMark),
-            // Kafka's stream does not look at the bit.
+            // Kafka's stream ignores the bit here.
             (true, 0) if strictness != Strictness::Specification => Ok(Self::EndMark),
             (false, _) if size > max => Err(CodecFault::BlockSize { size: size as i64, max: max as i64 }),
             (true, _) if size > max => Err(CodecFault::UncompressedBlockSize { size: size as u64, max: max as u64 }),

@@ -1,4 +1,4 @@
-//! From frames to bytes. The blocks are decompressed by liblz4.
+//! Decompression of frames. liblz4 decompresses the blocks.
 
 use super::super::after_frame::{Further, trailing_data};
 use super::super::input::Input;
@@ -9,15 +9,15 @@ use super::{after_frame, skips_skippable};
 use crate::buffer::OutputBuffer;
 use crate::checksum::xxh32;
 
-/// How far a match of a linked block reaches back.
+/// The longest distance of a match in a linked block.
 pub(super) const HISTORY: usize = 64 << 10;
-/// One byte of an LZ4 block makes at most this many: a length byte of 255 stands for 255.
+/// The most bytes of content for one byte of a block: a length byte of 255 means 255 bytes.
 const MAX_EXPANSION: usize = 255;
 
 /// Decodes all frames of `data` and appends their content to `out`.
 ///
 /// # Errors
-/// What `options` do not accept; `out` then contains the complete blocks before it.
+/// Data that `options` do not accept; `out` then contains the complete blocks before the error.
 pub(in super::super) fn decode(data: &[u8], options: DecodeOptions, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let mut input = Input::new(CompressionType::Lz4, data);
     if first_frame(&mut input, options)? {
@@ -39,7 +39,7 @@ pub(in super::super) fn decode(data: &[u8], options: DecodeOptions, out: &mut Ou
     Ok(())
 }
 
-/// Goes to the first frame that has content; `true` if there is none.
+/// Advances to the first frame with content; `true` if there is none.
 fn first_frame(input: &mut Input<'_>, options: DecodeOptions) -> Result<bool, CodecError> {
     if input.rest().is_empty() {
         return Err(input.error(CodecFault::Truncated));
@@ -66,7 +66,7 @@ pub(in super::super) fn open(data: &[u8], options: DecodeOptions) -> Result<(), 
     accept(&input, info, options).map(drop)
 }
 
-/// One frame.
+/// Decodes one frame.
 fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let info = read_header(input)?;
     let info = accept(input, info, options)?;
@@ -80,7 +80,7 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
     }
 }
 
-/// The header itself, if `options` accept it.
+/// Reads the header if `options` accept it.
 pub(super) fn accept(input: &Input<'_>, info: FrameInfo, options: DecodeOptions) -> Result<FrameInfo, CodecError> {
     if let Some(id) = info.dictionary_id {
         return Err(input.error_at(info.position, CodecFault::Dictionary { id }));
@@ -101,17 +101,17 @@ pub(super) fn accept(input: &Input<'_>, info: FrameInfo, options: DecodeOptions)
     Ok(info)
 }
 
-/// What a block was.
+/// What a block contains.
 pub(super) enum Block {
-    /// Some bytes.
+    /// Content.
     Content,
-    /// Compressed, of no bytes. Kafka's stream takes a read of no bytes for the end.
+    /// Compressed empty content. Kafka's stream takes a read of no bytes for the end.
     Empty,
     /// Not a block, but the end of the frame.
     EndMark,
 }
 
-/// One block. `start` is where the frame's content begins in `out`.
+/// Decodes one block. `start` is where the content of the frame begins in `out`.
 pub(super) fn block(
     input: &mut Input<'_>,
     info: &FrameInfo,
@@ -152,7 +152,7 @@ pub(super) fn block(
         out.advance(length);
         return Ok(if length == 0 { Block::Empty } else { Block::Content });
     }
-    // Where the cap left less room than the largest block needs, the room may be all that was missing.
+    // If the limit leaves less room than the largest block needs, the lack of room may be the only reason.
     let full = available < want
         && if history.is_empty() {
             lzzzz::lz4::decompress_partial(data, room, available)

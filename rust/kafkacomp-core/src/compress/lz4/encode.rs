@@ -1,6 +1,5 @@
-//! From bytes to one frame, as Kafka's `Lz4BlockOutputStream` makes it unless options say otherwise:
-//! independent blocks of 64 KiB, no checksums, no content size. A block that does not shrink is stored
-//! uncompressed.
+//! Compression to one frame. The default options are those of Kafka's `Lz4BlockOutputStream`: independent blocks of 64 KiB, no
+//! checksums, no content size. A block that does not shrink is stored uncompressed.
 
 use super::super::{CodecError, CodecFault, Compression, CompressionType};
 use super::block::UNCOMPRESSED;
@@ -11,25 +10,25 @@ use crate::memory;
 /// What follows the last block.
 pub(super) const END_MARK: [u8; 4] = [0; 4];
 
-/// How a frame is written.
+/// The options of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeOptions {
     /// A level of [`Compression`]: 9 is the fast compressor, all others are the high-compression one.
     pub level: i32,
-    /// Which header checksum the frame gets.
+    /// The header checksum of the frame.
     pub header_checksum: HeaderChecksum,
     /// The largest block.
     pub block_max_size: BlockMaxSize,
-    /// Whether each block gets a checksum of its stored bytes.
+    /// Whether each block has a checksum of its stored bytes.
     pub block_checksum: bool,
     /// Whether a checksum of the content follows the `EndMark`.
     pub content_checksum: bool,
-    /// Whether the header gets the content's size.
+    /// Whether the header contains the size of the content.
     pub content_size: bool,
 }
 
 impl Default for EncodeOptions {
-    /// As Kafka writes since 0.10.
+    /// The options of Kafka since 0.10.
     fn default() -> Self {
         Self {
             level: Compression::LZ4_FAST,
@@ -79,7 +78,7 @@ pub(super) fn header(options: EncodeOptions, content_size: u64) -> FrameHeader {
     }
 }
 
-/// Appends one block: size, bytes and, if asked for, their checksum.
+/// Appends one block: size, bytes and, if the options include it, their checksum.
 pub(super) fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecFault> {
     let start = out.len();
     // Room for the size, the largest block and the checksum: nothing below allocates.

@@ -5,7 +5,7 @@ use super::super::skippable::{is_skippable, skip};
 use super::super::{CodecError, CodecFault, CompressionType};
 use crate::checksum::xxh32;
 
-/// What a frame begins with.
+/// The first bytes of a frame.
 pub(super) const MAGIC: u32 = 0x184D_2204;
 pub(super) const MAGIC_LENGTH: usize = 4;
 /// Magic, FLG, BD and HC.
@@ -105,7 +105,7 @@ impl BlockMaxSize {
         1 << (2 * (self as u32) + 8)
     }
 
-    /// The one of exactly this many bytes.
+    /// The block size of exactly this many bytes.
     pub fn of_bytes(bytes: usize) -> Option<Self> {
         [Self::Max64Kb, Self::Max256Kb, Self::Max1Mb, Self::Max4Mb].into_iter().find(|size| size.bytes() == bytes)
     }
@@ -147,36 +147,36 @@ impl Bd {
     }
 }
 
-/// The bytes that a header checksum covers. The byte itself is the second one of their XXH32.
+/// The bytes that a header checksum covers. The checksum is the second byte of their XXH32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HeaderChecksum {
     /// The frame descriptor, from FLG to the dictionary id: the specification's.
     #[default]
     FrameDescriptor,
-    /// The frame's magic number and the frame descriptor: the broken one of KIP-57. Kafka 0.8.2 and 0.9 write and demand
-    /// it; later releases write it where those read.
+    /// The magic number of the frame and the frame descriptor: the broken checksum of KIP-57. Kafka 0.8.2 and 0.9 write and
+    /// require it; later releases write it in messages that the old releases may read.
     WithMagic,
 }
 
 /// Which header checksums a reader accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HeaderChecksumCheck {
-    /// This one only.
+    /// Only this one.
     Require(HeaderChecksum),
     /// Both.
     Either,
-    /// Any byte: Kafka since 0.10 does not check what a release before it may have written.
+    /// Any byte: Kafka since 0.10 does not verify the checksum of messages that an older release may have written.
     Ignore,
 }
 
 impl Default for HeaderChecksumCheck {
-    /// The specification's only.
+    /// Only the checksum of the specification.
     fn default() -> Self {
         Self::Require(HeaderChecksum::FrameDescriptor)
     }
 }
 
-/// What the header of a frame that is written says.
+/// The fields of a frame header for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) block_max_size: BlockMaxSize,
@@ -212,9 +212,9 @@ impl FrameHeader {
 /// Which of the two header checksums a frame has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HeaderChecksumFound {
-    /// That of the frame descriptor.
+    /// The checksum of the frame descriptor.
     FrameDescriptor,
-    /// The one with the magic number.
+    /// The checksum that includes the magic number.
     WithMagic,
     /// Both: the two happen to be the same byte.
     Both,
@@ -222,7 +222,7 @@ pub enum HeaderChecksumFound {
     Neither,
 }
 
-/// What the header of a frame says.
+/// The fields of a frame header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameInfo {
     /// Where the frame begins: after the skippable frames, if there are any.
@@ -233,11 +233,11 @@ pub struct FrameInfo {
     pub flg: Flg,
     /// The block size byte.
     pub bd: Bd,
-    /// The content's size, where the header has it. It is not checked.
+    /// The size of the content if the header contains it. It is not checked.
     pub content_size: Option<u64>,
-    /// The dictionary's id, where the header has one.
+    /// The id of the dictionary if the header contains one.
     pub dictionary_id: Option<u32>,
-    /// HC as it is stored.
+    /// The stored HC.
     pub header_checksum: u8,
     /// [`HeaderChecksum::FrameDescriptor`] of this frame.
     pub checksum_of_descriptor: u8,
@@ -270,7 +270,7 @@ impl FrameInfo {
     }
 }
 
-/// What the first frame's header says. The header checksum is reported, not checked.
+/// The header of the first frame. The header checksum is reported, not verified.
 ///
 /// # Errors
 /// The data end inside the header, are not an LZ4 frame, or have an undefined version, block size or reserved bit.
@@ -288,7 +288,7 @@ pub(super) fn skip_skippable(input: &mut Input<'_>) -> Result<bool, CodecError> 
     Ok(input.rest().is_empty())
 }
 
-/// The length of the header that begins with these bytes, as far as they show it: never more than it has.
+/// The length of the header that begins with these bytes, or a lower bound if they are too few.
 pub(super) fn header_length(bytes: &[u8]) -> usize {
     let magic = bytes.first_chunk().is_none_or(|magic| u32::from_le_bytes(*magic) == MAGIC);
     match bytes.get(MAGIC_LENGTH).copied().map(Flg) {

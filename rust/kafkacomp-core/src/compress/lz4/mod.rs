@@ -1,5 +1,5 @@
 //! LZ4 frames, [version 1.6.4](https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md), with the two
-//! header checksums of [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Layout).
+//! header checksums of [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing).
 //!
 //! ```text
 //! frame       = magic 04 22 4D 18 | FLG | BD | [content size, 8] | [dictionary id, 4] | HC
@@ -45,7 +45,7 @@ pub(super) fn after_frame(strictness: Strictness) -> AfterFrame {
     AfterFrame { further, ..AfterFrame::FRAMES }
 }
 
-/// Whether skippable frames are skipped; else they are no frames.
+/// Whether skippable frames are skipped; otherwise they are invalid.
 fn skips_skippable(strictness: Strictness) -> bool {
     strictness != Strictness::Kafka
 }

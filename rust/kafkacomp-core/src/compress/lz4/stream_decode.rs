@@ -1,5 +1,5 @@
-//! One frame read piece by piece: a block is gathered, decoded into a buffer of its size (with 64 KiB of
-//! history in front of linked blocks), and handed out.
+//! Incremental decompression of one frame: each block is buffered, decoded into a buffer of the block size (after 64 KiB of history
+//! if blocks are linked), and returned.
 
 use super::super::input::Input;
 use super::super::skippable::{self, is_skippable};
@@ -13,18 +13,18 @@ use crate::buffer::OutputBuffer;
 use crate::memory::OutOfMemory;
 use xxhash_rust::xxh32::Xxh32;
 
-/// A frame that is being read.
+/// A decoder for one frame.
 pub(in super::super) struct StreamDecoder {
     options: DecodeOptions,
     state: State,
-    /// The bytes of the element at hand, until they are all there.
+    /// The bytes of the current element, until it is complete.
     bytes: Vec<u8>,
-    /// The content of blocks: first what was handed out, `drained` bytes, then what waits.
+    /// The content of blocks: first `drained` bytes that were returned, then the others.
     content: OutputBuffer,
     drained: usize,
     content_size: u64,
     content_checksum: Xxh32,
-    /// Bytes of all frames so far, without those of the element at hand.
+    /// The number of bytes of all frames before the current element.
     position: u64,
     skippable: bool,
 }
@@ -57,8 +57,8 @@ impl StreamDecoder {
         }
     }
 
-    /// Handles an element that is complete: the next state, and whether its bytes stay, because they are the first
-    /// part of a larger one.
+    /// Handles a complete element. Returns the next state, and whether its bytes are kept as the first part of a larger
+    /// element.
     fn whole(&mut self) -> Result<(State, bool), CodecError> {
         match self.state {
             State::Magic if skips_skippable(self.options.strictness) && is_skippable(&self.bytes) => {
@@ -87,7 +87,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Readies the buffer for the blocks of a frame.
+    /// Prepares the buffer for the blocks of a frame.
     fn begin(&mut self, info: &FrameInfo) {
         let history = if info.flg.block_independence() { 0 } else { HISTORY };
         self.content.reset(history + info.bd.block_max_size().bytes());
@@ -96,17 +96,17 @@ impl StreamDecoder {
         self.content_checksum.reset(0);
     }
 
-    /// The element at hand, which has this length.
+    /// The current element, which has this length.
     fn element<const N: usize>(&self) -> Result<[u8; N], CodecError> {
         self.bytes.as_slice().try_into().map_err(|_| self.refused(CodecFault::Truncated))
     }
 
-    /// An error about the element at hand.
+    /// An error at the current element.
     fn refused(&self, fault: CodecFault) -> CodecError {
         CodecError { compression_type: CompressionType::Lz4, position: self.position, fault }
     }
 
-    /// What follows the word in front of a block.
+    /// The state after the word before a block.
     fn block_size(&self, info: FrameInfo) -> Result<(State, bool), CodecError> {
         let max = info.bd.block_max_size().bytes();
         let header = BlockHeader::parse(self.element()?, max, self.options.strictness);
@@ -153,7 +153,7 @@ impl StreamDecoder {
         CodecError { compression_type: CompressionType::Lz4, position: self.position(), fault: CodecFault::from(error) }
     }
 
-    /// The length of the element at hand, as far as its first bytes show it.
+    /// The length of the current element, or a lower bound if too few of its bytes are known.
     fn want(&self) -> usize {
         match self.state {
             State::Magic => MAGIC_LENGTH,
@@ -167,7 +167,7 @@ impl StreamDecoder {
     }
 }
 
-/// An error about the element at hand as one about the whole data.
+/// Converts an error of the current element to one of the whole data.
 fn moved(error: CodecError, position: u64) -> CodecError {
     CodecError { position: error.position + position, ..error }
 }

@@ -1,12 +1,12 @@
-//! Frames made piece by piece, in the blocks of the one-shot.
+//! Incremental compression, with the same blocks as the one-shot.
 
 use super::super::stream::{BlockEncoder, Blocks, Encoder};
 use super::super::{CodecError, CompressionType};
 use super::encode::{END_MARK, EncodeOptions, block, header};
 use xxhash_rust::xxh32::Xxh32;
 
-/// A stream of frames with these options, in the order in which Kafka's `Lz4BlockOutputStream` makes them. The
-/// size of their content is not known here: `content_size` is not looked at.
+/// An encoder for frames with these options, like Kafka's `Lz4BlockOutputStream`. The size of the content is not known in advance,
+/// so `content_size` is ignored.
 pub fn encoder(options: EncodeOptions) -> impl Encoder {
     let options = EncodeOptions { content_size: false, ..options };
     BlockEncoder::new(Frames { options, content_checksum: Xxh32::new(0), position: 0 })

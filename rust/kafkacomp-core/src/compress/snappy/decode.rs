@@ -1,4 +1,4 @@
-//! From streams and blocks to bytes.
+//! Decompression of streams and raw blocks.
 
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
@@ -7,9 +7,9 @@ use super::raw_length::content_length;
 use super::xerial::{Element, HEADER_LENGTH, Header, MAGIC, Rules, SIZE_LENGTH};
 use crate::buffer::OutputBuffer;
 
-/// The most bytes that three bytes of a raw block make: one copy element of 64.
+/// The most bytes of content for three bytes of a raw block: a copy element of 64.
 const MAX_EXPANSION: (usize, usize) = (64, 3);
-/// Kafka reads its snappy stream in pieces of this size (`SnappyCompression.decompressionOutputSize`).
+/// Kafka reads its snappy stream with a buffer of this size (`SnappyCompression.decompressionOutputSize`).
 pub(super) const KAFKA_READ: usize = 2 << 10;
 
 /// Decodes `data` and appends the content to `out`.
@@ -17,7 +17,7 @@ pub(in super::super) fn decode(data: &[u8], strictness: Strictness, out: &mut Ou
     let mut reads = KafkaReads { start: out.len() };
     let result = decode_by(Rules::of(strictness), data, &mut reads, out);
     if result.is_err() && strictness != Strictness::Specification && is_stream(Rules::of(strictness), data) {
-        // The read that fails takes with it what it had already copied from earlier blocks.
+        // A read that fails loses what it has already copied from earlier blocks.
         out.truncate(out.len() - reads.unfinished(out));
     }
     result
@@ -28,7 +28,7 @@ pub(super) fn is_stream(rules: Rules, data: &[u8]) -> bool {
     data.starts_with(&MAGIC) && (data.len() >= HEADER_LENGTH || !rules.short_header_is_raw)
 }
 
-/// Decodes by these rules.
+/// Decodes `data` by these rules.
 pub(super) fn decode_by(
     rules: Rules,
     data: &[u8],
@@ -39,25 +39,25 @@ pub(super) fn decode_by(
     if is_stream(rules, data) { streams(&mut input, rules, reads, out) } else { raw_block(&input, 0, data, out) }
 }
 
-/// Checks what Kafka's stream checks when it is opened: the header, or, without one, all of the raw block.
+/// Checks what Kafka's stream checks when it is opened: the header or, without one, the whole raw block.
 pub(in super::super) fn open(data: &[u8], strictness: Strictness, out: &mut OutputBuffer) -> Result<(), CodecError> {
     if is_stream(Rules::of(strictness), data) { Ok(()) } else { decode(data, strictness, out) }
 }
 
-/// Where Kafka's reads of [`KAFKA_READ`] bytes begin, which decides what a failure leaves.
+/// Where Kafka's reads of [`KAFKA_READ`] bytes begin. It decides which bytes remain after a failure.
 pub(super) struct KafkaReads {
-    /// The length of the output then.
+    /// The length of the output at that point.
     pub(super) start: usize,
 }
 
 impl KafkaReads {
-    /// How much of the output belongs to a read that is not full yet.
+    /// The number of bytes at the end of the output that belong to an incomplete read.
     fn unfinished(&self, out: &OutputBuffer) -> usize {
         (out.len() - self.start) % KAFKA_READ
     }
 }
 
-/// Streams one after another, from the first header on.
+/// Decodes all streams, beginning with the first header.
 fn streams(
     input: &mut Input<'_>,
     rules: Rules,
@@ -78,7 +78,7 @@ fn streams(
                 let header = Header::parse(input.take_array()?);
                 rules.check_further(header).map_err(|(offset, fault)| input.error_at(position + offset, fault))?;
                 if !header.has_magic() {
-                    // For Kafka it ends the read, and the content if the read had nothing yet.
+                    // In Kafka it ends the read, and the content if the read is still empty.
                     if reads.unfinished(out) == 0 {
                         return Ok(());
                     }
@@ -94,7 +94,7 @@ fn streams(
     Ok(())
 }
 
-/// One raw block, which must be complete and fill exactly the length that it claims.
+/// Decodes one raw block, which must be complete and have exactly the declared length.
 pub(super) fn raw_block(
     input: &Input<'_>,
     position: usize,

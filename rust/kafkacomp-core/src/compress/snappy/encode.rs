@@ -1,11 +1,11 @@
-//! From bytes to a xerial stream, as snappy-java's `SnappyOutputStream` makes it for Kafka.
+//! Compression to a xerial stream, as by snappy-java's `SnappyOutputStream` in Kafka.
 
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::xerial::{HEADER_LENGTH, MAGIC, SIZE_LENGTH, VERSION};
 use crate::memory;
 use snap::raw;
 
-/// The content of one block, `SnappyOutputStream`'s default.
+/// The content of a block, the default of `SnappyOutputStream`.
 pub(super) const BLOCK_SIZE: usize = 32 << 10;
 /// The magic and, twice, the version.
 pub(super) const HEADER: [u8; HEADER_LENGTH] = {
@@ -18,7 +18,7 @@ pub(super) const HEADER: [u8; HEADER_LENGTH] = {
     header
 };
 
-/// The tables of the raw encoder, kept from stream to stream.
+/// The raw encoder, whose tables are reused.
 pub(in super::super) struct Encoder(raw::Encoder);
 
 impl Default for Encoder {
@@ -42,7 +42,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Appends one block with its size; `position` is its content's, for an error.
+    /// Appends one block with its size; `position` is where its content begins, for an error.
     pub(super) fn block(&mut self, content: &[u8], position: u64, out: &mut Vec<u8>) -> Result<(), CodecError> {
         let failed = CodecError { compression_type: CompressionType::Snappy, position, fault: CodecFault::Encoder };
         let start = out.len();

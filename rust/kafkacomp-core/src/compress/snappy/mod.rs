@@ -1,4 +1,4 @@
-//! Snappy as Kafka frames it: xerial's stream of blocks, or one [raw block](https://github.com/google/snappy/blob/main/format_description.txt).
+//! Snappy in Kafka's framing: xerial's stream of blocks, or one [raw block](https://github.com/google/snappy/blob/main/format_description.txt).
 //!
 //! ```text
 //! stream = header | (size, 4 | raw block)*          streams may follow one another
@@ -12,7 +12,7 @@
 //! Where Kafka's reader (snappy-java's `SnappyInputStream`) is looser, and with it
 //! [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): the first header's versions
 //! are not checked, a later one's version must be positive; a later header whose magic is right in its first half only
-//! ends one of Kafka's reads, and the content if that read had nothing yet; one to three bytes at the end are ignored.
+//! ends one of Kafka's reads, and the content if that read is still empty; one to three bytes at the end are ignored.
 
 mod decode;
 mod encode;
@@ -32,7 +32,7 @@ pub use xerial::{HEADER_LENGTH, MAGIC};
 
 use super::after_frame::{AfterFrame, Further};
 
-/// What may follow a raw block. Streams end where the data do: further ones belong to the same content.
+/// What may follow a raw block. A stream ends with the data: further streams continue its content.
 pub(super) fn after_frame() -> AfterFrame {
     AfterFrame { further: Further::Nothing, ..AfterFrame::FRAMES }
 }

@@ -1,14 +1,14 @@
-//! Snappy as older Kafka releases read it: one stream, whose version counts.
+//! Snappy as old Kafka releases read it: one stream, whose version is checked.
 //!
 //! ```text
 //! stream = header | (size, 4 | raw block)* | up to 3 bytes that are ignored
 //! header = 82 53 4E 41 50 50 59 00 | version, 4 | compatible version, 4
 //! ```
 //!
-//! What later releases accept and these do not: a further header is a block of a negative size, and the version must be
-//! at least 1, whatever the compatible version is. Data that do not begin with the magic, or are too short for a header,
-//! are one raw block, as in [`snappy`](super); so no data at all are an error, and so is a block of size 0, which lacks
-//! even the length of its content.
+//! Unlike later releases they read a further header as a block of negative size, and they require a version of at least 1
+//! whatever the compatible version is. As in [`snappy`](super), data that do not begin with the magic or are too short for a header
+//! are one raw block. Therefore empty data are an error, and so is a block of size 0, which does not contain the length of its
+//! content.
 
 use super::super::{CodecError, CompressionType};
 use super::decode::{KafkaReads, decode_by};
@@ -19,14 +19,13 @@ use crate::buffer::OutputBuffer;
 /// `out`.
 ///
 /// # Errors
-/// What snappy-java 1.0.4.1 refuses, or the cap of `out`; `out` then contains what was decoded before.
+/// The data are refused by snappy-java 1.0.4.1 or exceed the limit of `out`; `out` then contains the content before the error.
 pub fn decompress_as_kafka_0_7(data: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
     let mut reads = KafkaReads { start: out.len() };
     decode_by(Rules::ONE_STREAM, data, &mut reads, out)
 }
 
-/// Checks the framing as Kafka 0.8.2 and 0.9 do. Blocks are not decoded, and data that end inside one pass: the decoder
-/// refuses them.
+/// Checks the framing as Kafka 0.8.2 and 0.9 do. Blocks are not decoded, and truncated data pass: the decoder refuses them.
 ///
 /// # Errors
 /// A version below 1, or a further header.
@@ -39,7 +38,7 @@ pub fn check_framing_as_kafka_0_8_2(data: &[u8]) -> Result<(), CodecError> {
     if !data.starts_with(&MAGIC) {
         return Ok(());
     }
-    // A version that is not there is 0.
+    // A missing version is 0.
     let mut header = [0; HEADER_LENGTH];
     for (to, from) in header.iter_mut().zip(data) {
         *to = *from;

@@ -1,23 +1,23 @@
-//! The elements of a raw block to their content; [`walk`](super::walk) has their layout.
+//! Decoding the elements of a raw block; `raw_length` describes their layout.
 //!
 //! ```text
 //! room = content | slack | window of the block | slack
 //! ```
 //!
-//! The block is moved behind the place of its content, a window at a time. A literal and a copy are then the same: a
-//! piece of 64 bytes from somewhere in the room to the content's end, of which the element's length counts. Which of the
-//! two comes next cannot be guessed, so nothing branches on it; what branches is rare. Moving the block costs
-//! a fiftieth of decoding it.
+//! The block is copied after the room for its content, one window at a time. Literals and copies are then the same operation: 64
+//! bytes are moved from a place in the room to the end of the content, which then grows by the length of the element. The type of
+//! the next element cannot be predicted, so the common path does not branch on it. Copying the block takes a fiftieth of the time
+//! of decoding it.
 
-/// Bytes that every piece moves: the longest element but for long literals.
+/// The bytes that are moved for each element: the longest element, except for long literals.
 const PIECE: usize = 64;
 /// Bytes from a tag to where the next one can be, with it.
 const HEAD: usize = 66;
-/// What may be overwritten behind the content, and read behind the window.
+/// Bytes that may be overwritten after the content, and read after the window.
 const SLACK: usize = 128;
-/// Bytes of the block that are moved at once.
+/// The size of a window of the block.
 const WINDOW: usize = 32 << 10;
-/// From this value on a literal's length stands behind its tag.
+/// From this value on the length of a literal follows its tag.
 const LONG_LITERAL: u32 = 60;
 
 /// The mark of a literal in [`ELEMENTS`].

@@ -1,4 +1,4 @@
-//! How long a raw block is, by its elements.
+//! The length of a raw block, from its elements.
 //!
 //! ```text
 //! block   = length of the content, varint of at most 5 bytes | element*
@@ -14,19 +14,19 @@ const MAX_LENGTH_BYTES: usize = 5;
 /// From this value on a literal's length follows its tag.
 const LONG_LITERAL: usize = 60;
 
-/// The length of a raw block, as far as its elements show it.
+/// Finds the length of a raw block.
 #[derive(Debug, Default)]
 pub(super) struct BlockLength {
     position: usize,
-    /// Content of the elements so far.
+    /// Length of the content of the elements so far.
     produced: u64,
-    /// The content of the block.
+    /// Length of the content of the block.
     claimed: Option<u64>,
 }
 
 impl BlockLength {
-    /// Goes over the elements in `bytes`, which begin where the block does, and gives how many bytes are needed to go
-    /// further; `None` at the end of the block, which is the end of `bytes`.
+    /// Reads the elements in `bytes`, the beginning of the block, and returns how many bytes are needed to continue; `None` if
+    /// the block ends with `bytes`.
     pub(super) fn advance(&mut self, bytes: &[u8], limit: u64) -> Result<Option<usize>, CodecFault> {
         let claimed = match self.claimed {
             Some(claimed) => claimed,
@@ -77,8 +77,8 @@ pub(super) fn content_length(bytes: &[u8]) -> Result<Option<(u64, usize)>, Codec
     if bytes.len() < MAX_LENGTH_BYTES { Ok(None) } else { Err(CodecFault::CorruptBlock) }
 }
 
-/// The element at the front of `rest`: bytes of its tag and length, bytes after them, bytes of content. Or how many
-/// bytes it takes to know them.
+/// The sizes of the first element of `rest`: its tag and length, the bytes after them, and its content. Otherwise the number of
+/// bytes needed to know them.
 fn element(rest: &[u8]) -> Result<(usize, usize, u64), usize> {
     let tag = usize::from(*rest.first().ok_or(1_usize)?);
     let value = tag >> 2;

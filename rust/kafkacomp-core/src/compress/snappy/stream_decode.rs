@@ -1,6 +1,6 @@
-//! Snappy read piece by piece. Nothing marks the end of a xerial stream: its content ends where the data do,
-//! at a block's end, and further streams belong to it. A raw block, on the other hand, says how much it holds: its
-//! elements are counted, so that it ends by itself. It is kept until then, and decoded at once.
+//! Incremental decompression of snappy. A xerial stream has no end mark: it ends with the data, after a block, and further streams
+//! continue it. A raw block declares the length of its content, so its end is found by counting the elements. It is buffered until
+//! then and decoded in one call.
 
 use super::super::input::Input;
 use super::super::stream::{FrameDecode, Room, gather};
@@ -10,22 +10,22 @@ use super::raw_length::BlockLength;
 use super::xerial::{Element, HEADER_LENGTH, Header, MAGIC, Rules, SIZE_LENGTH};
 use crate::buffer::OutputBuffer;
 
-/// Streams, or a raw block, that are being read.
+/// A decoder for streams or a raw block.
 pub(in super::super) struct StreamDecoder {
     rules: Rules,
     state: State,
-    /// The bytes of the element at hand, until they are all there.
+    /// The bytes of the current element, until it is complete.
     bytes: Vec<u8>,
-    /// The content of a block: first what was handed out, `drained` bytes, then what waits.
+    /// The content of a block: first `drained` bytes that were returned, then the others.
     content: OutputBuffer,
     drained: usize,
     raw_length: BlockLength,
     limit: u64,
     /// Content of the blocks so far.
     produced: u64,
-    /// Where Kafka's reads began to count; see [`KAFKA_READ`].
+    /// Where the first of Kafka's reads begins; see [`KAFKA_READ`].
     reads: u64,
-    /// Bytes so far, without those of the element at hand.
+    /// The number of bytes before the current element.
     position: u64,
 }
 
@@ -41,14 +41,14 @@ enum State {
         length: usize,
     },
     Raw,
-    /// The raw block is whole.
+    /// The raw block is complete.
     End,
-    /// Kafka's stream has ended, whatever follows.
+    /// Kafka's stream has ended; all other bytes are ignored.
     Ignored,
 }
 
 impl StreamDecoder {
-    /// At the start; blocks that claim more than `limit` bytes are not decoded.
+    /// A decoder that refuses blocks with a declared length of more than `limit` bytes.
     pub(in super::super) fn new(strictness: Strictness, limit: u64) -> Self {
         Self {
             rules: Rules::of(strictness),
@@ -68,8 +68,8 @@ impl StreamDecoder {
         CodecError { position: error.position + self.position, ..error }
     }
 
-    /// Handles an element that is complete: the next state, and whether its bytes stay, because they are the first
-    /// part of a larger one.
+    /// Handles a complete element. Returns the next state, and whether its bytes are kept as the first part of a larger
+    /// element.
     fn whole(&mut self) -> Result<(State, bool), CodecError> {
         match self.state {
             State::Start => Ok((State::Header { first: true }, true)),
@@ -87,12 +87,12 @@ impl StreamDecoder {
         }
     }
 
-    /// The element at hand, which has this length.
+    /// The current element, which has this length.
     fn element<const N: usize>(&self) -> Result<[u8; N], CodecError> {
         self.bytes.as_slice().try_into().map_err(|_| self.refused(0, CodecFault::Truncated))
     }
 
-    /// An error about a byte of the element at hand.
+    /// An error at a byte of the current element.
     fn refused(&self, offset: usize, fault: CodecFault) -> CodecError {
         let position = self.position + offset as u64;
         CodecError { compression_type: CompressionType::Snappy, position, fault }
@@ -103,7 +103,7 @@ impl StreamDecoder {
         let checked = if first { self.rules.check_first(header) } else { self.rules.check_further(header) };
         checked.map_err(|(offset, fault)| self.refused(offset, fault))?;
         if !header.has_magic() {
-            // For Kafka it ends the read, and the content if the read had nothing yet.
+            // In Kafka it ends the read, and the content if the read is still empty.
             if (self.produced - self.reads).is_multiple_of(KAFKA_READ as u64) {
                 return Ok(State::Ignored);
             }
@@ -137,7 +137,7 @@ impl StreamDecoder {
         Ok(())
     }
 
-    /// Takes bytes of the element at hand; `true` when it has `want` of them.
+    /// Takes bytes of the current element; `true` as soon as it has `want` of them.
     fn gather(&mut self, want: usize, input: &mut &[u8]) -> Result<bool, CodecError> {
         gather(&mut self.bytes, want, input).map_err(|error| {
             let (compression_type, position) = (CompressionType::Snappy, self.position());
@@ -145,11 +145,11 @@ impl StreamDecoder {
         })
     }
 
-    /// Takes what the element at hand lacks; `true` when it is all there.
+    /// Takes the missing bytes of the current element; `true` as soon as it is complete.
     fn take(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         match self.state {
             State::Start => {
-                // Not a byte more than decides: a raw block can be as short as one.
+                // No more bytes than needed to decide: a raw block can have a single byte.
                 while self.bytes.len() < MAGIC.len() {
                     let want = self.bytes.len() + 1;
                     if !self.gather(want, input)? {
@@ -170,7 +170,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Takes the bytes of a raw block, and none after it.
+    /// Takes the bytes of a raw block, but none after it.
     fn raw(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         loop {
             let error =

@@ -1,11 +1,11 @@
-//! Streams made piece by piece, in the blocks of the one-shot. Flushing a frame begins a new stream with what
-//! follows: readers take streams one after another.
+//! Incremental compression, with the same blocks as the one-shot. After a frame is flushed, the next bytes begin a new stream;
+//! readers accept several streams.
 
 use super::super::stream::{BlockEncoder, Blocks, Encoder};
 use super::super::{CodecError, CompressionType};
 use super::encode::{self, BLOCK_SIZE, HEADER};
 
-/// A stream of xerial streams.
+/// An encoder for xerial streams.
 pub(in super::super) fn encoder() -> impl Encoder {
     BlockEncoder::new(Streams::default())
 }

@@ -3,7 +3,7 @@
 
 use super::super::{CodecFault, Strictness};
 
-/// What a xerial stream begins with.
+/// The first bytes of a xerial stream.
 pub const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
 /// Length of the header: magic and the two versions.
 pub const HEADER_LENGTH: usize = MAGIC.len() + 4 + 4;
@@ -11,7 +11,7 @@ pub const HEADER_LENGTH: usize = MAGIC.len() + 4 + 4;
 pub(super) const SIZE_LENGTH: usize = 4;
 /// The only version of the framing.
 pub(super) const VERSION: i32 = 1;
-/// Where a header has its version.
+/// The offset of the version in a header.
 const VERSION_OFFSET: usize = MAGIC.len();
 /// The first half of the magic as a block's size: how a reader recognises a further header.
 const MAGIC_AS_SIZE: i32 = i32::from_be_bytes([0x82, b'S', b'N', b'A']);
@@ -25,7 +25,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the fields; nothing is checked.
+    /// Reads the fields without checking them.
     pub(super) fn parse(bytes: [u8; HEADER_LENGTH]) -> Self {
         let [m0, m1, m2, m3, m4, m5, m6, m7, v0, v1, v2, v3, c0, c1, c2, c3] = bytes;
         Self {
@@ -35,7 +35,7 @@ impl Header {
         }
     }
 
-    /// Whether its magic is complete, not only the half that a reader recognises it by.
+    /// Whether all of its magic is right, not only the first half, by which readers recognise a header.
     pub(super) fn has_magic(&self) -> bool {
         self.magic == MAGIC
     }
@@ -46,7 +46,7 @@ impl Header {
 pub(super) enum Element {
     /// The header of a further stream, which begins with these four bytes.
     Header,
-    /// A block of so many bytes after its size.
+    /// A block, with its size.
     Block { length: usize },
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Element {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
     first: HeaderCheck,
-    /// `None` where a further stream is not recognised.
+    /// `None` if further streams are not recognised.
     further: Option<HeaderCheck>,
     max_block_size: i32,
     /// Whether one to three bytes at the end are ignored.
@@ -67,13 +67,13 @@ pub(super) struct Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeaderCheck {
     Nothing,
-    /// The version is at least 1, unless the magic is not complete.
+    /// The version is at least 1, or the magic is incomplete.
     Version,
     /// The magic is complete and the compatible version is 1, in either byte order.
     MagicAndCompatible,
 }
 
-/// What is wrong with a header, and at which of its bytes.
+/// The fault of a header, and the byte of the header at which it is.
 pub(super) type HeaderFault = (usize, CodecFault);
 
 impl Rules {

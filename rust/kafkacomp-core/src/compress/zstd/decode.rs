@@ -1,4 +1,4 @@
-//! Frames in one call each, into as much memory as their headers make likely.
+//! Decompression of frames, each in one call. The headers of a frame determine how much memory is allocated.
 
 use super::super::after_frame::trailing_data;
 use super::super::input::Input;
@@ -9,11 +9,11 @@ use super::jni_stream;
 use crate::buffer::{NoRoom, OutputBuffer};
 use ::zstd::zstd_safe::{DCtx, zstd_sys::ZSTD_ErrorCode};
 
-/// Memory for this much content, or for [`TRUSTED_RATIO`] times the frame, is taken at once; what a frame
-/// might hold beyond that only after it has been seen to hold more.
+/// Memory for this much content, or for [`TRUSTED_RATIO`] times the frame, is allocated at once; more memory only after the frame
+/// has filled it.
 const TRUSTED_SIZE: usize = 16 << 20;
 const TRUSTED_RATIO: usize = 32;
-/// By how much the memory grows if it was not enough.
+/// The factor by which the memory grows if it is not enough.
 const GROWTH: usize = 4;
 
 /// A context, made when first needed.
@@ -47,7 +47,7 @@ impl Decoder {
                     && !matches!(error.fault, CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory) =>
             {
                 out.truncate(start);
-                // The stream's verdict counts, but this error says more than the stream's.
+                // The stream decides, but this error is more specific than the stream's.
                 jni_stream::decode(input, out).map_err(|streamed| match streamed.fault {
                     CodecFault::OutputLimit { .. } | CodecFault::OutOfMemory => streamed,
                     _ => error,
@@ -58,7 +58,7 @@ impl Decoder {
     }
 }
 
-/// Frame after frame, to the end of the data.
+/// Decodes all frames up to the end of the data.
 fn frames(context: &mut DCtx<'static>, mut input: Input<'_>, out: &mut OutputBuffer) -> Result<(), CodecError> {
     if input.rest().is_empty() {
         return Err(input.error(CodecFault::Truncated));
@@ -74,7 +74,7 @@ fn frames(context: &mut DCtx<'static>, mut input: Input<'_>, out: &mut OutputBuf
     Ok(())
 }
 
-/// One frame, in one call unless it holds far more than its length makes likely.
+/// Decodes one frame, in one call unless it contains far more than its length makes likely.
 fn decode_frame(
     context: &mut DCtx<'static>,
     input: Input<'_>,
@@ -92,7 +92,7 @@ fn decode_frame(
     let most = bound.min(left);
     let mut want = most.min(TRUSTED_SIZE.max(source.len().saturating_mul(TRUSTED_RATIO)));
     loop {
-        // Nothing is left where the frame may well be empty: zstd is asked with no room at all.
+        // No room is left, but the frame may be empty: zstd is called without room.
         let room = match out.spare(want) {
             Err(NoRoom::OutOfMemory) => return Err(input.error_at(position, CodecFault::OutOfMemory)),
             Err(NoRoom::LimitReached { .. }) => &mut [],

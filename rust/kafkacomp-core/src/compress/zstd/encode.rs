@@ -1,4 +1,4 @@
-//! From bytes to one frame, as zstd-jni's stream makes it: no content size, no checksum.
+//! Compression to one frame like that of zstd-jni's stream: without content size and checksum.
 
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::fault::is;
@@ -6,17 +6,16 @@ use crate::memory;
 use ::zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, compress_bound};
 
-/// From this level on zstd is told the size of the content. Below, it chooses the tables and the window of a
-/// stream of unknown size, as it does for Kafka: for batches their output was up to 15% smaller than that of the
-/// tables it chooses for the size, and they cost nothing if the context is kept. From here on the size makes no
-/// difference to the output, but hundreds of megabytes.
+/// From this level on the size of the content is passed to zstd. Below, zstd chooses tables and window for a stream of unknown
+/// size, as in Kafka: for batches the output was up to 15% smaller than with the tables for the known size, at no cost if the
+/// context is kept. From this level on the output is the same, but the size saves hundreds of megabytes.
 const SIZED_LEVEL: i32 = 19;
-/// By how much the output grows at least.
+/// The least growth of the output.
 const MIN_GROWTH: usize = 1 << 10;
-/// By how much it grows at most before it is seen to be needed.
+/// The most growth of the output before it is known to be needed.
 const MAX_GROWTH: usize = 1 << 20;
 
-/// A context that keeps its memory from frame to frame.
+/// A context whose memory is reused for the next frame.
 #[derive(Default)]
 pub(in super::super) struct Encoder {
     kept: Option<(CCtx<'static>, i32)>,
@@ -83,7 +82,7 @@ fn run(
     }
 }
 
-/// What a code of zstd's means while compressing.
+/// The fault for an error code of compression.
 pub(super) fn encoder_error(code: usize) -> CodecError {
     let memory = is(code, ZSTD_ErrorCode::ZSTD_error_memory_allocation);
     error(if memory { CodecFault::OutOfMemory } else { CodecFault::Encoder })

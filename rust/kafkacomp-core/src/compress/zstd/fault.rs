@@ -1,9 +1,9 @@
-//! What zstd's error codes mean.
+//! The meaning of zstd's error codes.
 
 use super::super::CodecFault;
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 
-/// The fault of a decompression that failed with this code.
+/// The fault for an error code of decompression.
 pub(super) fn fault(code: usize) -> CodecFault {
     if is(code, ZSTD_ErrorCode::ZSTD_error_checksum_wrong) {
         CodecFault::ContentHash

@@ -1,4 +1,4 @@
-//! Frame and block headers: how long a frame is, and how much it can hold.
+//! Frame and block headers: the length of a frame, and an upper bound of its content.
 
 use super::super::input::Input;
 use super::super::skippable::{is_skippable, skip};
@@ -6,30 +6,30 @@ use super::super::{CodecError, CodecFault};
 use crate::limits::MAX_ZSTD_WINDOW;
 
 const MAGIC: u32 = 0xFD2F_B528;
-/// The most that one block holds (`ZSTD_BLOCKSIZE_MAX`).
+/// The largest content of a block (`ZSTD_BLOCKSIZE_MAX`).
 pub(super) const BLOCK_SIZE_MAX: u64 = 128 << 10;
 const CHECKSUM_LENGTH: usize = 4;
 
-/// What the headers of a frame say.
+/// The length and content of a frame according to its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameBounds {
     /// Where the next frame begins.
     pub(super) end: usize,
-    /// The content's size if the frame declares it and its blocks can hold it, else the most that its
-    /// blocks can hold. 0 for a skippable frame.
+    /// The size of the content if the frame declares it and its blocks can contain it, otherwise the most that its
+    /// blocks can contain. 0 for a skippable frame.
     pub(super) bound: u64,
     /// Whether `bound` is the declared size.
     pub(super) declared: bool,
 }
 
 struct Header {
-    /// 0 where neither the window nor the content's size is declared.
+    /// 0 if the frame declares neither the window nor the size of its content.
     window: u64,
     content_size: Option<u64>,
     checksum: bool,
 }
 
-/// Reads the headers of the frame that `input` is at and of its blocks. Nothing is decoded.
+/// Reads the headers of the next frame of `input` and of its blocks. Nothing is decoded.
 pub(super) fn frame_bounds(mut input: Input<'_>) -> Result<FrameBounds, CodecError> {
     let start = input.position();
     let known = |magic: u32| input.rest().iter().zip(magic.to_le_bytes()).all(|(found, byte)| *found == byte);
@@ -96,14 +96,14 @@ fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
         _ => Some(input.u64_le()?),
     };
     Ok(Header {
-        // A single segment's window is its content.
+        // The window of a single segment is its content.
         window: window.or(content_size).unwrap_or(0),
         content_size,
         checksum: descriptor & 0x04 != 0,
     })
 }
 
-/// The most that the blocks up to the last one can hold.
+/// The most that the blocks can contain, up to the last one.
 fn blocks(input: &mut Input<'_>, block_size_max: u64) -> Result<u64, CodecError> {
     let mut bound = 0_u64;
     loop {

@@ -1,5 +1,5 @@
-//! The slow way, taken when the fast one fails: read as zstd-jni's `ZstdInputStreamNoFinalizer` does, in the
-//! pieces in which Kafka asks for them, so that a damaged payload ends where Kafka's ends.
+//! The stream that decodes data again if the one-shot fails. It reads like zstd-jni's `ZstdInputStreamNoFinalizer` with Kafka's
+//! buffers, so that corrupt data end at the same byte as in Kafka.
 
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault};
@@ -12,21 +12,20 @@ use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer};
 /// zstd-jni's input buffer: `ZSTD_DStreamInSize`, a block and its header.
 pub(super) const INPUT_LENGTH: usize = BLOCK_SIZE_MAX as usize + 3;
 
-/// zstd-jni's stream: what it keeps from one read to the next.
+/// The state of zstd-jni's stream between reads.
 struct Stream<'a> {
     context: DCtx<'static>,
     /// All compressed bytes.
     input: Input<'a>,
-    /// What zstd has taken of them.
+    /// The number of bytes that zstd has consumed.
     position: usize,
-    /// How far the input buffer has been filled.
+    /// The end of the bytes in the input buffer.
     filled: usize,
     need_read: bool,
     frame_finished: bool,
 }
 
-/// Decodes from the input's position on. The window is zstd's own allocation, touched only as far as
-/// there is content.
+/// Decodes the input from its position on. zstd allocates the window, but its pages are mapped only as far as there is content.
 pub(super) fn decode(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), CodecError> {
     let context = DCtx::try_create().ok_or_else(|| input.error(CodecFault::OutOfMemory))?;
     let position = input.position();
@@ -39,7 +38,7 @@ pub(super) fn decode(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), Cod
                 (spare.split_at_mut(length).0, None)
             }
             Err(NoRoom::OutOfMemory) => return Err(input.error_at(stream.position, CodecFault::OutOfMemory)),
-            // The frame may end without a further byte.
+            // The frame may end without another byte of output.
             Err(reached) => (beyond.as_mut_slice(), Some(reached)),
         };
         match (stream.read(room)?, capped) {
@@ -52,7 +51,7 @@ pub(super) fn decode(input: Input<'_>, out: &mut OutputBuffer) -> Result<(), Cod
 }
 
 impl Stream<'_> {
-    /// One read: how many bytes came, `None` at the end of the data.
+    /// Does one read and returns the number of bytes; `None` at the end of the data.
     fn read(&mut self, room: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let data = self.input.at(0).rest();
         let capacity = room.len();

@@ -7,15 +7,14 @@
 //! skippable = 5x 2A 4D 18 | size, 4 | data
 //! ```
 //!
-//! All integers are little-endian. A frame is walked by its block headers first: they bound its content,
-//! so that memory follows neither the window nor the content size that it declares, and one call with a
-//! kept context decodes it straight into the output, without zstd's own window buffer. A Java producer's
-//! frame of level 22 declares 128 MiB for a batch of any size.
+//! All integers are little-endian. The block headers of a frame are read first. They limit its content, so that the allocation does
+//! not depend on the declared window and content size, and one call with a kept context decodes the frame directly into the output,
+//! without zstd's window buffer. A Java producer's frame of level 22 declares a window of 128 MiB for a batch of any size.
 //!
 //! Where Kafka's reader (zstd-jni's `ZstdInputStream`) is looser, and with it
-//! [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): no data at all are no
-//! content, and the last of several frames may be truncated if it begins in the same read of its input. What one call
-//! refuses is read again by a stream that advances as zstd-jni's does. Kafka never has a dictionary: refused. So is a
+//! [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): empty data are
+//! empty content, and the last of several frames may be truncated if it begins in the same read of the input. Data that one call
+//! refuses are read again by a stream that behaves like zstd-jni's. Dictionaries, which Kafka never uses, are refused, and so is a
 //! window above [`MAX_ZSTD_WINDOW`](crate::limits::MAX_ZSTD_WINDOW).
 
 mod decode;

@@ -1,4 +1,4 @@
-//! One frame read piece by piece, by zstd's own stream. Its window is zstd's allocation, touched only as far as
+//! Incremental decompression of one frame by zstd's own stream. zstd allocates the window, but its pages are mapped only as far as
 //! there is content.
 
 use super::super::stream::{FrameDecode, Room, copy};
@@ -10,24 +10,24 @@ use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective, get_frame_con
 /// The longest header of a frame (`ZSTD_FRAMEHEADERSIZE_MAX`).
 const HEADER_LENGTH_MAX: usize = 18;
 
-/// A frame that is being read.
+/// A decoder for one frame.
 pub(in super::super) struct StreamDecoder {
     context: Option<DCtx<'static>>,
     strictness: Strictness,
-    /// The bytes that the frame begins with: its header, and what a message shows.
+    /// The first bytes of the frame: its header, and the bytes that an error message contains.
     head: [u8; HEADER_LENGTH_MAX],
-    /// Content of this frame so far.
+    /// The number of bytes of content so far.
     produced: u64,
-    /// Bytes of this frame so far.
+    /// The number of bytes of the frame so far.
     length: u64,
     position: u64,
     ended: bool,
-    /// Whether another call without more input or more room is of no use. zstd takes a few such calls for
-    /// an error.
+    /// Whether another call without more input or more room cannot make progress. zstd reports an error after a few such
+    /// calls.
     stuck: Stuck,
 }
 
-/// What a call that could do nothing lacked.
+/// What a call without progress lacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stuck {
     #[default]
@@ -51,7 +51,7 @@ impl StreamDecoder {
         }
     }
 
-    /// zstd's stream does not look at the declared size where the last block is empty.
+    /// Checks the declared size, which zstd's stream does not check if the last block is empty.
     fn verify_content_size(&self) -> Result<(), CodecError> {
         let actual = self.produced;
         match get_frame_content_size(&self.head) {
@@ -67,7 +67,7 @@ impl StreamDecoder {
         CodecError { compression_type: CompressionType::Zstd, position: self.position, fault }
     }
 
-    /// What a code of zstd's means here.
+    /// The error for a code of zstd.
     fn refused(&self, code: usize) -> CodecError {
         let start = CodecError { position: self.position - self.length, ..self.error(CodecFault::CorruptBlock) };
         if is(code, ZSTD_ErrorCode::ZSTD_error_prefix_unknown) {
@@ -110,7 +110,7 @@ impl FrameDecode for StreamDecoder {
             (0, _) => Stuck::Input,
             _ => Stuck::No,
         };
-        // Without a single byte zstd is at the start of a frame, not at an end.
+        // Before its first byte zstd is at the start of a frame, not at the end.
         self.ended = left == 0 && self.length > 0;
         if self.ended {
             self.verify_content_size()?;
@@ -131,7 +131,7 @@ impl FrameDecode for StreamDecoder {
     }
 
     fn reset(&mut self) {
-        // A context that cannot be reset is dropped, and another one made when needed.
+        // A context that cannot be reset is dropped; another one is made when needed.
         if self.context.as_mut().is_some_and(|context| context.reset(ResetDirective::SessionOnly).is_err()) {
             self.context = None;
         }

@@ -1,4 +1,4 @@
-//! Frames made piece by piece, by zstd's own stream.
+//! Incremental compression by zstd's own stream.
 
 use super::super::CodecError;
 use super::super::stream::{Encoder, Operation, Progress};
@@ -6,10 +6,10 @@ use super::encode::{context, encoder_error};
 use ::zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
 use ::zstd::zstd_safe::{CCtx, InBuffer, OutBuffer};
 
-/// A stream of frames.
+/// An encoder for frames.
 pub(in super::super) struct StreamEncoder {
     context: CCtx<'static>,
-    /// Something was given to the open frame.
+    /// The open frame has content.
     open: bool,
 }
 
@@ -22,7 +22,7 @@ impl StreamEncoder {
 
 impl Encoder for StreamEncoder {
     fn encode(&mut self, input: &[u8], output: &mut [u8], operation: Operation) -> Result<Progress, CodecError> {
-        // An empty piece opens no frame, unless one is asked for.
+        // Empty input does not open a frame, unless the frame is to be ended.
         if !self.open && input.is_empty() && operation != Operation::FlushFrame {
             return Ok(Progress { done: true, ..Progress::default() });
         }
@@ -34,8 +34,8 @@ impl Encoder for StreamEncoder {
         let mut source = InBuffer::around(input);
         let mut target = OutBuffer::around(output);
         if !self.open {
-            // Without this a frame that ends with its first piece would tell zstd its size, and the level's
-            // parameters would not be those of a stream.
+            // Otherwise zstd would know the size of a frame that ends with its first input and would not choose
+            // the parameters of a stream.
             self.context
                 .compress_stream2(&mut target, &mut source, ZSTD_EndDirective::ZSTD_e_continue)
                 .map_err(encoder_error)?;

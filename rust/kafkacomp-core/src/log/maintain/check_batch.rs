@@ -3,7 +3,7 @@
 //! Kafka before KIP-57 wrote LZ4 frames whose header checksum covers the frame's magic bytes too. In magic 0 that is the
 //! rule; in magic 1 and 2 no reader accepts it. If nothing else is wrong with such a batch, the one byte and the
 //! batch's own checksum are corrected: the one-time patch that
-//! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Layout) mentions.
+//! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing) mentions.
 
 use crate::CompressionType;
 use crate::compress::lz4::{HeaderChecksumFound, frame_info};

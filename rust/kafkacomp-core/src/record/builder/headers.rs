@@ -1,10 +1,10 @@
-//! Record headers on their way into a batch: encoded once, in a buffer that is kept.
+//! Serialized record headers for appending, in a reusable buffer.
 
 use super::v2::put_nullable;
 use crate::memory::OutOfMemory;
 use crate::record::Headers;
 
-/// The headers of one record. Clear it and fill it anew for the next: its memory stays.
+/// The serialized headers of one record. [`clear`](Self::clear) it for the next record to reuse its memory.
 #[derive(Debug, Clone, Default)]
 pub struct HeadersBuffer {
     raw: Vec<u8>,
@@ -12,21 +12,21 @@ pub struct HeadersBuffer {
 }
 
 impl HeadersBuffer {
-    /// Without headers.
+    /// A buffer without headers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets the headers.
+    /// Removes the headers.
     pub fn clear(&mut self) {
         self.raw.clear();
         self.count = 0;
     }
 
-    /// Adds one; the same key may come more than once.
+    /// Adds a header. A key may occur more than once.
     ///
     /// # Errors
-    /// Memory runs out; the headers are as they were then.
+    /// Memory runs out; the headers are unchanged then.
     pub fn push(&mut self, key: &str, value: Option<&[u8]>) -> Result<(), OutOfMemory> {
         let before = self.raw.len();
         put_nullable(&mut self.raw, Some(key.as_bytes()))?;
@@ -35,7 +35,7 @@ impl HeadersBuffer {
         Ok(())
     }
 
-    /// What goes into [`append`](super::RecordBatchBuilder::append).
+    /// The headers as an argument of [`append`](super::RecordBatchBuilder::append).
     pub fn as_headers(&self) -> Headers<'_> {
         Headers::new(&self.raw, self.count)
     }

@@ -6,9 +6,9 @@
 //! | 1 | one message a record | the same, with the largest timestamp; inner offsets count from the base offset |
 //! | 2 | one batch | one batch, the records compressed as one stream |
 //!
-//! Records are serialised once, when they are appended, and compressed at once, when the batch is built: Kafka's
-//! builder compresses as they come, to the same bytes in its framing, but its estimates never look at what the
-//! codec gave so far; so all that it says of a batch under way is said here too.
+//! Records are serialized when they are appended and compressed when the batch is built. Kafka's builder compresses each record
+//! when it is appended, with the same framing. Its estimates do not depend on the output of the codec so far, so they are the same
+//! here.
 //! Sources: `MemoryRecordsBuilder`, `DefaultRecordBatch`, `LegacyRecord`, `EndTransactionMarker`.
 
 mod headers;
@@ -31,7 +31,7 @@ use crate::compress::compress;
 use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
 use crate::memory::{self, OutOfMemory};
 
-/// What Kafka multiplies its estimate of a compressed batch with.
+/// Kafka's factor for the estimated size of a compressed batch.
 const COMPRESSION_RATE_ESTIMATION_FACTOR: f32 = 1.05;
 
 /// The most bytes of a batch: an `int` in Kafka.
@@ -41,14 +41,14 @@ const MAX_BATCH_SIZE: u64 = DEFAULT_MAX_OUTPUT_SIZE as u64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
-    /// With the number of bytes that the batch has.
+    /// The batch is built and has this number of bytes.
     Built(usize),
-    /// The same, and the records are given away.
+    /// The same, and the buffer with the records was returned.
     Finished(usize),
     Aborted,
 }
 
-/// What is appended, and whether it must.
+/// What is appended, and whether it may be refused for lack of room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Appending {
     Data,
@@ -65,11 +65,11 @@ pub struct RecordsInfo {
     pub shallow_offset_of_max_timestamp: i64,
 }
 
-/// Builds one batch after another; the memory for records stays between them. See the module.
+/// Builds batches; the memory for records is reused. See the module.
 #[derive(Debug)]
 pub struct RecordBatchBuilder {
     settings: BatchSettings,
-    /// The records, serialised but not compressed; in magic 2 behind room for the header.
+    /// The serialized records, uncompressed; in magic 2 after room for the header.
     buffer: Vec<u8>,
     records_count: i32,
     last_offset: Option<i64>,
@@ -82,7 +82,7 @@ pub struct RecordBatchBuilder {
 }
 
 impl Default for RecordBatchBuilder {
-    /// With the default settings, which no rule is against.
+    /// A builder with the default settings, which are valid.
     fn default() -> Self {
         Self::unchecked(BatchSettings::default())
     }
@@ -113,11 +113,11 @@ impl RecordBatchBuilder {
         }
     }
 
-    /// Forgets the records and begins another batch, with the same estimate of the compression ratio. Memory
-    /// is kept up to the pool's bound.
+    /// Drops the records and begins another batch, with the same estimate of the compression ratio. The memory is reused, up to
+    /// [`MAX_POOLED_BUFFER`].
     ///
     /// # Errors
-    /// As [`new`](Self::new); the builder is as it was then.
+    /// As [`new`](Self::new); the builder is unchanged then.
     pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildFault> {
         settings.check()?;
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -130,7 +130,7 @@ impl RecordBatchBuilder {
         Ok(())
     }
 
-    /// What the batch is to be.
+    /// The settings of the batch.
     pub fn settings(&self) -> &BatchSettings {
         &self.settings
     }
@@ -140,11 +140,11 @@ impl RecordBatchBuilder {
         self.last_offset.map_or(self.settings.base_offset, |last| last.wrapping_add(1))
     }
 
-    /// Appends a record. With a [`Record`] at hand, [`append_record`](Self::append_record) does the same.
+    /// Appends a record. [`append_record`](Self::append_record) does the same for a [`Record`].
     ///
     /// # Errors
     /// An offset that does not increase, a negative timestamp other than -1, headers before magic 2, a record or
-    /// batch above the limit of 2^31 - 1 bytes, a control batch. The builder is as it was then.
+    /// batch above the limit of 2^31 - 1 bytes, a control batch. The builder is unchanged then.
     #[inline]
     pub fn append(
         &mut self,
@@ -157,9 +157,9 @@ impl RecordBatchBuilder {
         self.append_any(Appending::Data, offset, timestamp, key, value, headers).map(drop)
     }
 
-    /// Appends a record if it keeps the batch within its write limit and is not too far from the base offset;
-    /// whether it did. The first record of a batch always has room. What [`has_room_for`](Self::has_room_for) and
-    /// [`append`](Self::append) do one after the other, with the size computed once.
+    /// Appends a record if the batch stays within its write limit and the offset is not too far from the base offset. Returns
+    /// whether the record was appended. The first record of a batch always fits. It combines [`has_room_for`](Self::has_room_for)
+    /// and [`append`](Self::append) and computes the size once.
     ///
     /// # Errors
     /// As [`append`](Self::append).
@@ -190,10 +190,10 @@ impl RecordBatchBuilder {
         self.append_any(appending, offset, timestamp, key, value, headers).map(drop)
     }
 
-    /// Appends a control record; its key is made of its type.
+    /// Appends a control record, whose key follows from its type.
     ///
     /// # Errors
-    /// As [`append`](Self::append), and a batch that is no control batch; a leader change needs a leader epoch.
+    /// As [`append`](Self::append), and a batch that is not a control batch; a leader change without a leader epoch.
     pub fn append_control_record(
         &mut self,
         offset: i64,
@@ -234,7 +234,7 @@ impl RecordBatchBuilder {
         self.append_control_record(offset, timestamp, record_type, &end_txn_marker_value(coordinator_epoch))
     }
 
-    /// Appends a record, but for a [`Appending::DataIfRoom`] without room; whether it did.
+    /// Appends a record, except an [`Appending::DataIfRoom`] that does not fit. Returns whether it was appended.
     #[inline]
     fn append_any(
         &mut self,
@@ -274,7 +274,7 @@ impl RecordBatchBuilder {
         Ok(true)
     }
 
-    /// Whether a record of this size keeps the batch within its write limit. The first always does.
+    /// Whether the batch stays within its write limit with a record of this size. The first record always fits.
     #[inline]
     fn fits(&self, size: u64) -> bool {
         self.records_count == 0 || self.write_limit() >= (self.estimated_bytes_written() as u64).saturating_add(size)
@@ -313,13 +313,13 @@ impl RecordBatchBuilder {
         Ok(())
     }
 
-    /// Bytes of the buffer in front of the records.
+    /// Bytes of the buffer before the records.
     #[inline]
     fn header_room(&self) -> usize {
         if self.settings.magic >= 2 { RECORD_BATCH_OVERHEAD } else { 0 }
     }
 
-    /// The records so far, serialised.
+    /// The serialized records so far.
     fn records(&self) -> &[u8] {
         // Without records there is no room for a header either.
         self.buffer.get(self.header_room()..).unwrap_or(&[])
@@ -331,7 +331,7 @@ impl RecordBatchBuilder {
         self.buffer.len().saturating_sub(self.header_room())
     }
 
-    /// How many bytes a record may still have. What is compressed is bounded as what it decompresses to.
+    /// The number of bytes that another record may have. The limit applies to the uncompressed size.
     #[inline]
     fn room(&self) -> u64 {
         MAX_BATCH_SIZE.saturating_sub(self.uncompressed_bytes_written() as u64)
@@ -351,7 +351,7 @@ impl RecordBatchBuilder {
         BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE }
     }
 
-    /// The fields of a record of magic 2 at this place.
+    /// The fields of a record of magic 2.
     #[inline]
     fn fields<'r>(
         &self,
@@ -378,7 +378,7 @@ impl RecordBatchBuilder {
         v2::put_record(&mut self.buffer, fields, body_size)
     }
 
-    /// Writes a message; the timestamp that it got.
+    /// Writes a message and returns its timestamp.
     fn put_v0_v1(
         &mut self,
         offset: i64,
@@ -395,7 +395,7 @@ impl RecordBatchBuilder {
         Ok(timestamp)
     }
 
-    /// Sets what a producer learns late. A built batch can be built again with it.
+    /// Sets the producer state. A built batch can be built again with another state.
     pub fn set_producer_state(
         &mut self,
         producer_id: i64,
@@ -409,10 +409,10 @@ impl RecordBatchBuilder {
         Ok(())
     }
 
-    /// Makes the batch end at this offset, as that of a record that compaction removed.
+    /// Sets the last offset of the batch, for a last record that compaction removed.
     ///
     /// # Errors
-    /// The offset lies before the last record's or too far behind the base offset, or the batch is built.
+    /// The offset is below that of the last record or too far from the base offset, or the batch is built.
     pub fn override_last_offset(&mut self, offset: i64) -> Result<(), BuildFault> {
         let previous = self.last_offset.unwrap_or(offset);
         if offset == previous && self.last_offset.is_some() {
@@ -423,19 +423,17 @@ impl RecordBatchBuilder {
         Ok(())
     }
 
-    /// Gives the records up; nothing can be appended or built until [`reset`](Self::reset).
+    /// Drops the records; nothing can be appended or built until [`reset`](Self::reset).
     pub fn abort(&mut self) {
         self.buffer.clear();
         self.records_count = 0;
         self.state = State::Aborted;
     }
 
-    /// Appends the batch to `out` and closes the builder; the number of bytes. Without records there are none,
-    /// as in Kafka.
+    /// Appends the batch to `out`, closes the builder and returns the number of bytes. Without records it is 0, as in Kafka.
     ///
     /// # Errors
-    /// A producer state that cannot be, a batch above 2^31 - 1 bytes, lack of memory. `out` is then as
-    /// it was.
+    /// An invalid producer state, a batch above 2^31 - 1 bytes, lack of memory. `out` is unchanged then.
     pub fn build(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
         self.check_build()?;
         let start = out.len();
@@ -452,8 +450,8 @@ impl RecordBatchBuilder {
         Ok(size)
     }
 
-    /// As [`build`](Self::build), for good: where the batch is not compressed and `out` empty, `out` becomes the
-    /// memory that the records are in, and its own goes to the builder. Nothing is copied then.
+    /// As [`build`](Self::build), but the batch cannot be built again: if it is not compressed and `out` is empty, the buffers of
+    /// builder and `out` are swapped instead of copied.
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -478,7 +476,7 @@ impl RecordBatchBuilder {
         }
     }
 
-    /// Completes a batch that is not compressed where it is.
+    /// Completes an uncompressed batch in its buffer.
     fn seal(&mut self) -> Result<(), BuildFault> {
         check_batch_size(self.buffer.len())?;
         if self.settings.magic >= 2 {
@@ -525,7 +523,7 @@ impl RecordBatchBuilder {
         }
     }
 
-    /// The largest timestamp and where it is, as Kafka tells it: of all that is one batch, the last offset.
+    /// The largest timestamp and its offset, as in Kafka: if the result is one batch, the last offset of the batch.
     pub fn info(&self) -> RecordsInfo {
         let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
         let one_batch = magic >= 2 || self.settings.is_compressed();
@@ -540,28 +538,28 @@ impl RecordBatchBuilder {
         RecordsInfo { max_timestamp, shallow_offset_of_max_timestamp: if one_batch { last_offset } else { own_offset } }
     }
 
-    /// The records appended so far.
+    /// The number of records appended so far.
     pub fn records_count(&self) -> i32 {
         self.records_count
     }
 
-    /// Header and records as they are before compression, in bytes.
+    /// The size of header and records before compression, in bytes.
     #[inline]
     pub fn uncompressed_bytes_written(&self) -> usize {
         self.settings.batch_header_size_in_bytes().saturating_add(self.records_size())
     }
 
-    /// Compressed bytes to uncompressed ones, without the header; 1 before the batch is built.
+    /// The ratio of compressed to uncompressed bytes, without the header; 1 before the batch is built.
     pub fn compression_ratio(&self) -> f32 {
         self.compression_ratio
     }
 
-    /// Sets the ratio by which sizes are estimated, as a producer learns it from earlier batches. 1 at first.
+    /// Sets the compression ratio for estimates, which a producer learns from earlier batches. Initially 1.
     pub fn set_estimated_compression_ratio(&mut self, ratio: f32) {
         self.estimated_compression_ratio = ratio;
     }
 
-    /// The size of the batch: exact if it is built or not compressed, else by the estimated ratio and 5%.
+    /// The size of the batch: exact if it is built or uncompressed, otherwise estimated by the ratio plus 5%.
     pub fn estimated_size_in_bytes(&self) -> usize {
         match self.state {
             State::Built(size) | State::Finished(size) => size,
@@ -590,15 +588,15 @@ impl RecordBatchBuilder {
         matches!(self.state, State::Built(_) | State::Finished(_))
     }
 
-    /// Whether nothing more should be appended: the write limit is reached, or the batch is built.
+    /// Whether the write limit is reached or the batch is built.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.state != State::Open
             || self.records_count > 0 && self.write_limit() <= self.estimated_bytes_written() as u64
     }
 
-    /// Whether this record, at the next offset, would keep the batch within its write limit. The first always
-    /// does. The record counts uncompressed.
+    /// Whether the batch stays within its write limit with this record at the next offset. The first record always fits. The
+    /// uncompressed size of the record counts.
     #[inline]
     pub fn has_room_for(&self, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>, headers: Headers<'_>) -> bool {
         if self.is_full() {
@@ -613,7 +611,7 @@ impl RecordBatchBuilder {
         self.fits(size)
     }
 
-    /// Whether as many bytes more would keep the batch within its write limit.
+    /// Whether the batch stays within its write limit with `size` more bytes.
     #[inline]
     pub fn has_room_for_bytes(&self, size: u64) -> bool {
         !self.is_full() && self.write_limit() >= (self.estimated_bytes_written() as u64).saturating_add(size)
@@ -635,7 +633,7 @@ fn ratio(compressed: usize, uncompressed: usize) -> f32 {
     compressed as f32 / uncompressed as f32
 }
 
-/// Kafka's upper bound on the size of a batch of one record, without what a codec may add.
+/// Kafka's upper bound of the size of a batch with one record, without the overhead of a codec.
 pub fn estimate_size_upper_bound(
     settings: &BatchSettings,
     key: Option<&[u8]>,

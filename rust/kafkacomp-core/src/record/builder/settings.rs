@@ -10,7 +10,7 @@ use crate::record::build_fault::{BuildFault, Feature};
 use crate::record::layout::v0_v1::record_overhead;
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 
-/// What a batch is to be. Start from [`BatchSettings::default`]: magic 2, no compression, CreateTime, base
+/// The settings of a batch. Start from [`BatchSettings::default`]: magic 2, no compression, CreateTime, base
 /// offset 0, no producer, no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchSettings {
@@ -18,11 +18,11 @@ pub struct BatchSettings {
     pub magic: i8,
     /// Compression type and level.
     pub compression: Compression,
-    /// Where the timestamps come from; magic 0 has none, whatever this says.
+    /// The timestamp type; ignored in magic 0, which has no timestamps.
     pub timestamp_type: TimestampType,
-    /// The offset of the first record, unless another is given with it.
+    /// The base offset.
     pub base_offset: i64,
-    /// With LogAppendTime, the time of all records, ms.
+    /// With LogAppendTime, the timestamp of all records, ms.
     pub log_append_time: i64,
     /// The producer id, -1 without one (magic 2).
     pub producer_id: i64,
@@ -32,11 +32,11 @@ pub struct BatchSettings {
     pub base_sequence: i32,
     /// Whether the batch belongs to a transaction (magic 2).
     pub is_transactional: bool,
-    /// Whether it holds control records (magic 2).
+    /// Whether it contains control records (magic 2).
     pub is_control_batch: bool,
     /// The partition leader epoch, -1 without one; magic 0 and 1 do not store it.
     pub partition_leader_epoch: i32,
-    /// When tombstones and markers in it may be removed, ms (KIP-534; magic 2).
+    /// The time from which tombstones and markers in it may be removed, ms (KIP-534; magic 2).
     pub delete_horizon_ms: Option<i64>,
     /// The size in bytes at which the batch is full, as an estimate where it is compressed. One record always fits.
     pub write_limit: i32,
@@ -63,10 +63,10 @@ impl Default for BatchSettings {
 }
 
 impl BatchSettings {
-    /// Checks what can be checked before the first record.
+    /// Checks the settings, except those that may still change.
     ///
     /// # Errors
-    /// What the magic does not have, a timestamp that cannot be.
+    /// A setting that the magic does not support, an invalid timestamp.
     pub fn check(&self) -> Result<(), BuildFault> {
         let magic = self.magic;
         if !(0..=2).contains(&magic) {
@@ -92,7 +92,7 @@ impl BatchSettings {
         self.delete_horizon_ms.map_or(Ok(()), check_timestamp)
     }
 
-    /// Checks what may be set until the batch is built, as Kafka does then.
+    /// Checks the producer state, as Kafka does when it builds the batch.
     pub(super) fn check_producer(&self) -> Result<(), BuildFault> {
         let Self { magic, producer_id, base_sequence, .. } = *self;
         if producer_id == NO_PRODUCER_ID {
@@ -116,7 +116,7 @@ impl BatchSettings {
         self.compression.compression_type() != CompressionType::None
     }
 
-    /// Bytes in front of the records: the header of magic 2, the wrapper of magic 0 and 1 if compressed.
+    /// Bytes before the records: the header of magic 2, the wrapper of compressed messages of magic 0 and 1.
     #[inline]
     pub fn batch_header_size_in_bytes(&self) -> usize {
         match (self.magic, self.is_compressed()) {
@@ -127,7 +127,7 @@ impl BatchSettings {
     }
 }
 
-/// Kafka takes no timestamp below 0 but -1.
+/// Kafka refuses timestamps below 0, except -1.
 #[inline]
 pub(super) fn check_timestamp(timestamp: i64) -> Result<(), BuildFault> {
     if timestamp < NO_TIMESTAMP { Err(BuildFault::NegativeTimestamp { timestamp }) } else { Ok(()) }

@@ -18,14 +18,14 @@ use crate::varint::{MAX_VARINT_LENGTH, MAX_VARLONG_LENGTH, put_varint, put_varlo
 
 /// Length of a record's attributes, of which no bit is used.
 const RECORD_ATTRIBUTES_LENGTH: usize = 1;
-/// Kafka's bound on all of a record but key, value and headers.
+/// Kafka's bound of the size of a record without key, value and headers.
 const MAX_RECORD_OVERHEAD: u64 = 21;
 
 /// Size, attributes, both deltas and the lengths of key and value at their longest, rounded up to whole words.
 const MAX_PREFIX: usize =
     (4 * MAX_VARINT_LENGTH + RECORD_ATTRIBUTES_LENGTH + MAX_VARLONG_LENGTH).next_multiple_of(size_of::<u64>());
 
-/// A record's place and content.
+/// The fields of a record.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub(super) offset_delta: i32,
@@ -36,7 +36,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// The size behind the size field. Lengths above 2^31 count with the bytes that they would take if they fitted.
+    /// The size after the size field. It is also defined for lengths above 2^31, which the caller refuses.
     #[expect(clippy::inline_always, reason = "per record; without it the fields go through memory")]
     #[inline(always)]
     pub(super) fn body_size(&self) -> u64 {
@@ -54,24 +54,24 @@ impl Fields<'_> {
             + self.headers.size_in_bytes() as u64
     }
 
-    /// Kafka's bound on the record's size, whatever its place.
+    /// Kafka's bound of the size of the record for any deltas.
     pub(super) fn size_upper_bound(&self) -> u64 {
         MAX_RECORD_OVERHEAD + self.content_size()
     }
 }
 
-/// A record's whole size, from that of its body.
+/// The size of a record with its size field, from that of its body.
 #[inline]
 pub(super) fn record_size(body_size: u64) -> u64 {
     size_of_varint(i32::try_from(body_size).unwrap_or(i32::MAX)) as u64 + body_size
 }
 
-/// Appends a record whose body has this size, which the caller found to be in range. The numbers in front of the key,
-/// and of a null key those in front of the value, are put together first and copied as one piece of fixed size, whose
-/// end is cut off again: a copy of few bytes of unknown number takes as long as that of the value.
+/// Appends a record whose body has this size, which the caller has checked. The numbers before the key (if the key is null, those
+/// before the value) are assembled in an array and copied with a fixed length, then the excess is truncated: a copy of few bytes
+/// whose number is not known at compile time takes as long as that of the value.
 ///
 /// # Errors
-/// The vector cannot grow; it is as it was then.
+/// The vector cannot grow; it is unchanged then.
 #[inline]
 pub(super) fn put_record(out: &mut Vec<u8>, fields: &Fields<'_>, body_size: i32) -> Result<(), OutOfMemory> {
     let mut prefix = [0; MAX_PREFIX];
@@ -112,7 +112,7 @@ fn put_front(out: &mut Vec<u8>, prefix: &[u8; MAX_PREFIX], length: usize) {
 /// Appends a length and as many bytes, -1 for null.
 ///
 /// # Errors
-/// The vector cannot grow; it is as it was then.
+/// The vector cannot grow; it is unchanged then.
 #[inline]
 pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), OutOfMemory> {
     memory::reserve(out, MAX_VARINT_LENGTH.saturating_add(bytes.map_or(0, <[u8]>::len)))?;
@@ -141,7 +141,7 @@ fn nullable_size(bytes: Option<&[u8]>) -> u64 {
     size_of_varint(nullable_length(bytes)) as u64 + length
 }
 
-/// What the records of a batch add to its header.
+/// The header fields that depend on the records.
 #[derive(Clone, Copy)]
 pub(super) struct HeaderFields {
     pub(super) last_offset_delta: i32,
