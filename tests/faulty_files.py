@@ -48,6 +48,8 @@ class Faulty(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
             return {"name": path, "type": "file", "size": len(self.files[path])}
         if any(name.startswith(f"{path}/") for name in self.files):
             return {"name": path, "type": "directory", "size": 0}
+        if type(self).at_side is not None:
+            return {"name": path, "type": "file", "size": None}
         raise FileNotFoundError(path)
 
     def ls(self, path: str, detail: bool = True, **_: object) -> list[Any]:  # noqa: FBT002 - fsspec's own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -333,12 +334,17 @@ def test_an_interrupt_during_a_slow_read(url: str) -> None:
 
     thread = threading.Thread(target=interrupt)
     reader = kc.scan(url, threads=2)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        next(reader)
-    assert not gate.opened.is_set()
-    gate.opened.set()
-    thread.join()
+    # A shell starts what runs in the background with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            next(reader)
+        assert not gate.opened.is_set()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        gate.opened.set()
+        thread.join()
 
 
 def test_a_generator_that_writes_to_the_same_batches(tmp_path: Any) -> None:

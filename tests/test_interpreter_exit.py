@@ -178,6 +178,92 @@ def test_daemon_threads_in_every_call(use: str, turns: int) -> None:
         assert done.returncode == 7, f"{done.returncode}\n{done.stderr}"
 
 
+#: A daemon thread is in code that is written in Python, which kafkacomp called, when the interpreter begins to end. The
+#: end takes a second longer than the code, so that the thread wants the GIL meanwhile.
+INSIDE = """
+import enum, sys, threading, time
+import pyarrow as pa
+import kafkacomp as kc
+from kafkacomp import message_set
+
+data = kc.record.build_batches(pa.table({{"value": [b"v" * 20] * 30}}))
+table = pa.table({{"value": [b"v"] * 10}})
+builder = kc.record.RecordBatchBuilder()
+batch = next(iter(kc.record.read_batches(data)))
+made = enum.EnumMeta.__call__
+entered = threading.Event()
+
+
+def slowly(*arguments, **more):
+    entered.set()
+    time.sleep(0.3)
+    return made(*arguments, **more)
+
+
+def generator(item):
+    for _ in range(1000):
+        entered.set()
+        time.sleep(0.3)
+        yield item
+
+
+class Iterable:
+    def __iter__(self):
+        return generator(b"v")
+
+
+class Stream:
+    def __arrow_c_stream__(self, requested_schema=None):
+        entered.set()
+        time.sleep(0.3)
+        return table.__arrow_c_stream__(requested_schema)
+
+
+class Cells:
+    def __arrow_c_stream__(self, requested_schema=None):
+        entered.set()
+        time.sleep(0.3)
+        return pa.chunked_array([[b"v"]]).__arrow_c_stream__(requested_schema)
+
+
+def rows():
+    return pa.RecordBatchReader.from_batches(table.schema, generator(table.to_batches()[0]))
+
+
+def use():
+    {use}
+
+
+class Late:
+    def __del__(self, sleep=time.sleep): sleep(1)
+
+
+late = Late()
+threading.Thread(target=use, daemon=True).start()
+entered.wait(30)
+time.sleep(0.05)
+sys.exit(7)
+"""
+INSIDE_USES = {
+    "enum": "enum.EnumMeta.__call__ = slowly; batch.compression_type",
+    "messages": "message_set.write_messages(generator(b'v'))",
+    "iter": "message_set.write_messages(Iterable())",
+    "headers": "builder.append(b'v', headers=generator(('k', b'v')))",
+    "rows": "kc.record.build_batches(rows())",
+    "rows to a builder": "builder.append_arrow(rows())",
+    "rows to a log": "import tempfile; kc.write(rows(), tempfile.mkdtemp(), topic='t')",
+    "stream": "kc.record.build_batches(Stream())",
+    "cells": "kc.arrow.compress_cells(Cells(), 'gzip')",
+}
+
+
+@pytest.mark.parametrize("use", INSIDE_USES)
+def test_a_daemon_thread_inside_python_code(use: str) -> None:
+    program = INSIDE.format(use=INSIDE_USES[use])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 7, f"{done.returncode}\n{done.stderr}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("threads", [1, 2, 4])

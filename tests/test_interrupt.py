@@ -28,8 +28,10 @@ CALLS = {
 }
 
 PROGRAM = """
-import sys
+import signal, sys
 import kafkacomp as kc
+# A shell starts what runs in the background with SIGINT ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 path = sys.argv[1]
 print("ready", flush=True)
 try:

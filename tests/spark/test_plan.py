@@ -22,7 +22,7 @@ from kafkacomp._storage.filesystem import _Arrow
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
 from kafkacomp.spark._options import parse
-from kafkacomp.spark._plan import Pruning, SegmentPartition, cut, plan
+from kafkacomp.spark._plan import Pruning, SegmentPartition, _Aborted, cut, plan
 from kafkacomp.spark._pushdown import pruning_of
 from kafkacomp.spark._read import KafkaCompReader, read_task
 from kafkacomp.tiered.source import resolve
@@ -286,6 +286,43 @@ def test_tasks_know_of_their_transactions_alone(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------- offsets
+
+
+class Counted(list[int]):
+    """Counts what is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        Counted.looks += 1
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("shape", ["short", "one over all", "nested", "of one length"])
+def test_aborted_transactions_are_found_without_a_look_at_all(shape: str) -> None:
+    """Many transactions, many ranges: n log n looks, and what a search one by one finds."""
+    total, width = 20_000, 10
+    number = {"short": 0, "one over all": total, "nested": total, "of one length": 5_000}[shape]
+    transactions = [(n, n, n + 3) for n in range(0, total, 2)]
+    if shape == "one over all":
+        transactions.append((-1, 0, number))
+    elif shape == "nested":
+        transactions += [(total + n, n, number - n) for n in range(50)]
+    elif shape == "of one length":
+        transactions = [(n, n, n + number) for n in range(total // 2, total // 2 + 500)]
+    aborted = _Aborted(transactions)
+    aborted._latest = Counted(aborted._latest)
+    Counted.looks, results = 0, 0
+    for start in range(0, total, width):
+        found = aborted.reaching_into(start, start + width)
+        results += len(found)
+        if start % 1000 == 0:
+            naive = [each for each in transactions if each[2] >= start and each[1] < start + width]
+            assert sorted(found) == sorted(naive)
+            assert [each[2] for each in found] == sorted(each[2] for each in found)
+    assert Counted.looks <= (results + total // width) * 2 * 16
+    assert sorted(aborted.reaching_into(None, None)) == sorted(transactions)
+    assert _Aborted([]).reaching_into(0, 10) == []
 
 
 def test_segments_outside_the_offsets_are_not_opened(tmp_path: Path) -> None:

@@ -28,7 +28,13 @@ __all__ = [
     "open_local",
     "path_of_file_url",
     "read_local",
+    "read_side_file",
 ]
+
+#: The most bytes of an index, a snapshot or a checkpoint: as many entries as a segment of 2 GiB has batches. Kafka's
+#: default of ``segment.index.bytes`` is 10 MiB.
+MOST_BYTES = 256 << 20
+_PIECE = 8 << 20
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
@@ -179,13 +185,28 @@ def open_local(path: str | os.PathLike[str]) -> BinaryIO:
     return file
 
 
+def read_side_file(path: str | os.PathLike[str]) -> bytes:
+    """Read a local index, snapshot or checkpoint.
+
+    Raises:
+        OSError: also for one of more than 256 MiB, which is sparse or something else; it is not read.
+    """
+    with open_local(path) as file:
+        _check_size(os.fstat(file.fileno()).st_size, os.fspath(path))
+        return file.read()
+
+
 def read_local(path: str) -> bytes | None:
-    """Read a local file; ``None`` if it does not exist."""
+    """Read a local index, snapshot or checkpoint; ``None`` if it does not exist."""
     try:
-        with open_local(path) as file:
-            return file.read()
+        return read_side_file(path)
     except FileNotFoundError:
         return None
+
+
+def _check_size(size: int, path: str) -> None:
+    if size > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"more than {MOST_BYTES >> 20} MiB, which no index or checkpoint has", path)
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -298,10 +319,15 @@ class _Arrow:
     def read(self, path: str) -> bytes | None:
         try:
             with self._fs.open_input_stream(path) as stream:
-                content: bytes = stream.read()
+                pieces: list[bytes] = []
+                size = 0
+                while piece := stream.read(_PIECE):
+                    pieces.append(piece)
+                    size += len(piece)
+                    _check_size(size, path)
         except FileNotFoundError:
             return None
-        return content
+        return b"".join(pieces)
 
     def open(self, path: str) -> File:
         return _ArrowFile(self._fs.open_input_file(path))
@@ -345,6 +371,7 @@ class _Fsspec:
 
     def read(self, path: str) -> bytes | None:
         try:
+            _check_size(self._fs.info(path).get("size") or 0, path)
             content: bytes = self._fs.cat_file(path)
         except FileNotFoundError:
             return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kafkacomp import log, message_set
 from kafkacomp._kafkacomp import BatchReader, format_of_content
-from kafkacomp._storage.filesystem import open_local
+from kafkacomp._storage.filesystem import open_local, read_local
 from kafkacomp._storage.names import side_file
 from kafkacomp.advice.formats import FORMATS, OLDEST
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
@@ -188,10 +188,8 @@ def _positions(source: Source) -> array[int]:
 @functools.lru_cache(maxsize=16)
 def _local_positions(path: str, base_offset: int, _modified: int | None) -> array[int]:
     """Positions in a segment's index, which all windows of the segment need."""
-    try:
-        with open_local(side_file(path, "index")) as file:
-            index = file.read()
-    except FileNotFoundError:
+    index = read_local(side_file(path, "index"))
+    if index is None:
         return array("q")
     return array("q", [entry.position for entry in log.read_offset_index(index, base_offset)])
 

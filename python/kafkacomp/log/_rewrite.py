@@ -52,6 +52,8 @@ REPORT = "kafkacomp-repair.json"
 
 #: The topic of a KRaft controller, and what is beside its segments that is not made from them.
 _METADATA = "__cluster_metadata"
+#: How much of a metadata file is copied at once.
+_PIECE = 1 << 20
 _METADATA_FILE = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint|quorum-state")
 
 
@@ -410,7 +412,9 @@ class _Work:
         """Copy what a controller needs beside the metadata log: its snapshots and the state of the quorum."""
         for path in self._metadata_files:
             with (target / path.replace("\\", "/").rpartition("/")[2]).open("xb") as file:
-                file.write(self._filesystem.read(path) or b"")
+                snapshot, at = self._filesystem.open(path), 0
+                while piece := snapshot.read_at(_PIECE, at):
+                    at += file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.filesystem import open_local
+from kafkacomp._storage.filesystem import read_side_file
 from kafkacomp._storage.names import leading_offset
 
 if TYPE_CHECKING:
@@ -229,8 +229,7 @@ def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecor
 
 def _read(source: PathOrBytes) -> tuple[Buffer, str | None]:
     if isinstance(source, str | os.PathLike):
-        with open_local(source) as file:
-            return file.read(), os.fspath(source).encode("utf-8", "backslashreplace").decode()
+        return read_side_file(source), os.fspath(source).encode("utf-8", "backslashreplace").decode()
     return source, None
 
 

@@ -217,19 +217,35 @@ def transactions(partition: Partition, options: ReadOptions) -> tuple[int | None
 
 
 class _Aborted:
-    """Aborted transactions: producer id, first and last offset; found by bisection for a range."""
+    """Aborted transactions: producer id, first and last offset; those of a range are found without a look at all.
+
+    A tree over the transactions by their first offsets: each node has the greatest last offset below it.
+    """
 
     def __init__(self, transactions: list[tuple[int, int, int]]) -> None:
-        self._by_end = sorted(transactions, key=lambda each: each[2])
-        self._ends = [each[2] for each in self._by_end]
-        self._longest = max((each[2] - each[1] for each in transactions), default=0)
+        self._all = sorted(transactions, key=lambda each: each[1])
+        self._firsts = [each[1] for each in self._all]
+        self._leaves = 1 << max(len(self._all) - 1, 0).bit_length()
+        #: The children of node ``n`` are ``2 * n`` and ``2 * n + 1``; the leaves are the transactions.
+        self._latest = [-1] * self._leaves + [each[2] for each in self._all] + [-1] * (self._leaves - len(self._all))
+        for node in range(self._leaves - 1, 0, -1):
+            self._latest[node] = max(self._latest[2 * node : 2 * node + 2])
 
     def reaching_into(self, start: int | None, end: int | None) -> list[tuple[int, int, int]]:
-        """Those that have offsets in ``start <= offset < end``; ``None`` is no bound."""
-        first = 0 if start is None else bisect_left(self._ends, start)
-        # What ends later than this begins after the range.
-        last = len(self._ends) if end is None else bisect_left(self._ends, end + self._longest)
-        return [each for each in self._by_end[first:last] if end is None or each[1] < end]
+        """Those that have offsets in ``start <= offset < end``, by their last offsets; ``None`` is no bound."""
+        least = 0 if start is None else start
+        stop = len(self._all) if end is None else bisect_left(self._firsts, end)
+        found, nodes = [], [(1, 0, self._leaves)]
+        while nodes:
+            node, begin, width = nodes.pop()
+            if begin >= stop or self._latest[node] < least:
+                continue
+            if width == 1:
+                found.append(self._all[begin])
+            else:
+                half = width // 2
+                nodes += [(2 * node + 1, begin + half, half), (2 * node, begin, half)]
+        return sorted(found, key=lambda each: each[2])
 
 
 def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:

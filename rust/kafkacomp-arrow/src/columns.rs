@@ -558,7 +558,10 @@ impl HeadersColumn {
             self.validity.push(false);
         } else {
             for (key, value) in headers {
-                self.key.push(Some(decode_utf8(key).as_bytes()));
+                match decode_utf8(key) {
+                    Ok(key) => self.key.push(Some(key.as_bytes())),
+                    Err(error) => self.lacks = Some(error),
+                }
                 self.value.push(value);
             }
             self.validity.push(true);

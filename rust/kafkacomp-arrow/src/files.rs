@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kafkacomp_core::log::{InMemory, OpenSegment, ReadAt, SideFile, open_file};
+use kafkacomp_core::memory;
 
 use crate::options::Segment;
 use crate::split_boundaries::SplitBoundaries;
@@ -37,14 +38,23 @@ impl OpenSegment for LocalSegment {
 /// What is after the names of files that have not replaced others yet.
 const SWAP: &str = "swap";
 
-/// A whole file, if it is there.
+/// The most bytes of an index: as many entries as a segment of 2 GiB has batches. Kafka's default of `segment.index.bytes`
+/// is 10 MiB.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A whole file, if it is there. One that no index can be, as a sparse one, is not read.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let read = open_file(path).and_then(|mut file| {
-        let mut data = Vec::new();
-        file.read_to_end(&mut data)?;
+    let read = open_file(path).and_then(|file| {
+        let size = file.metadata()?.len().min(MOST_BYTES).saturating_add(1);
+        let mut data = memory::with_capacity(usize::try_from(size).unwrap_or(usize::MAX))?;
+        file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut data)?;
         Ok(data)
     });
     match read {
+        Ok(data) if data.len() as u64 > MOST_BYTES => {
+            let text = format!("more than {} MiB, which no index has", MOST_BYTES >> 20);
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, text))
+        }
         Ok(data) => Ok(Some(data)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

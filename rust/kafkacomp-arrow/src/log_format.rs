@@ -23,7 +23,8 @@ pub fn log_format_of(
     if length == 0 {
         return Ok(LogFormat::Records);
     }
-    let content = LogFormat::of_content(source, length).map_err(|error| ScanError::chunk(&segment.name, error))?;
+    let content = LogFormat::of_named_content(source, length, &segment.name);
+    let content = content.map_err(|error| ScanError::chunk(&segment.name, error))?;
     let log_format = content.or_else(|| LogFormat::of_name(&segment.name));
     log_format.ok_or_else(|| ScanError::Undecided { segment: Arc::clone(&segment.name) })
 }

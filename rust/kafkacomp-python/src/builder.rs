@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::sync::MutexGuard;
 
-use arrow_array::RecordBatchReader;
 use kafkacomp_arrow::build::{Batcher, RecordColumns};
 use kafkacomp_core::compress::Compression;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
@@ -17,14 +16,15 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
-use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::bytes::bytes;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
 use crate::enums::compression_type;
 use crate::error::{arrow_build_to_py, build_to_py, to_py};
+use crate::gil::iterate;
 use crate::input::bytes_like;
+use crate::rows::{Rows, rows_to_py};
 use crate::shared::Shared;
 
 thread_local! {
@@ -39,13 +39,12 @@ struct Batches {
 }
 
 impl Batches {
-    fn build(&mut self, reader: Box<dyn RecordBatchReader + Send>, settings: BatchSettings) -> PyResult<()> {
+    fn build(&mut self, rows: Rows, settings: BatchSettings) -> PyResult<()> {
         let Self { batcher, out } = self;
         out.clear();
         batcher.reset(settings).map_err(arrow_build_to_py)?;
-        for rows in reader {
-            let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
-            batcher.push(&rows, out).map_err(arrow_build_to_py)?;
+        for rows in rows {
+            batcher.push(&rows.map_err(rows_to_py)?, out).map_err(arrow_build_to_py)?;
         }
         batcher.finish(out).map_err(arrow_build_to_py)
     }
@@ -151,7 +150,7 @@ impl<'a> Field<'a> {
 
 /// Puts pairs of string and bytes into `out`.
 fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> PyResult<()> {
-    for pair in headers.try_iter()? {
+    for pair in iterate(headers)? {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
         let key = key.cast::<PyString>().map_err(|_| {
             let found = key.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
@@ -266,13 +265,12 @@ impl Builder {
     }
 
     /// Appends rows of Arrow columns while there is room; how many.
-    fn append_arrow(&self, py: Python<'_>, rows: AnyRecordBatch) -> PyResult<usize> {
-        let reader = rows.into_reader()?;
+    fn append_arrow(&self, py: Python<'_>, rows: Rows) -> PyResult<usize> {
         py.detach(|| {
             let mut headers = HeadersBuffer::new();
             let mut appended = 0_usize;
-            for rows in reader {
-                let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            for rows in rows {
+                let rows = rows.map_err(rows_to_py)?;
                 let builder = &mut self.0.lock()?.builder;
                 let columns = RecordColumns::new(&rows).map_err(arrow_build_to_py)?;
                 let taken = columns.append(0..columns.len(), builder, &mut headers);
@@ -466,12 +464,11 @@ impl Builder {
 
 /// All rows as batches that keep to the settings' write limit.
 #[pyfunction]
-pub fn build_batches(py: Python<'_>, rows: AnyRecordBatch, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
-    let reader = rows.into_reader()?;
+pub fn build_batches(py: Python<'_>, rows: Rows, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
     let settings = settings.settings()?;
     let (built, mut kept) = py.detach(|| {
         let mut kept = BATCHES.take();
-        (kept.build(reader, settings), kept)
+        (kept.build(rows, settings), kept)
     });
     let result = built.and_then(|()| bytes(py, &kept.out));
     if kept.out.capacity() > MAX_POOLED_BUFFER {

@@ -16,6 +16,7 @@ use pyo3_arrow::input::AnyArray;
 
 use crate::codec::kind;
 use crate::error::cell_to_py;
+use crate::process::Inside;
 
 /// An array that any Arrow library takes.
 #[pyclass(module = "kafkacomp.arrow", frozen)]
@@ -54,6 +55,8 @@ impl FromPyObject<'_, '_> for Whole {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        // As for rows, a stream's chunks may come from Python.
+        let _inside = Inside::method()?;
         let (chunks, field) = match value.extract()? {
             AnyArray::Array(array) => return Ok(Self(array.into_inner().0)),
             stream @ AnyArray::Stream(_) => stream.into_chunked_array()?.into_inner(),

@@ -18,8 +18,9 @@ use pyo3::exceptions::{
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
-use crate::file_object::{Carried, Exiting};
+use crate::file_object::Carried;
 use crate::memory::out_of_memory;
+use crate::process::Exiting;
 
 import_exception!(kafkacomp.exceptions, KafkaCompError);
 import_exception!(kafkacomp.exceptions, CompressionError);

@@ -12,15 +12,18 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 
-use crate::gil::{Held, attach, call};
+use crate::gil::{Held, attach, attribute, call};
 use crate::input::bytes_like;
 use crate::memory::out_of_memory;
+use crate::process::Exiting;
 
 /// What the operating system calls bytes that the storage does not return.
 const EIO: i32 = 5;
+/// What it calls a file that is too large: an index that is none.
+const EFBIG: i32 = 27;
 
 /// The exception that ends a scan whatever becomes of the error that it caused: what a file object raises is an answer
-/// about the storage only if it is `FileNotFoundError` or an `OSError` with `EIO`. Everything else (`KeyboardInterrupt`,
+/// about the storage only if it is `FileNotFoundError` or an `OSError` with `EIO` or `EFBIG`. Everything else (`KeyboardInterrupt`,
 /// `MemoryError`, an error in the caller's code) is not stepped over.
 #[derive(Debug, Clone, Default)]
 pub struct Raised(Arc<Mutex<Option<Held<PyErr>>>>);
@@ -70,18 +73,6 @@ impl fmt::Display for Carried {
 
 impl std::error::Error for Carried {}
 
-/// Why Python is not asked.
-#[derive(Debug)]
-pub struct Exiting;
-
-impl fmt::Display for Exiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the interpreter is exiting: files that Python reads are closed")
-    }
-}
-
-impl std::error::Error for Exiting {}
-
 /// `StopIteration` would end the loop of whoever iterates over a reader as if it were complete: a `RuntimeError` that it
 /// caused, as in generators (PEP 479).
 pub fn not_the_end(py: Python<'_>, error: PyErr, what: &str) -> PyErr {
@@ -110,6 +101,8 @@ pub fn failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
         io::ErrorKind::NotFound
     } else if error.is_instance_of::<PyOSError>(py) && errno() == Some(EIO) {
         io::ErrorKind::UnexpectedEof
+    } else if error.is_instance_of::<PyOSError>(py) && errno() == Some(EFBIG) {
+        io::ErrorKind::FileTooLarge
     } else {
         raised.keep(py, &error);
         io::ErrorKind::Other
@@ -124,7 +117,7 @@ where
     PyErr: From<A::Error>,
 {
     let object = object.ok_or_else(|| PyRuntimeError::new_err("the file object is gone"))?.bind(py);
-    call(&object.getattr(name)?, arguments)
+    call(&attribute(object, name)?, arguments)
 }
 
 fn type_name(object: &Bound<'_, PyAny>) -> String {
@@ -154,7 +147,7 @@ impl OpenSegment for PySegment {
     fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
         attached(&self.raised, |py| {
             let file = Held::new(method(self.opener.get(), "open_segment", (), py)?.unbind());
-            let worth_reading = file.get().and_then(|file| file.bind(py).getattr("worth_reading").ok());
+            let worth_reading = file.get().and_then(|file| attribute(file.bind(py), "worth_reading").ok());
             let worth_reading = worth_reading.and_then(|bytes| bytes.extract().ok()).unwrap_or(WORTH_READING);
             let file = PyFile { file, length: AtomicU64::new(0), worth_reading, raised: self.raised.clone() };
             file.length.store(file.size(py)?, Ordering::Relaxed);

@@ -6,12 +6,13 @@
 //! thread hang. So nothing of ours enters Python once the `atexit` hook has run ([`crate::process`]), and whoever is inside
 //! then, and returns too late, hangs.
 
+use std::hint::black_box;
 use std::mem::forget;
 use std::thread::park;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 
 use crate::process::Inside;
 
@@ -61,8 +62,38 @@ impl Drop for Hang {
     }
 }
 
-/// Calls `callable`, which is written in Python and may take as long as it likes. Where `CPython` unwinds the stack
-/// because the interpreter ended meanwhile, the thread hangs instead.
+/// Runs `f`, which enters code that is written in Python and may take as long as it likes. Where `CPython` unwinds the stack
+/// because the interpreter ended meanwhile, the thread hangs instead. `f` owns nothing that a destructor belongs to.
+///
+/// The innermost frame's last local is dropped first when the stack is unwound, so nothing else is. A forced unwind through a
+/// destructor is unspecified in Rust; that the destructor runs is what `PyO3`'s own wrappers of `PyGILState_Ensure` and
+/// `PyEval_RestoreThread` rely on as well. Without it, the process aborts.
+#[inline]
+fn or_hang<T>(f: impl FnOnce() -> T) -> T {
+    let hang = Hang;
+    let result = f();
+    forget(hang);
+    result
+}
+
+type Object = *mut ffi::PyObject;
+
+/// A function of `CPython`'s by an ABI that allows unwinding. The compiler must not see which function it is: it takes those
+/// that `PyO3` declares for ones that nothing unwinds through, by whatever pointer they are called, and would leave out what
+/// [`or_hang`] is there for.
+macro_rules! unwinding {
+    ($function:path, ($($argument:ty),+)) => {
+        // SAFETY: the same function by an ABI that differs only in that unwinding is allowed.
+        black_box(unsafe {
+            std::mem::transmute::<
+                unsafe extern "C" fn($($argument),+) -> Object,
+                unsafe extern "C-unwind" fn($($argument),+) -> Object,
+            >($function)
+        })
+    };
+}
+
+/// Calls `callable`, which may be written in Python.
 ///
 /// # Errors
 /// What it raises.
@@ -72,22 +103,51 @@ where
     A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
     PyErr: From<A::Error>,
 {
-    type Call =
-        unsafe extern "C-unwind" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
-    type Declared =
-        unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
-    // SAFETY: the same function by an ABI that differs only in that unwinding is allowed.
-    let call = unsafe { std::mem::transmute::<Declared, Call>(ffi::PyObject_Call) };
+    let function = unwinding!(ffi::PyObject_Call, (Object, Object, Object));
     let arguments = arguments.into_pyobject(callable.py())?;
-    // The innermost frame's last local is dropped first when the stack is unwound, so nothing else is. A forced unwind
-    // through a destructor is unspecified in Rust; that the destructor runs is what PyO3's own wrappers of
-    // PyGILState_Ensure and PyEval_RestoreThread rely on as well. Without it, the process aborts.
-    let hang = Hang;
+    let (callee, tuple) = (callable.as_ptr(), arguments.as_ptr());
     // SAFETY: both are live objects of this interpreter, to which the thread is attached; no keyword arguments.
-    let result = unsafe { call(callable.as_ptr(), arguments.as_ptr(), std::ptr::null_mut()) };
-    forget(hang);
+    let result = or_hang(|| unsafe { function(callee, tuple, std::ptr::null_mut()) });
     // SAFETY: a new reference, or null with the exception set.
     unsafe { Bound::from_owned_ptr_or_err(callable.py(), result) }
+}
+
+/// The attribute of this name, which may be a property that is written in Python.
+///
+/// # Errors
+/// What it raises.
+#[expect(unsafe_code, reason = "as for `call`")]
+pub fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let function = unwinding!(ffi::PyObject_GetAttr, (Object, Object));
+    let name = PyString::new(object.py(), name);
+    let (owner, name) = (object.as_ptr(), name.as_ptr());
+    // SAFETY: both are live objects of this interpreter, to which the thread is attached.
+    let result = or_hang(|| unsafe { function(owner, name) });
+    // SAFETY: a new reference, or null with the exception set.
+    unsafe { Bound::from_owned_ptr_or_err(object.py(), result) }
+}
+
+/// Goes through an iterable, which may be a generator.
+///
+/// # Errors
+/// What `iter()` raises.
+#[expect(unsafe_code, reason = "as for `call`")]
+pub fn iterate<'py>(iterable: &Bound<'py, PyAny>) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>>> {
+    let py = iterable.py();
+    let (begin, next) = (unwinding!(ffi::PyObject_GetIter, (Object)), unwinding!(ffi::PyIter_Next, (Object)));
+    let iterable = iterable.as_ptr();
+    // SAFETY: a live object of this interpreter, to which the thread is attached.
+    let iterator = or_hang(|| unsafe { begin(iterable) });
+    // SAFETY: a new reference, or null with the exception set.
+    let iterator = unsafe { Bound::<PyAny>::from_owned_ptr_or_err(py, iterator)? };
+    Ok(std::iter::from_fn(move || {
+        let iterator = iterator.as_ptr();
+        // SAFETY: a live iterator of this interpreter, to which the thread is attached.
+        let item = or_hang(|| unsafe { next(iterator) });
+        // SAFETY: a new reference, or null, at the end without an exception.
+        let item = unsafe { Bound::from_owned_ptr_or_opt(py, item) };
+        item.map(Ok).or_else(|| PyErr::take(py).map(Err))
+    }))
 }
 
 /// Something of Python's that threads of ours own: attached when it is dropped, and leaked once the interpreter is about

@@ -26,6 +26,7 @@ mod plan;
 mod process;
 mod record;
 mod rewrite;
+mod rows;
 mod scan;
 mod scratch;
 mod segment;

@@ -12,6 +12,7 @@ use crate::bytes::bytes;
 use crate::codec::kind;
 use crate::encode::{Level, compression};
 use crate::error::{codec_to_py, of_kind};
+use crate::gil::iterate;
 use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 use crate::message_set::PyMessage;
@@ -37,7 +38,7 @@ pub fn write_message_set_of<'py>(
     let codec =
         codec.map(|codec| Ok::<_, PyErr>((codec, compression(codec.compression_type(), level)?))).transpose()?;
     let mut contents = Vec::new();
-    for message in messages.try_iter()? {
+    for message in iterate(messages)? {
         memory::push(&mut contents, content(&message?)?).map_err(out_of_memory)?;
     }
     let mut out = Vec::new();

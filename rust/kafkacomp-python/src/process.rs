@@ -1,6 +1,7 @@
 //! What a thread must know of its process: whether the interpreter is about to end, and whether a fork made the process.
 
 use std::cell::Cell;
+use std::fmt;
 use std::process::id;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::sleep;
@@ -41,6 +42,23 @@ pub fn must_leave() -> bool {
     is_exiting() && !ENDS_IT.get()
 }
 
+/// Why Python is not asked.
+#[derive(Debug)]
+pub struct Exiting;
+
+impl fmt::Display for Exiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the interpreter is exiting: what Python reads and writes is closed")
+    }
+}
+
+impl std::error::Error for Exiting {}
+
+/// What is raised where nothing is begun any more.
+pub fn exiting() -> PyErr {
+    PyRuntimeError::new_err(Exiting.to_string())
+}
+
 /// A call into Python that the interpreter's exit waits for.
 pub struct Inside(());
 
@@ -54,7 +72,7 @@ impl Inside {
         match Self::enter() {
             Some(inside) => Ok(inside),
             None if ENDS_IT.get() => Ok(Self::count()),
-            None => Err(PyRuntimeError::new_err("the interpreter is exiting: scans are closed")),
+            None => Err(exiting()),
         }
     }
 

@@ -6,11 +6,12 @@ use kafkacomp_core::record::java_string::decode_utf8;
 use kafkacomp_core::record::{Error, Headers, PausedRecords, Record, TimestampType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::bytes::bytes;
 use crate::enums::timestamp_type;
 use crate::error::to_py;
+use crate::memory::out_of_memory;
 
 /// What spans point into.
 #[derive(Clone)]
@@ -225,7 +226,8 @@ impl PyRecord {
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let pairs = PyList::empty(py);
         for (key, value) in Headers::new(self.backing.bytes(self.span.headers), self.span.headers_count) {
-            pairs.append((decode_utf8(key), value.map(|value| bytes(py, value)).transpose()?))?;
+            let key = PyString::from_bytes(py, decode_utf8(key).map_err(out_of_memory)?.as_bytes())?;
+            pairs.append((key, value.map(|value| bytes(py, value)).transpose()?))?;
         }
         Ok(pairs.to_tuple())
     }

@@ -20,9 +20,9 @@ use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::cells::{column, time_unit};
 use crate::error::scan_to_py;
-use crate::file_object::{Exiting, Raised, not_the_end};
+use crate::file_object::{Raised, not_the_end};
 use crate::gil::{call, with_gil};
-use crate::process::{Inside, Owner, must_leave};
+use crate::process::{Exiting, Inside, Owner, must_leave};
 use crate::segment::partitions;
 
 /// The names of all columns, in the order of the documentation.

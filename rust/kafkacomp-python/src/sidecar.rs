@@ -220,7 +220,7 @@ pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<
     let (name, source) = open(source, &raised)?;
     let found = py.detach(|| {
         let length = source.length().map_err(ReadError::Io)?;
-        log::LogFormat::of_content(source.as_ref(), length)
+        log::LogFormat::of_named_content(source.as_ref(), length, &name)
     });
     let log_format = raised.or(py, found.map_err(|error| read_to_py(py, &name, error)))?;
     Ok(log_format.map(|log_format| match log_format {

@@ -6,15 +6,14 @@ use std::sync::{Mutex, PoisonError};
 
 use kafkacomp_arrow::build::{self, Routing};
 use kafkacomp_core::log::write::{WriteOptions, assemble_log as assemble};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::builder::Settings;
 use crate::error::log_to_py;
 use crate::process::Owner;
 use crate::rewrite::{Counts, counts};
+use crate::rows::{Rows, rows_to_py};
 use crate::write::{parse_topic_id, write_to_py};
 
 /// Topic, partition, file, its bytes, batches and records.
@@ -47,13 +46,12 @@ impl StagedBatches {
     }
 
     /// Takes rows.
-    fn push(&self, py: Python<'_>, rows: AnyRecordBatch) -> PyResult<()> {
+    fn push(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
         self.owner.check("writer")?;
-        let reader = rows.into_reader()?;
         py.detach(|| {
-            for rows in reader {
+            for rows in rows {
                 // The reader may be code of the caller's, so it runs without the lock.
-                let rows = rows.map_err(|error| PyValueError::new_err(error.to_string()))?;
+                let rows = rows.map_err(rows_to_py)?;
                 let pushed = self.staged.lock().unwrap_or_else(PoisonError::into_inner).push(&rows);
                 pushed.map_err(|error| Python::attach(|py| write_to_py(py, error)))?;
             }

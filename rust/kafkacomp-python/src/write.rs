@@ -7,16 +7,16 @@ use kafkacomp_core::log::write::WriteOptions;
 use kafkacomp_core::uuid::Uuid;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::builder::Settings;
 use crate::error::{arrow_build_to_py, log_to_py};
+use crate::rows::{Rows, rows_to_py};
 
 /// Writes all rows as a partition's folder: what [`LogWritten`] has.
 #[pyfunction]
 pub fn write_log(
     py: Python<'_>,
-    rows: AnyRecordBatch,
+    rows: Rows,
     target: PathBuf,
     settings: Settings,
     segment_bytes: u32,
@@ -24,8 +24,7 @@ pub fn write_log(
 ) -> PyResult<(u64, u64, u64, i64, i64, usize)> {
     let options = WriteOptions { segment_bytes, topic_id: parse_topic_id(topic_id)?, ..WriteOptions::default() };
     let settings = settings.settings()?;
-    let reader = rows.into_reader()?;
-    let written = py.detach(move || build::write_log(reader, &target, settings, options));
+    let written = py.detach(move || build::write_log(rows, &target, settings, options));
     let LogWritten { report, records } = written.map_err(|error| write_to_py(py, error))?;
     Ok((report.segments, report.batches, report.bytes, report.log_start_offset, report.log_end_offset, records))
 }
@@ -47,6 +46,6 @@ pub fn write_to_py(py: Python<'_>, error: WriteError) -> PyErr {
     match error {
         WriteError::Build(error) => arrow_build_to_py(error),
         WriteError::Log(error) => log_to_py(py, error, None),
-        WriteError::Rows(error) => PyValueError::new_err(error.to_string()),
+        WriteError::Rows(error) => rows_to_py(error),
     }
 }

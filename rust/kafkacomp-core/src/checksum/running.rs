@@ -5,7 +5,7 @@
 //! ends. The powers of x come from a table: one product for each hexadecimal digit of the length.
 //! Source: zlib's `crc32_combine`.
 
-use super::crc32c;
+use super::{crc32, crc32c};
 
 /// One of the two checksums of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,14 @@ const fn powers(polynomial: u32) -> Powers {
 }
 
 impl Polynomial {
+    /// The checksum of all of `data`.
+    pub(crate) fn of(self, data: &[u8]) -> u32 {
+        match self {
+            Self::Crc32 => crc32(data),
+            Self::Crc32c => crc32c(data),
+        }
+    }
+
     /// The checksum of the last `length` bytes of a stream, from that of all of it and that of what precedes them.
     pub(crate) fn of_range(self, whole: u32, before: u32, length: u32) -> u32 {
         let (polynomial, powers) = match self {
@@ -117,7 +125,6 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checksum::crc32;
 
     #[test]
     fn any_range_of_a_stream() {

@@ -2,15 +2,22 @@
 
 use std::borrow::Cow;
 
+use crate::memory::OutOfMemory;
+
 /// Decodes UTF-8 as Java's `String` does: malformed sequences become U+FFFD. Java replaces the three bytes of an encoded surrogate
 /// as one malformed sequence; Rust follows the Unicode standard's recommendation and replaces three.
-pub fn decode_utf8(bytes: &[u8]) -> Cow<'_, str> {
+///
+/// # Errors
+/// There is no memory for the copy with the replacements, which is up to three times as long.
+pub fn decode_utf8(bytes: &[u8]) -> Result<Cow<'_, str>, OutOfMemory> {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return Cow::Borrowed(text);
+        return Ok(Cow::Borrowed(text));
     }
-    let mut text = String::with_capacity(bytes.len());
+    let mut text = String::new();
     let mut rest = bytes;
     while let Some(chunk) = rest.utf8_chunks().next() {
+        let needed = chunk.valid().len().saturating_add(char::REPLACEMENT_CHARACTER.len_utf8());
+        text.try_reserve(needed).map_err(|_| OutOfMemory { bytes: text.len().saturating_add(needed) })?;
         text.push_str(chunk.valid());
         let bad = rest.get(chunk.valid().len()..).unwrap_or_default();
         let length = match bad {
@@ -24,7 +31,7 @@ pub fn decode_utf8(bytes: &[u8]) -> Cow<'_, str> {
         }
         rest = bad.get(length..).unwrap_or_default();
     }
-    Cow::Owned(text)
+    Ok(Cow::Owned(text))
 }
 
 #[cfg(test)]
@@ -33,12 +40,12 @@ mod tests {
 
     #[test]
     fn replaces_as_java_does() {
-        assert_eq!(decode_utf8("schlüssel".as_bytes()), "schlüssel");
-        assert_eq!(decode_utf8(b"a\xffb"), "a\u{fffd}b");
-        assert_eq!(decode_utf8(b"\xed\xa0\x80x"), "\u{fffd}x");
-        assert_eq!(decode_utf8(b"\xed\xa0x"), "\u{fffd}x");
-        assert_eq!(decode_utf8(b"\xe2\x82"), "\u{fffd}");
-        assert_eq!(decode_utf8(b"\xf4\x90\x80\x80"), "\u{fffd}\u{fffd}\u{fffd}\u{fffd}");
-        assert_eq!(decode_utf8(b"\xc0\x80"), "\u{fffd}\u{fffd}");
+        assert_eq!(decode_utf8("schlüssel".as_bytes()).unwrap(), "schlüssel");
+        assert_eq!(decode_utf8(b"a\xffb").unwrap(), "a\u{fffd}b");
+        assert_eq!(decode_utf8(b"\xed\xa0\x80x").unwrap(), "\u{fffd}x");
+        assert_eq!(decode_utf8(b"\xed\xa0x").unwrap(), "\u{fffd}x");
+        assert_eq!(decode_utf8(b"\xe2\x82").unwrap(), "\u{fffd}");
+        assert_eq!(decode_utf8(b"\xf4\x90\x80\x80").unwrap(), "\u{fffd}\u{fffd}\u{fffd}\u{fffd}");
+        assert_eq!(decode_utf8(b"\xc0\x80").unwrap(), "\u{fffd}\u{fffd}");
     }
 }

@@ -97,7 +97,8 @@ impl<'c> Rebuild<'c> {
         } else {
             buffer.clear();
             for (key, value) in headers {
-                buffer.push(&decode_utf8(key), value).map_err(|error| Error::out_of_memory(error, batch.position()))?;
+                let pushed = decode_utf8(key).and_then(|key| buffer.push(&key, value));
+                pushed.map_err(|error| Error::out_of_memory(error, batch.position()))?;
             }
             buffer.as_headers()
         };

@@ -200,7 +200,7 @@ impl<F: Layout> Chunks<F> {
     }
 
     /// Whether nothing but zeros is left, after `known` of them.
-    fn rest_is_zero(&self, source: &dyn ReadAt, known: u64) -> Result<ChunkEnd, ReadError> {
+    fn rest_is_zero(&mut self, source: &dyn ReadAt, known: u64) -> Result<ChunkEnd, ReadError> {
         let mut window = Vec::new();
         let mut at = self.position.saturating_add(known);
         while at < self.end {
@@ -210,7 +210,9 @@ impl<F: Layout> Chunks<F> {
             if piece.len() < size {
                 return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
             }
-            if leading_zeros(piece) < size {
+            let zeros = leading_zeros(piece);
+            if zeros < size {
+                self.search.note_zeros(self.position, at.saturating_add(zeros as u64));
                 let minimum = crate::record::layout::v0_v1::RECORD_OVERHEAD_V0 as i32;
                 return Ok(ChunkEnd::Corrupt(
                     record::Error::SizeTooSmall { position: self.position, size: 0, minimum }.into(),

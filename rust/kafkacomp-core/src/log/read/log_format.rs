@@ -22,6 +22,10 @@ const MIN_MESSAGE_LENGTH: i32 = 5;
 /// Entries that are looked at; more empty messages than that in front of the first real one are not told apart.
 const MOST_ENTRIES: usize = 10_000;
 
+/// What an entry has at most that is read where the name decides as well: more than either side's default of
+/// `max.message.size` and `message.max.bytes`, a million.
+const MOST_READ: u64 = 1 << 20;
+
 /// A log format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LogFormat {
@@ -46,9 +50,24 @@ impl LogFormat {
     /// # Errors
     /// The bytes cannot be read.
     pub fn of_content(source: &dyn ReadAt, length: u64) -> Result<Option<Self>, ReadError> {
+        Self::of_entries(source, length, u64::MAX)
+    }
+
+    /// As [`of_content`](Self::of_content), where the name may decide what the content does not. If it can, an entry of more
+    /// than 1 MiB is not read: a size that is corrupt may be that of all the file.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    pub fn of_named_content(source: &dyn ReadAt, length: u64, name: &str) -> Result<Option<Self>, ReadError> {
+        let is_bounded = Self::of_name(name).is_some() && source.as_slice().is_none();
+        Self::of_entries(source, length, if is_bounded { MOST_READ } else { u64::MAX })
+    }
+
+    /// By the entries of `most` bytes or fewer.
+    fn of_entries(source: &dyn ReadAt, length: u64, most: u64) -> Result<Option<Self>, ReadError> {
         let mut sides = [
-            Side { log_format: Self::MessageSet, at: 0, outcome: Outcome::Open },
-            Side { log_format: Self::Records, at: 0, outcome: Outcome::Open },
+            Side { log_format: Self::MessageSet, at: 0, most, outcome: Outcome::Open },
+            Side { log_format: Self::Records, at: 0, most, outcome: Outcome::Open },
         ];
         let mut buffer = Vec::new();
         for _ in 0..MOST_ENTRIES {
@@ -88,6 +107,8 @@ enum Outcome {
 struct Side {
     log_format: LogFormat,
     at: u64,
+    /// What is larger is not read.
+    most: u64,
     outcome: Outcome,
 }
 
@@ -110,6 +131,9 @@ impl Side {
         if size < MIN_MESSAGE_LENGTH || *magic > 1 {
             return Ok(if self.at == 0 { Outcome::Impossible } else { Outcome::Undecided });
         }
+        if u64::from(size.unsigned_abs()) > self.most {
+            return Ok(Outcome::Undecided);
+        }
         let start = self.at.saturating_add(SIZE_LENGTH as u64);
         let data = fill(source, start, u64::from(size.unsigned_abs()), length, buffer)?;
         let Ok(message) = Message::new(data) else { return Ok(Outcome::Undecided) };
@@ -123,7 +147,7 @@ impl Side {
     fn batch(&mut self, source: &dyn ReadAt, length: u64, buffer: &mut Vec<u8>) -> Result<Outcome, ReadError> {
         let head = fill(source, self.at, HEADER_SIZE_UP_TO_MAGIC as u64, length, buffer)?;
         let Ok(Some(head)) = BatchHead::read(head, self.at) else { return Ok(Outcome::Undecided) };
-        if head.check_minimum(self.at).is_err() {
+        if head.check_minimum(self.at).is_err() || head.size_in_bytes() as u64 > self.most {
             return Ok(Outcome::Undecided);
         }
         let data = fill(source, self.at, head.size_in_bytes() as u64, length, buffer)?;

@@ -11,7 +11,8 @@
 //! A candidate that begins before an intact batch and ends after it may be what that one is a part of, so the search looks
 //! ahead for its end. Such looks, and those at the place that a corrupt batch states, are paid from a budget that grows as
 //! the caller gets on: a file of false headers which all claim to reach its end exhausts it, and then the intact batch whose
-//! end comes first is taken. With the pass and the caller's own, no byte is read more than three times.
+//! end comes first is taken. The budget comes to half the file: with the pass and what the caller reads for itself, two and a
+//! half bytes are read for each of the file.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -41,6 +42,10 @@ pub struct Resync<F = BatchLayout> {
     budget: u64,
     /// As far as the caller has got, as the budget knows it.
     paid_to: u64,
+    /// Where the last pass began that looked for batches up to the end, and what it found.
+    known: Option<(u64, Option<Extent>)>,
+    /// Where no batch begins, because its size would be among zeros that the caller has seen.
+    barren: std::ops::Range<u64>,
     steps: Steps,
     layout: PhantomData<F>,
 }
@@ -120,8 +125,10 @@ impl<F: Layout> Resync<F> {
         Self {
             window: Window::default(),
             end,
-            budget: (end.saturating_sub(position) / 4).saturating_add(LEAST_BUDGET),
+            budget: (end.saturating_sub(position) / 8).saturating_add(LEAST_BUDGET),
             paid_to: position,
+            known: None,
+            barren: 0..0,
             steps: Steps::default(),
             layout: PhantomData,
         }
@@ -173,7 +180,7 @@ impl<F: Layout> Resync<F> {
 
     fn advance_budget(&mut self, position: u64) {
         let progress = position.saturating_sub(self.paid_to);
-        self.budget = self.budget.saturating_add(progress / 4 * 3);
+        self.budget = self.budget.saturating_add(progress / 8 * 3);
         self.paid_to = self.paid_to.max(position);
     }
 
@@ -264,8 +271,29 @@ impl<F: Layout> Resync<F> {
         Ok(())
     }
 
+    /// Takes note of zeros: no batch begins where its size would be zero.
+    pub(super) fn note_zeros(&mut self, from: u64, to: u64) {
+        self.barren = from..to.saturating_sub((F::SIZE.1 as u64).saturating_sub(1));
+    }
+
     /// The intact batch that begins first in `[from, limit)` and ends there.
     fn first_intact(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ReadError> {
+        let from = if self.barren.contains(&from) { self.barren.end.min(limit) } else { from };
+        if let Some((begin, found)) = self.known
+            && begin <= from
+            && found.is_none_or(|(start, end)| from <= start && end <= limit)
+        {
+            return Ok(found);
+        }
+        let found = self.look_through(source, from, limit)?;
+        if limit == self.end {
+            self.known = Some((from, found));
+        }
+        Ok(found)
+    }
+
+    /// As [`first_intact`](Self::first_intact), by a pass over the bytes.
+    fn look_through(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ReadError> {
         let mut tracks = [Track::new(Polynomial::Crc32), Track::new(Polynomial::Crc32c)];
         let mut best = None;
         let mut at = from;
@@ -274,7 +302,7 @@ impl<F: Layout> Resync<F> {
             let loaded = to.saturating_add(F::HEADER as u64).min(limit);
             self.window.load(source, at, loaded, self.end)?;
             let piece = self.window.slice(source, at, loaded);
-            let pass = Pass::<F> { piece, begin: at, limit, layout: PhantomData };
+            let mut pass = Pass::<F> { piece, begin: at, limit, last: at, spare: 0, layout: PhantomData };
             pass.run(to, &mut tracks, &mut best, &mut self.steps);
             at = to;
         }
@@ -345,12 +373,28 @@ enum Check {
     TooFar,
 }
 
+/// Bytes that repeat at this distance, or at one that divides it, are not looked at one by one.
+const PERIOD: usize = 8;
+
+/// How many bytes `data` begins with that repeat its first [`PERIOD`].
+fn periodic(data: &[u8]) -> usize {
+    let (words, rest) = data.as_chunks::<PERIOD>();
+    let Some(first) = words.first() else { return 0 };
+    let same = words.iter().take_while(|word| *word == first).count();
+    let tail = words.get(same).map_or(rest, |word| word.as_slice());
+    let more = tail.iter().zip(first).take_while(|(a, b)| a == b).count();
+    same.saturating_mul(PERIOD).saturating_add(more)
+}
+
 /// A pass over a part of the file.
 struct Pass<'p, F> {
     piece: &'p [u8],
     begin: u64,
     /// Where candidates must end.
     limit: u64,
+    /// The last candidate, and how many bytes were gone through that no checksum of a single candidate has been computed for.
+    last: u64,
+    spare: u64,
     layout: PhantomData<F>,
 }
 
@@ -361,19 +405,22 @@ impl<F: Layout> Pass<'_, F> {
     }
 
     /// Finds the candidates that begin before `to`, and settles those that end up to there, until one is intact.
-    fn run(&self, to: u64, tracks: &mut [Track; 2], best: &mut Option<Extent>, steps: &mut Steps) {
+    fn run(&mut self, to: u64, tracks: &mut [Track; 2], best: &mut Option<Extent>, steps: &mut Steps) {
         let mut at = self.begin;
         while best.is_none() {
             let awaited = tracks.iter().map(Track::next_end).min().unwrap_or(u64::MAX);
             let bound = awaited.min(to);
             if let Some((start, candidate)) = self.candidate(at, bound, steps) {
+                at = start.saturating_add(1);
+                steps.candidates = steps.candidates.saturating_add(1);
+                if self.is_corrupt(start, &candidate, steps) {
+                    continue;
+                }
                 let covered_from = start.saturating_add(u64::from(candidate.covered_from));
                 for track in tracks.iter_mut().filter(|track| track.polynomial == candidate.polynomial) {
                     self.advance(track, covered_from, best, steps);
                     track.add(start, covered_from, &candidate);
                 }
-                steps.candidates = steps.candidates.saturating_add(1);
-                at = start.saturating_add(1);
             } else {
                 for track in tracks.iter_mut() {
                     self.advance(track, bound, best, steps);
@@ -386,10 +433,28 @@ impl<F: Layout> Pass<'_, F> {
         }
     }
 
+    /// Whether the checksum of a candidate is known to be wrong: computed by itself, if the piece has all of it, and no more
+    /// bytes than were gone through. Where corrupt batches follow one another, that is all there is to do.
+    fn is_corrupt(&mut self, start: u64, candidate: &Candidate, steps: &mut Steps) -> bool {
+        self.spare = self.spare.saturating_add(start.saturating_sub(self.last));
+        self.last = start;
+        let covered_from = start.saturating_add(u64::from(candidate.covered_from));
+        let covered = self.range(covered_from, start.saturating_add(candidate.length));
+        let Some(spare) = self.spare.checked_sub(covered.len() as u64).filter(|_| !covered.is_empty()) else {
+            return false;
+        };
+        let computed = candidate.polynomial.of(covered);
+        steps.summed = steps.summed.saturating_add(covered.len() as u64);
+        self.spare = spare;
+        computed != candidate.stored
+    }
+
     /// The first candidate that begins in `[from, bound)`.
     fn candidate(&self, from: u64, bound: u64, steps: &mut Steps) -> Option<(u64, Candidate)> {
         let index = |at: u64| usize::try_from(at.saturating_sub(self.begin)).unwrap_or(usize::MAX);
         let (mut at, bound) = (index(from), index(bound));
+        // No candidate begins from here up to `at`.
+        let refused_from = at;
         loop {
             let left = self.limit.saturating_sub(self.begin).saturating_sub(at as u64);
             at = F::hint(self.piece, at, bound, left)?;
@@ -409,6 +474,11 @@ impl<F: Layout> Pass<'_, F> {
                 _ => 0,
             };
             at = at.saturating_add(zeros.saturating_sub(F::SIZE.1.saturating_sub(F::SIZE.0))).saturating_add(1);
+            // What follows the same bytes at the same distance is refused as well: less is left for it.
+            if at.saturating_sub(refused_from) >= PERIOD {
+                let run = periodic(self.piece.get(at.saturating_sub(PERIOD)..).unwrap_or_default());
+                at = at.saturating_add(run.saturating_sub(F::HEADER.saturating_add(PERIOD).saturating_sub(1)));
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::ReadError;
+use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::chunk::{ChunkReader, chunk_bytes};
 use crate::log::read::source::ReadAt;
 use crate::record::{Batches, RecordBatch, RecordReader};
@@ -12,6 +13,12 @@ use crate::record::{Batches, RecordBatch, RecordReader};
 /// The file system's.
 pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadError> {
     let end = source.length()?;
+    // What precedes the records decides for the usual segment, whose first batch may be large.
+    if let Hop::Batch(header) = HeaderWalk::new(source, 0, end).next_batch()?
+        && header.span.first.is_some_and(|first| first >= base_offset)
+    {
+        return Ok(base_offset);
+    }
     let mut chunks = ChunkReader::new(0, end, true);
     let mut buffer = Vec::new();
     // A method's name instead of the closure would fix the batch's lifetime.

@@ -86,7 +86,8 @@ impl PartitionJob {
         for (index, segment) in self.segments.iter().enumerate() {
             let source = self.open(index)?;
             let content = source.length().map_err(ReadError::Io);
-            let content = content.and_then(|length| LogFormat::of_content(source.as_ref(), length));
+            let content =
+                content.and_then(|length| LogFormat::of_named_content(source.as_ref(), length, &segment.name));
             if let Some(found) = content.map_err(|error| self.at(index, error))? {
                 return Ok(Some(found));
             }

@@ -1,0 +1,130 @@
+"""Side files of 20 GiB, which are sparse: none is read, and what they are next to is read as ever."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+import kafkacomp as kc
+from kafkacomp import log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from kafkacomp.log import LogPartition
+
+SIZE = 20 << 30
+NAME = f"{0:020}"
+#: Each side file, and what reads it alone.
+READERS: dict[str, Callable[[str], object]] = {
+    f"{NAME}.index": log.read_offset_index,
+    f"{NAME}.timeindex": log.read_time_index,
+    f"{NAME}.txnindex": log.read_transaction_index,
+    f"{NAME}.snapshot": log.read_producer_snapshot,
+    "leader-epoch-checkpoint": log.read_leader_epoch_checkpoint,
+    "partition.metadata": log.read_partition_metadata,
+}
+#: The properties of the object model that read one.
+PROPERTIES: dict[str, Callable[[LogPartition], object]] = {
+    f"{NAME}.index": lambda partition: partition.segments[0].offset_index,
+    f"{NAME}.timeindex": lambda partition: partition.segments[0].time_index,
+    f"{NAME}.txnindex": lambda partition: partition.segments[0].transaction_index,
+    f"{NAME}.snapshot": lambda partition: partition.producers,
+    "leader-epoch-checkpoint": lambda partition: partition.leader_epochs,
+    "partition.metadata": lambda partition: partition.topic_id,
+}
+
+
+@pytest.fixture(params=["local", "pyarrow", "fsspec"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A partition of 200 records in batches of ten."""
+    kc.write(pa.table({"value": [b"v" * 100] * 200}), str(tmp_path), topic="t", batch_bytes=1000)
+    return tmp_path / "t-0"
+
+
+def grow(folder: Path, name: str) -> Path:
+    path = folder / name
+    with path.open("ab") as file:
+        file.truncate(SIZE)
+    assert path.stat().st_blocks * 512 < SIZE
+    return path
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_reading_one(folder: Path, name: str) -> None:
+    path = grow(folder, name)
+    with pytest.raises(OSError, match="more than 256 MiB") as raised:
+        READERS[name](str(path))
+    assert (raised.value.errno, raised.value.filename) == (errno.EFBIG, str(path))
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_the_object_model(folder: Path, name: str) -> None:
+    grow(folder, name)
+    (partition,) = kc.LogDir(str(folder.parent)).partitions
+    with pytest.raises(OSError, match="more than 256 MiB"):
+        PROPERTIES[name](partition)
+
+
+@pytest.mark.parametrize("name", [f"{NAME}.{suffix}" for suffix in ("index", "timeindex", "txnindex")])
+@pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
+def test_a_scan_goes_without(folder: Path, name: str, isolation_level: str, scheme: str) -> None:
+    grow(folder, name)
+    filesystem = None
+    if scheme == "pyarrow":
+        filesystem = pytest.importorskip("pyarrow.fs").LocalFileSystem()
+    elif scheme == "fsspec":
+        filesystem = pytest.importorskip("fsspec").filesystem("file")
+    reader = kc.scan(
+        str(folder),
+        columns=["offset"],
+        start_offset=150,
+        isolation_level=isolation_level,
+        filesystem=filesystem,
+    )
+    assert sum(pa.record_batch(batch).num_rows for batch in reader) == 50
+
+
+@pytest.mark.parametrize("suffix", ["index", "timeindex", "txnindex"])
+def test_verifying(folder: Path, suffix: str) -> None:
+    path = grow(folder, f"{NAME}.{suffix}")
+    with pytest.raises(OSError, match="more than 256 MiB") as raised:
+        log.verify_segment(str(folder / f"{NAME}.log"))
+    assert raised.value.filename == str(path)
+
+
+@pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "partition.metadata", f"{NAME}.snapshot"])
+@pytest.mark.parametrize("use", ["repair", "recompress"])
+def test_rewriting(folder: Path, tmp_path: Path, name: str, use: str) -> None:
+    path = grow(folder, name)
+    target = tmp_path / "out" / "t-0"
+    with pytest.raises(OSError, match="more than 256 MiB") as raised:
+        if use == "repair":
+            log.repair(str(folder), str(target))
+        else:
+            log.recompress(str(folder), str(target), compression_type="zstd")
+    assert raised.value.filename == str(path)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("command", ["dump", "verify"])
+def test_the_command(folder: Path, name: str, command: str) -> None:
+    path = grow(folder, name)
+    call = [sys.executable, "-m", "kafkacomp", command, str(path if command == "dump" else folder)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=120, env=os.environ)
+    assert done.returncode == 3, done.stdout
+    assert "more than 256 MiB" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
