@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from kafkacomp.arrow._scan import IsolationLevel
     from kafkacomp.log import LogPartition
 
 SIZE = 20 << 30
@@ -80,7 +81,7 @@ def test_the_object_model(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [f"{NAME}.{suffix}" for suffix in ("index", "timeindex", "txnindex")])
 @pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
-def test_a_scan_goes_without(folder: Path, name: str, isolation_level: str, scheme: str) -> None:
+def test_a_scan_goes_without(folder: Path, name: str, isolation_level: IsolationLevel, scheme: str) -> None:
     grow(folder, name)
     filesystem = None
     if scheme == "pyarrow":

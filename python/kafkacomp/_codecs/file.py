@@ -101,7 +101,11 @@ class _DecompressedStream(io.RawIOBase):
                 break
             data = b""
             if decompressor.needs_input:
-                given: bytes | None = self._source.read(BUFFER_SIZE)
+                try:
+                    given: bytes | None = self._source.read(BUFFER_SIZE)
+                except StopIteration as error:
+                    # It would end the loop over a file's lines as if there were no more; as in generators (PEP 479).
+                    raise RuntimeError("the underlying file raised StopIteration") from error
                 if given is None:
                     return None
                 if not given:
