@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from golden.reading import scan_rows
+from golden.reading import assert_same, scan_rows
 from golden.tiered import TieredCase, cases
 from kafkacomp import _kafkacomp, zstd
 from kafkacomp.tiered.keys import EncryptionKeyError
@@ -327,6 +327,23 @@ def test_keys_of_the_metadata_lead_to_the_objects(tmp_path: Path) -> None:
 
 
 # ----------------------------------------------------------------------------------------------- other arguments
+
+
+@pytest.mark.parametrize("case", [LOCAL, PLAIN], ids=str)
+def test_two_segments_with_one_id(tmp_path: Path, case: TieredCase) -> None:
+    """Nothing is left out silently: an error, unless the metadata has the start offset of the one that is meant."""
+    folder = copied(case, tmp_path)
+    finished = {each["id"]: each for each in case.remote_segments() if each["state"] == "COPY_SEGMENT_FINISHED"}
+    for each in folder.glob("*"):
+        if not any(segment_id in each.name for segment_id in finished):
+            each.unlink()  # twins of a copy that failed
+    log = some(folder, "log", 1)
+    for path in list(folder.glob(f"{log.stem}.*")):
+        for start in (7, 10**15):
+            shutil.copyfile(path, path.with_name(f"{start:020}{path.name[20:]}"))
+    with pytest.raises(kc.CorruptRecordError, match=r"two segments with one id.* give remote_log_metadata"):
+        kc.scan(folder, encryption_keys=case.keys)
+    assert_same(scan_rows(folder, **case.known), case.expected(), folder)
 
 
 def test_arguments_without_tiered_storage() -> None:

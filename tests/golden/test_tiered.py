@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import logging
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -224,3 +225,20 @@ def test_the_small_set_has_each_cluster() -> None:
         "local", "three",
     }  # fmt: skip
     assert json.loads((clusters()[0] / "config.json").read_text())
+
+
+@ONE_CASE
+def test_the_model_of_a_log(case: TieredCase) -> None:
+    """Offsets, epochs and ids as the leader has them; all of it is intact, and pickles."""
+    about = case.partition
+    logs = kc.LogDir(case.folder, **case.known)
+    partition = logs[about["topic"], about["partition"]]
+    assert (partition.start_offset, partition.end_offset) == (about["logStartOffset"], about["logEndOffset"])
+    assert partition.topic_id == about["topicId"]
+    report = partition.verify()
+    assert (report.is_intact, report.missing) == (True, ())
+    secrets = [path.read_text().splitlines()[3] for path in (case.keys or {}).values()]
+    shown = repr(logs) + repr(partition) + repr(partition.segments) + repr(kc.LogDir(case.folder, **case.known))
+    assert not any(secret in shown for secret in secrets)
+    again = pickle.loads(pickle.dumps(logs))  # noqa: S301 - our own
+    assert_same(scan_rows(again), case.expected(), case.folder)

@@ -160,6 +160,8 @@ class Partition:
     begins: int | None = None
     #: The folder of remote storage that the segments are in; they are decided about by :mod:`kafkacomp.tiered.resolve`.
     remote: RemoteFolder | None = field(default=None, repr=False, compare=False)
+    #: The id of the topic, if the segments are in remote storage.
+    topic_id: str | None = None
     #: What would decide between segments that have different records at the same offset, as a sentence of the error.
     deciding: str | None = None
 

@@ -11,7 +11,6 @@ right. The prefix is any text, also one without a slash at its end; the manifest
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import Entry, FileSystem
 
 __all__ = ["RemoteFolder", "StoredSegment", "remote_folder"]
-
-_LOGGER = logging.getLogger("kafkacomp")
 
 _FILE = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.(log|indexes|rsm-manifest)")
 _MAX_OFFSET = 2**63 - 1
@@ -57,11 +54,20 @@ class RemoteFolder:
     is_complete: bool = True
     #: The path that was given, which keys of objects count from.
     root: str | None = None
+    #: Segments whose id another one has, too.
+    ambiguous: list[StoredSegment] = field(default_factory=list)
 
     @property
     def has_manifests(self) -> bool:
         """Whether Aiven's plugin made it."""
         return any("rsm-manifest" in each.files for each in self.segments.values())
+
+    def stored(self, start_offset: int, segment_id: str) -> StoredSegment | None:
+        """The files of a segment, as far as they were listed."""
+        known = (self.segments.get(segment_id), *self.ambiguous)
+        return next(
+            (each for each in known if each and (each.id, each.start_offset) == (segment_id, start_offset)), None
+        )
 
     def file(self, start_offset: int, segment_id: str, suffix: str) -> str:
         """The path of a segment's file."""
@@ -73,20 +79,22 @@ def remote_folder(
 ) -> RemoteFolder | None:
     """The folder at a path, if there are remote segments in it."""
     found: dict[str, StoredSegment] = {}
+    ambiguous: dict[tuple[str, int], StoredSegment] = {}
     for entry in entries:
         matched = None if entry.is_dir else _FILE.fullmatch(basename(entry.path))
         if matched is None or int(matched[1]) > _MAX_OFFSET:
             continue
-        segment = found.setdefault(matched[2], StoredSegment(matched[2], int(matched[1])))
-        if segment.start_offset != int(matched[1]):
-            other = f"{segment.start_offset:020}-{segment.id}"
-            _LOGGER.warning("%s: skipped: its segment id is that of %s, and ids are unique", entry.path, other)
-            continue
+        start_offset, segment_id = int(matched[1]), matched[2]
+        segment = found.setdefault(segment_id, StoredSegment(segment_id, start_offset))
+        if segment.start_offset != start_offset:
+            segment = ambiguous.setdefault((segment_id, start_offset), StoredSegment(segment_id, start_offset))
         segment.files[matched[3]] = entry
     if not found:
         return None
     topic, partition = tiered_partition_of(path) or (None, None)
-    return RemoteFolder(filesystem, path, topic, _topic_id(path), partition, found, is_complete)
+    folder = RemoteFolder(filesystem, path, topic, _topic_id(path), partition, found, is_complete)
+    folder.ambiguous += ambiguous.values()
+    return folder
 
 
 def _topic_id(path: str) -> str | None:

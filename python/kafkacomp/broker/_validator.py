@@ -32,6 +32,8 @@ MAX_INT = 2**31 - 1
 MAX_LONG = 2**63 - 1
 #: Kafka's default of ``max.message.bytes``: 1 MiB and the overhead of a batch's offset and size.
 MAX_MESSAGE_BYTES = (1 << 20) + 12
+#: Kafka's default of ``max.decompressed.message.bytes``, and the most that it may be.
+MAX_DECOMPRESSED_MESSAGE_BYTES = 2**31 - 9
 _MAGICS = (0, 1, 2)
 
 
@@ -143,6 +145,9 @@ class ValidatorConfig:
     origin: AppendOrigin = AppendOrigin.CLIENT
     #: As in the broker's configuration, such as "2.0"; below 2.1 zstd is refused. ``None`` is the newest.
     inter_broker_protocol_version: str | None = None
+    #: ``max.decompressed.message.bytes`` of Kafka 4.4: the most bytes that a record of a compressed batch may have; a
+    #: larger one is an :class:`kafkacomp.InvalidRecordError`. The default is Kafka's, no limit.
+    max_decompressed_message_bytes: int = MAX_DECOMPRESSED_MESSAGE_BYTES
     #: The most bytes that one batch may decompress to.
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 
@@ -162,6 +167,9 @@ class ValidatorConfig:
         integer("partition_leader_epoch", self.partition_leader_epoch, (-MAX_INT - 1, MAX_INT))
         if self.compression_level is not None:
             integer("compression_level", self.compression_level, (-MAX_INT - 1, MAX_INT))
+        integer(
+            "max_decompressed_message_bytes", self.max_decompressed_message_bytes, (1, MAX_DECOMPRESSED_MESSAGE_BYTES)
+        )
         checked_max_output_size(self.max_output_size)
         _kafkacomp.Validator(self)  # which knows the codecs' levels and the versions
 

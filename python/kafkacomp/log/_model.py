@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.discovery import Partition
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
@@ -47,7 +49,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     """A log directory of a broker: a mapping of ``(topic, partition)`` to :class:`LogPartition`.
 
     It is listed once, when it is first used; make another one to see what a broker has added since. Pickling keeps only
-    the path.
+    the arguments.
 
     >>> import kafkacomp as kc
     >>> logs = kc.LogDir(example)
@@ -61,11 +63,33 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
 
     Args:
         path: The folder that has folders ``<topic>-<partition>``, or one of these, or a segment; or a URL of it on a
-            file system of pyarrow or fsspec.
+            file system of pyarrow or fsspec. Tiered storage is read as :func:`kafkacomp.scan` does, whose arguments the
+            others are.
+        filesystem: The file system that the path is on.
+        storage_options: What fsspec opens the file system of a URL with.
+        remote_log_metadata: A folder with the partitions of ``__remote_log_metadata``.
+        local_log_dir: The log directory of the partitions' leader.
+        encryption_keys: Private keys by their ids.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        filesystem: object = None,
+        storage_options: Mapping[str, object] | None = None,
+        remote_log_metadata: object = None,
+        local_log_dir: str | os.PathLike[str] | None = None,
+        encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    ) -> None:
         self._path = os.fspath(path)
+        self._options = _Options(
+            filesystem=filesystem,
+            storage_options=storage_options,
+            remote_log_metadata=remote_log_metadata,
+            local_log_dir=local_log_dir,
+            encryption_keys=encryption_keys,
+        )
 
     @property
     def path(self) -> str:
@@ -75,7 +99,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     @cached_property
     def _partitions(self) -> dict[tuple[str, int], LogPartition]:
         found = {}
-        for each in resolve(self._path):
+        for each in self._options.resolve(self._path):
             if each.topic is None or each.partition is None:
                 segment = each.segments[0].name
                 raise ValueError(
@@ -147,8 +171,31 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             return f"LogDir({self._path!r})"
         return f"LogDir({self._path!r}, {_count(len(self.topics), 'topic')}, {_count(len(self), 'partition')})"
 
-    def __reduce__(self) -> tuple[type[LogDir], tuple[str]]:
-        return LogDir, (self._path,)
+    def __reduce__(self) -> tuple[partial[LogDir], tuple[str]]:
+        return partial(LogDir, **asdict(self._options)), (self._path,)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class _Options:
+    """What a log directory is read with; no repr shows keys and credentials."""
+
+    filesystem: object
+    storage_options: Mapping[str, object] | None
+    remote_log_metadata: object
+    local_log_dir: str | os.PathLike[str] | None
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None
+
+    def resolve(self, path: str) -> list[Partition]:
+        """Find the partitions."""
+        tiered = None
+        if (self.remote_log_metadata, self.local_log_dir, self.encryption_keys) != (None, None, None):
+            from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
+
+            tiered = TieredOptions.of(
+                self.remote_log_metadata, self.local_log_dir, self.encryption_keys, self.storage_options
+            )
+        opened = partial(open_filesystem, filesystem=self.filesystem, storage_options=self.storage_options)
+        return resolve(path, tiered=tiered, opened=opened)
 
 
 class LogPartition:
@@ -193,13 +240,15 @@ class LogPartition:
     @property
     def start_offset(self) -> int:
         """The log start offset: of ``log-start-offset-checkpoint``, else the first segment's base offset."""
-        known = self._found.log_start_offset
-        return max(known or 0, self._found.segments[0].base_offset or 0)
+        known = (self._found.log_start_offset, self._found.begins, self._found.segments[0].first_offset)
+        return max(each or 0 for each in known)
 
     @cached_property
     def end_offset(self) -> int | None:
         """One more than the last offset; ``None`` if the end of the last segment is corrupt."""
-        return _kafkacomp.end_offset(self._found.segments[-1].as_tuple(), "auto")
+        last = self._found.segments[-1]
+        end = _kafkacomp.end_offset(last.as_tuple(), "auto")
+        return end if end is None or last.offsets is None else min(end, last.offsets[1])
 
     @property
     def high_watermark(self) -> int | None:
@@ -222,8 +271,9 @@ class LogPartition:
 
     @property
     def leader_epochs(self) -> list[LeaderEpochEntry]:
-        """The entries of ``leader-epoch-checkpoint``; empty if it does not exist."""
-        content = self._found.segments[0].neighbour("leader-epoch-checkpoint")
+        """The entries of ``leader-epoch-checkpoint``, or of the last remote segment's; empty if it does not exist."""
+        last = self._found.segments[-1]
+        content = last.neighbour("leader-epoch-checkpoint") or last.side_file("leader_epoch_checkpoint")
         return [] if content is None else read_leader_epoch_checkpoint(content)
 
     @property
@@ -237,9 +287,9 @@ class LogPartition:
 
     @property
     def topic_id(self) -> str | None:
-        """The topic's id, of ``partition.metadata``; ``None`` if it does not exist."""
+        """The topic's id, of ``partition.metadata`` or the remote storage; ``None`` if neither has it."""
         content = self._found.segments[0].neighbour("partition.metadata")
-        return None if content is None else read_partition_metadata(content).topic_id
+        return self._found.topic_id if content is None else read_partition_metadata(content).topic_id
 
     def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
         """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`."""

@@ -31,7 +31,8 @@ def chunked_files(folder: RemoteFolder, keys: EncryptionKeys) -> Iterator[Source
     A manifest that is corrupt is given alone.
     """
     filesystem = folder.filesystem
-    for each in sorted(folder.segments.values(), key=lambda each: (each.start_offset, each.id)):
+    segments = [*folder.segments.values(), *folder.ambiguous]
+    for each in sorted(segments, key=lambda each: (each.start_offset, each.id)):
         log = folder.file(each.start_offset, each.id, "log")
         if "rsm-manifest" not in each.files:
             _LOGGER.warning("%s: skipped: it has no manifest", log)

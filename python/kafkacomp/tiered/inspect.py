@@ -84,6 +84,11 @@ def _segments(folder: RemoteFolder, options: TieredOptions) -> list[SegmentInfo]
             except (KafkaCompError, OSError) as error:
                 info.problem = str(error)
         found[each.id] = info
+    for each in folder.ambiguous:
+        other = f"{found[each.id].start_offset:020}-{each.id}"
+        info = SegmentInfo(folder.topic, folder.topic_id, folder.partition, each.id, each.start_offset)
+        info.problem = f"has the id of {other}, and ids are unique"
+        found[f"{each.start_offset}-{each.id}"] = info
     any_info = next(iter(found.values()))
     topic_id, partition = any_info.topic_id, any_info.partition
     if options.metadata is not None and topic_id is not None and partition is not None:

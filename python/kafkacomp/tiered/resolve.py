@@ -177,6 +177,7 @@ def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
         )
     for other in left[1:]:
         left[0].folder.segments.update(other.folder.segments)
+        left[0].folder.ambiguous += other.folder.ambiguous
     return left[0] if left else None
 
 
@@ -218,6 +219,7 @@ class _Reader:
             self._partition,
             segments=segments,
             begins=begins,
+            topic_id=self._folder.topic_id,
             checkpoints=local.checkpoints if local else None,
             deciding=None if local and local.epochs else self._options.deciding,
             remote=None,
@@ -243,14 +245,25 @@ class _Reader:
         stored, metadata = self._folder.segments, self._options.metadata
         wanted: list[_Wanted]
         if metadata is None or self._folder.topic_id is None or self._partition.partition is None:
+            self._refuse_ambiguous()
             with_files = [each for each in stored.values() if "log" in each.files or "rsm-manifest" in each.files]
             wanted = [_Wanted(each.start_offset, each.id, each, None) for each in with_files]
             return self._opened(wanted, needs_epochs=needs_epochs)
         finished = metadata.finished(self._folder.topic_id, self._partition.partition)
         if not self._folder.is_complete:
             finished = [each for each in finished if each.id in stored]
-        wanted = [_Wanted(each.start_offset, each.id, stored.get(each.id), each) for each in finished]
+        files = self._folder.stored
+        wanted = [_Wanted(each.start_offset, each.id, files(each.start_offset, each.id), each) for each in finished]
         return self._opened(wanted, needs_epochs=needs_epochs)
+
+    def _refuse_ambiguous(self) -> None:
+        for other in self._folder.ambiguous:
+            first = self._folder.segments[other.id]
+            names = " and ".join(self._folder.file(each.start_offset, each.id, "log") for each in (first, other))
+            raise CorruptRecordError(
+                f"{names}: two segments with one id, and ids are unique: give remote_log_metadata, which has the start"
+                " offset of the one that is meant"
+            )
 
     def _opened(self, wanted: list[_Wanted], *, needs_epochs: bool) -> list[_Remote]:
         if not self._folder.has_manifests:

@@ -37,6 +37,7 @@ struct Settings {
     partition_leader_epoch: i32,
     origin: u8,
     inter_broker_protocol_version: Option<String>,
+    max_decompressed_message_bytes: i32,
     max_output_size: usize,
 }
 
@@ -95,6 +96,7 @@ impl Settings {
             partition_leader_epoch: self.partition_leader_epoch,
             origin: append_origin(self.origin)?,
             inter_broker_protocol_version: self.inter_broker_protocol_version.as_deref().map(version).transpose()?,
+            max_decompressed_message_bytes: self.max_decompressed_message_bytes,
             max_output_size: self.max_output_size,
             ..ValidatorConfig::new(source, target_compression)
         })

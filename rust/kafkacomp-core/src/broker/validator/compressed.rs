@@ -6,10 +6,10 @@
 //! uncompressed stay in any case.
 //! Source: `LogValidator.validateMessagesAndAssignOffsetsCompressed`.
 
-use super::config::ValidatorConfig;
+use super::config::{MAX_DECOMPRESSED_MESSAGE_BYTES, ValidatorConfig};
 use super::fault::ValidationFault;
 use super::in_place::writable;
-use super::items::{Reading, at, each_record};
+use super::items::{Item, Reading, at, each_record};
 use super::rebuild::{Rebuild, Tools};
 use super::record_set::{batches, first_batch};
 use super::result::{Run, ValidationResult};
@@ -20,6 +20,10 @@ use crate::compress::Compression;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::BatchSettings;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
+use crate::varint::size_of_varint;
+
+/// What a message of magic 0 or 1 has in front of it: its offset and its size.
+const LOG_OVERHEAD: i32 = 12;
 
 /// The most elements that a virtual machine's arrays have: `Integer.MAX_VALUE` less a header.
 const MAX_JAVA_ARRAY: i32 = i32::MAX - 2;
@@ -111,7 +115,17 @@ fn validate(
         }
         let relative_offsets = batch.magic() > 0 && config.to_magic > 0;
         let mut rules = RecordRules::new(config, &batch, run.now);
+        let limit = SizeLimit::of(config, &batch);
+        if batch.magic() < 2
+            && let Some(limit) = &limit
+        {
+            // Kafka reads all messages of a wrapper before it returns the first.
+            each_record(reader, &batch, Reading::Iterator, |record| limit.check(record))?;
+        }
         each_record(reader, &batch, reading, |record| {
+            if let Some(limit) = &limit {
+                limit.check(record)?;
+            }
             let expected = expected_offset;
             expected_offset = expected.wrapping_add(1);
             if !rules.passes(record)? {
@@ -134,6 +148,45 @@ fn validate(
         rules.finish()?;
     }
     Ok(pass)
+}
+
+/// `max.decompressed.message.bytes`, where it is set: of records that are decompressed.
+struct SizeLimit {
+    most: i32,
+    magic: i8,
+    position: u64,
+}
+
+impl SizeLimit {
+    fn of(config: &ValidatorConfig, batch: &RecordBatch<'_>) -> Option<Self> {
+        let most = config.max_decompressed_message_bytes;
+        let compressed = batch.compression_type().is_ok_and(|found| found != CompressionType::None);
+        (compressed && most < MAX_DECOMPRESSED_MESSAGE_BYTES).then(|| Self {
+            most,
+            magic: batch.magic(),
+            position: batch.position(),
+        })
+    }
+
+    fn check(&self, record: &Item<'_, '_>) -> broker::Result<()> {
+        let size = match self.magic {
+            0 | 1 => record.size_in_bytes.wrapping_sub(LOG_OVERHEAD),
+            _ => body_of(record.size_in_bytes),
+        };
+        if size <= self.most {
+            return Ok(());
+        }
+        let fault = ValidationFault::RecordSize { size, limit: self.most };
+        Err(broker::Error::Refused { position: self.position, fault })
+    }
+}
+
+/// The size of a record of magic 2 without its length field.
+fn body_of(size_in_bytes: i32) -> i32 {
+    (1..=5)
+        .map(|field| size_in_bytes.wrapping_sub(field))
+        .find(|body| size_of_varint(*body) as i32 == size_in_bytes.wrapping_sub(*body))
+        .unwrap_or(size_in_bytes)
 }
 
 /// Before 2.8 Kafka takes an array for as many records as a compressed batch declares, and fails if the virtual

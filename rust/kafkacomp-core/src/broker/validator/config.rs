@@ -147,6 +147,9 @@ impl Era {
     }
 }
 
+/// Kafka's default of `max.decompressed.message.bytes`, and the most that it may be set to.
+pub const MAX_DECOMPRESSED_MESSAGE_BYTES: i32 = i32::MAX - 8;
+
 /// What [`LogValidator`](super::LogValidator) is told, one field for each of Kafka's arguments.
 #[derive(Debug, Clone)]
 pub struct ValidatorConfig {
@@ -170,6 +173,8 @@ pub struct ValidatorConfig {
     pub origin: AppendOrigin,
     /// The brokers' common version; `None` is the newest.
     pub inter_broker_protocol_version: Option<InterBrokerProtocolVersion>,
+    /// `max.decompressed.message.bytes` of Kafka 4.4: the most bytes that a record of a compressed batch may have.
+    pub max_decompressed_message_bytes: i32,
     /// The most bytes that one batch may decompress to.
     pub max_output_size: usize,
     /// Whose rules.
@@ -192,6 +197,7 @@ impl ValidatorConfig {
             partition_leader_epoch: 0,
             origin: AppendOrigin::Client,
             inter_broker_protocol_version: None,
+            max_decompressed_message_bytes: MAX_DECOMPRESSED_MESSAGE_BYTES,
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
             era: Era::Latest,
             fails_on_skipped: false,

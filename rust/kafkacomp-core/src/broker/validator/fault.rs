@@ -136,6 +136,14 @@ pub enum ValidationFault {
         /// The message's timestamp, ms.
         timestamp: i64,
     },
+    /// A record of a compressed batch above `max.decompressed.message.bytes`.
+    #[error("a record of {size} bytes in a compressed batch is over the limit of {limit}")]
+    RecordSize {
+        /// The record's size, without the field that has it.
+        size: i32,
+        /// The limit.
+        limit: i32,
+    },
     /// No record to write, where the append time asks for one. Kafka has no error code for it.
     #[error("there are no records to be written anew")]
     NoRecords,
@@ -164,6 +172,7 @@ impl ValidationFault {
             | Self::ProduceMagic { .. }
             | Self::MissingKey
             | Self::LeaderEpoch { .. }
+            | Self::RecordSize { .. }
             | Self::BaseOffset { .. } => ErrorKind::InvalidRecord,
             Self::Transactional { .. } | Self::Idempotent { .. } => ErrorKind::UnsupportedForMessageFormat,
             Self::Timestamp { .. } => ErrorKind::InvalidTimestamp,
