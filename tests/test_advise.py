@@ -22,7 +22,7 @@ import kafkacomp as kc
 from kafkacomp import record
 from kafkacomp._cli import main
 from kafkacomp.advice import measure
-from kafkacomp.advice.compressing import compress
+from kafkacomp.advice.compressing import compress, java_zstd, size_of
 from kafkacomp.advice.settings import Settings
 from kafkacomp.bench.spec import Codec, parse_codecs
 
@@ -242,6 +242,32 @@ def test_batches_of_real_producers(name: str, codec: str, level: int | None, adv
     if level is not None:
         assert found["today"]["level"]["level"] == level
         assert found["today"]["level"]["sameBytes"] == (codec == "gzip")
+
+
+def test_zstd_makes_the_bytes_of_java() -> None:
+    """Single records of Kafka's producer: the same frames, and their size without making them."""
+    codec, count = Codec(kc.CompressionType.ZSTD, 3), 0
+    for path in sorted((VECTORS / "modern" / "single-record-batches").rglob("*.log")):
+        for batch in record.read_batches(path.read_bytes()):
+            if batch.compression_type is not kc.CompressionType.ZSTD:
+                continue
+            packed = batch.stored_records
+            plain = kc.decompress(packed, "zstd")
+            assert java_zstd(plain, 3) == packed
+            assert size_of(compress(plain, codec, 2), codec) == len(packed)
+            count += 1
+    assert count > 10
+
+
+def test_stored_records_of_every_message_format() -> None:
+    """What a codec decompresses; a plain message of magic 0 and 1 is a record itself."""
+    for magic in (0, 1, 2):
+        builders = [record.RecordBatchBuilder(magic, kind) for kind in ("gzip", "none")]
+        for builder in builders:
+            builder.append(b"value", timestamp=0)
+        packed, plain = (next(record.read_batches(builder.build())) for builder in builders)
+        assert kc.decompress(packed.stored_records, "gzip") == plain.stored_records
+        assert plain.stored_records == (bytes(plain) if magic < 2 else bytes(plain)[61:])
 
 
 def test_changed_mixture(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:

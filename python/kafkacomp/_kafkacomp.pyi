@@ -29,6 +29,15 @@ def cut_segment(source: tuple[object, ...], piece_bytes: int, log_format: str) -
 def is_message_set(source: tuple[object, ...]) -> bool:
     """Whether a segment is of Kafka 0.7."""
 
+def read_range(source: tuple[object, ...], begin: int, end: int) -> tuple[int, bytes, bool]:
+    """Read the batches, or messages of Kafka 0.7, that begin in a range of bytes of a segment.
+
+    The position of the first one, their bytes, and whether the segment ends within another one.
+    """
+
+def newest_message_format(source: tuple[object, ...]) -> str | None:
+    """The message format of a segment's last batch, ``0.7`` or the magic; ``None`` without a batch."""
+
 def end_offset(source: tuple[object, ...], log_format: str) -> int | None:
     """Where a log ends whose last segment is ``source``; ``None`` where damage hides it."""
 
@@ -526,6 +535,14 @@ class RecordBatch:
     @property
     def size_in_bytes(self) -> int:
         """The whole size, with the offset and size fields."""
+
+    @property
+    def stored_records(self) -> bytes:
+        """The records as they are stored, compressed if the batch is.
+
+        They follow the header in magic 2, and are the value of a compressed message in magic 0 and 1. A plain message
+        of these is a record itself.
+        """
 
     @property
     def base_offset(self) -> int:

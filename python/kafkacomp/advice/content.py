@@ -13,9 +13,8 @@ import kafkacomp
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.formats import MODERN, OLDEST
 from kafkacomp.advice.sampling import LINES, LOG
-from kafkacomp.advice.segments import entries_of, read_window
+from kafkacomp.advice.segments import messages_of, read_window
 from kafkacomp.advice.settings import ASSUMED_BATCH_SIZE
-from kafkacomp.bench.batches import RECORDS_OFFSET
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from kafkacomp.advice.formats import Format
     from kafkacomp.advice.sampling import Window
+    from kafkacomp.record import RecordBatch
 
 __all__ = ["Batch", "Content", "read"]
 
@@ -33,10 +33,6 @@ MOST_PLAIN: Final = 32 << 20
 _MOST_STAMPS: Final = 64
 
 _MODERN_MAGIC: Final = 2
-#: Of formats 0 and 1 (KIP-32): where a message's attributes are, the codec's bits in them, a length's bytes.
-_ATTRIBUTES_OFFSET: Final = 17
-_CODEC_MASK: Final = 7
-_LENGTH: Final = 4
 _COLUMNS: Final = ("key", "value", "timestamp", "headers")
 #: The first line's timestamp: 2024-01-01T00:00:00Z, and one line a millisecond, as a busy topic has them.
 _FIRST_TIMESTAMP: Final = 1_704_067_200_000
@@ -158,7 +154,7 @@ def _stored(
             if batch.magic < _MODERN_MAGIC or form.name != MODERN:
                 count = batch.records_count
                 records = sum(1 for _ in batch) if count is None else count
-                packed = _wrapped(data, form) if batch.magic == form.magic else None
+                packed = _wrapped(batch, form)
                 inner = (
                     None
                     if packed is None
@@ -167,7 +163,7 @@ def _stored(
                 plain += len(data if inner is None else inner)
                 yield _Stored(kind, len(data), records, inner, packed, data)
                 continue
-            packed = data[RECORDS_OFFSET:]
+            packed = batch.stored_records
             section = kafkacomp.decompress(packed, kind, max_output_size=cap)
         except KafkaCompError as error:
             failed(_where(window, error))  # damage of the framing ends the reader, other damage one batch
@@ -177,12 +173,12 @@ def _stored(
     content.whole = next(reader, None) is None
 
 
-def _wrapped(data: bytes, form: Format) -> bytes | None:
-    """The compressed messages of a wrapper of format 0 or 1; None where it has a key, or is a plain message."""
-    at = form.overhead - 2 * _LENGTH
-    attributes = data[_ATTRIBUTES_OFFSET]
-    key = int.from_bytes(data[at : at + _LENGTH], "big", signed=True)
-    return data[form.overhead :] if attributes & _CODEC_MASK and key == -1 else None
+def _wrapped(batch: RecordBatch, form: Format) -> bytes | None:
+    """The compressed messages of a wrapper of the topic's format; None where it has a key, or is a plain message."""
+    if batch.magic != form.magic or batch.compression_type is CompressionType.NONE:
+        return None
+    packed = batch.stored_records
+    return packed if batch.size_in_bytes - len(packed) == form.overhead else None
 
 
 def _where(window: Window, error: KafkaCompError) -> str:
@@ -258,7 +254,7 @@ def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> C
         run_size = 0
 
     try:
-        for message in entries_of(window):
+        for message in messages_of(window):
             size = message.size_in_bytes + 4
             inner = kafkacomp.message_set.write_messages([message])
             parts = [each.message.payload for each in kafkacomp.message_set.read_messages(inner, max_output_size=cap)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kafkacomp
 from kafkacomp._types import CompressionType
-from kafkacomp.advice.compressing import GZIP_HEADER, java_gzip
+from kafkacomp.advice.compressing import GZIP_HEADER, java_gzip, java_zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,10 +111,13 @@ def _some(batches: Sequence[Batch], kind: CompressionType) -> Iterator[tuple[byt
 
 
 def _nearest(section: bytes, packed: bytes, kind: CompressionType, level: int) -> tuple[int, bool]:
-    """The size at a level, and whether the bytes are the same; of two libraries for gzip the better fit."""
+    """The size at a level, and whether the bytes are the same; Java's clients make other bytes of gzip and zstd."""
     made = kafkacomp.compress(section, kind, compression_level=level)
     if kind is CompressionType.GZIP and made != packed:
         of_java = java_gzip(section, level)
         same = of_java[GZIP_HEADER:] == packed[GZIP_HEADER:]
         return len(of_java), same
+    if kind is CompressionType.ZSTD and made != packed:
+        of_java = java_zstd(section, level)
+        return len(of_java), of_java == packed
     return len(made), made == packed

@@ -20,7 +20,7 @@ import kafkacomp
 from kafkacomp import record
 from kafkacomp._types import CompressionType
 from kafkacomp.advice import entropy
-from kafkacomp.advice.compressing import compress
+from kafkacomp.advice.compressing import compress, size_of
 from kafkacomp.advice.content import read
 from kafkacomp.advice.entropy import Payload
 from kafkacomp.advice.formats import FORMATS, OLDEST, allowed
@@ -56,14 +56,16 @@ _OFFERED: Final = 64
 #: Sizes of batches that are kept of a window, for the distribution.
 _MOST_SIZES: Final = 500
 #: What a producer has learned of the ratio after a while is found by this many batches, none larger than that.
-_TRIALS: Final = 3
+_TRIALS: Final = 8
 _MOST_OF_A_TRIAL: Final = 1 << 16
+#: A batch that the window's end truncates counts if there are fewer complete ones: it has much of the window.
+_FEW: Final = 4
 _LARGEST_BATCH: Final = 1 << 30
 #: A record's size is not looked at where batches are larger than this many times the largest one and its overheads.
 _ROOMY: Final = 2
 _OVERHEADS: Final = 1024
 #: How Kafka's producer lets its estimate follow what it sees (``CompressionRatioEstimator``): with the first ratio that
-#: is a little worse it goes up by much, and comes down bit by bit, so that on average it is half of that too high.
+#: is a little worse it goes up by much, and comes down bit by bit.
 _IMPROVING_STEP: Final = 0.005
 _DETERIORATE_STEP: Final = 0.05
 
@@ -121,6 +123,8 @@ class Figures:
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
     #: Bytes on disk that stay as they are.
     kept: int = 0
+    #: Keys, values and headers of the largest record, bytes.
+    largest: int = 0
     stamps: Stamps | None = None
     #: Whether all of the window's batches are counted.
     whole: bool = True
@@ -154,6 +158,7 @@ def measure(task: Task) -> Figures:
     if task.levels:
         figures.levels = try_levels(content.batches)
     before = content.payload()
+    figures.largest = max(after - at for at, after in itertools.pairwise(before))
     _at_todays_bounds(content, form, settings, figures, before)
     if task.sized_bytes:
         _at_other_sizes(content.rows, form, task, figures, before)
@@ -208,18 +213,19 @@ def _compressed(run: Sequence[Batch], codec: Codec, form: Format) -> Run:
     start = time.thread_time_ns()
     packed = [compress(each.section, codec, magic) for each in run]
     spent = time.thread_time_ns() - start
-    size = sum(form.size(codec, len(each)) for each in packed)
+    size = sum(form.size(codec, size_of(each, codec)) for each in packed)
     return Run(0, plain, size, 0, len(run), spent, _decompress(packed, codec, magic))
 
 
 # ------------------------------------------------------------------------------------------------------ other sizes
 def _at_other_sizes(rows: pa.RecordBatch, form: Format, task: Task, figures: Figures, before: list[int]) -> None:
     codecs = dict.fromkeys((*allowed(form, task.settings.codecs), Codec(CompressionType.NONE)))
-    largest = max(after - at for at, after in itertools.pairwise(before))
     for codec in codecs:
         for size in task.window.batch_sizes:
             old = form.name == OLDEST
-            batches = _OldBatches(rows, codec, size, form) if old else _Batches(rows, codec, size, form, largest)
+            batches = (
+                _OldBatches(rows, codec, size, form) if old else _Batches(rows, codec, size, form, figures.largest)
+            )
             runs = list(_sized(batches, size, task.sized_bytes, before))
             if runs:
                 figures.cells[codec, size] = runs
@@ -229,25 +235,28 @@ def _sized(batches: _Batches | _OldBatches, size: int, most: int, before: list[i
     """Runs of batches of one size, one from each of some equal parts of the window.
 
     Together they have ``most`` bytes of records, and each has at least one batch. A batch that the window's end
-    truncates counts only if it is the only one.
+    truncates counts only if there are few.
     """
     records, total = len(before) - 1, before[-1]
     if size == 1:
         singles = min(max(most // _COST_OF_SINGLE, _LEAST_SINGLES), _MOST_SINGLES)
         most = min(most, total * singles // records)
-    at, done = 0, False
+    at = done = 0
     for part in range(_RUNS):
-        begin, end = total * part // _RUNS, total * (part + 1) // _RUNS
-        at = max(at, bisect.bisect_left(before, begin))
-        stop = min(bisect.bisect_left(before, min(begin + -(-most // _RUNS), end)), records)
+        begin = bisect.bisect_left(before, total * part // _RUNS)
+        if at < begin < records:
+            # A batch begins where the one before was full, which is often at a large record: that is known after one.
+            at = begin if size == 1 else begin + batches.next_run(begin, begin + 1, last_counts=False).records
+        end = max(total * (part + 1) // _RUNS, before[at] + 1)
+        stop = min(bisect.bisect_left(before, min(before[at] + -(-most // _RUNS), end)), records)
         start, run = at, Run()
         while at < stop:
-            some = batches.next_run(at, stop, last_counts=not done)
+            some = batches.next_run(at, stop, last_counts=done < _FEW)
             if not some.batches:
                 break
             run += some
             at += some.records
-            done = True
+            done += some.batches
         if run.batches:
             yield run._replace(payload=before[at] - before[start])
 
@@ -261,13 +270,20 @@ class _Batches:
         self._fits = size > _ROOMY * largest + _OVERHEADS
         self._estimate = 1.0
         if codec.type is not CompressionType.NONE:
-            for _ in range(_TRIALS):
-                # What a producer has learned by the time that it has sent some batches.
-                builder, offered = self._builder(0, _MOST_OF_A_TRIAL)
-                count = builder.append_arrow(offered)
-                section = form.section(rows.slice(0, count))
-                self._estimate = len(compress(section, codec, form.magic)) / len(section)
-            self._estimate += _DETERIORATE_STEP / 2
+            self._estimate = self._learned()
+
+    def _learned(self) -> float:
+        """The producer's estimate after it has sent batches such as the window's for a while."""
+        codec, form = self._codec, self._form
+        plain = packed = 0
+        for trial in range(_TRIALS):
+            at = self._rows.num_rows * trial // _TRIALS
+            builder, offered = self._builder(at, _MOST_OF_A_TRIAL)
+            section = form.section(self._rows.slice(at, builder.append_arrow(offered)))
+            plain += len(section)
+            packed += size_of(compress(section, codec, form.magic), codec)
+            self._estimate = packed / plain
+        return self._estimate + _DETERIORATE_STEP / 2
 
     def _builder(self, at: int, most: int = _LARGEST_BATCH) -> tuple[record.RecordBatchBuilder, pa.RecordBatch]:
         """A builder for the batch that begins at a row, and the rows that are offered to it."""
@@ -296,16 +312,17 @@ class _Batches:
             builder, offered = self._builder(at)
             count = builder.append_arrow(offered)
             ended = at + count >= self._rows.num_rows and not builder.is_full
-            if ended and self._size != 1 and (total.batches or not last_counts):
+            if ended and self._size != 1 and not (last_counts and total.batches < _FEW):
                 break  # the window's end, not the size, ended it
             section = form.section(self._rows.slice(at, count))
             at += count
             start = time.thread_time_ns()
             packed.append(section if plain else compress(section, codec, form.magic))
             spent = 0 if plain else time.thread_time_ns() - start
-            total += Run(0, len(section), form.size(codec, len(packed[-1])), count, 1, spent)
+            made = size_of(packed[-1], codec)
+            total += Run(0, len(section), form.size(codec, made), count, 1, spent)
             if not plain:
-                self._learn(len(packed[-1]) / len(section))
+                self._learn(made / len(section))
         return total if plain else total._replace(decompress_ns=_decompress(packed, codec, form.magic))
 
     def _learn(self, ratio: float) -> None:
@@ -331,7 +348,7 @@ class _OldBatches:
             while behind < end and (behind == at or size + len(self._values[behind]) + 10 <= self._size):
                 size += len(self._values[behind]) + 10
                 behind += 1
-            if behind == end and self._size != 1 and (sections or not last_counts):
+            if behind == end and self._size != 1 and not (last_counts and len(sections) < _FEW):
                 break
             sections.append(kafkacomp.message_set.write_messages(self._values[at:behind]))
             total += Run(0, len(sections[-1]), 0, behind - at, 1)

@@ -67,7 +67,7 @@ class Source:
 
     kind: str
     name: str
-    #: What it is opened by: a local path, bytes, or an object with ``open_segment``.
+    #: The :class:`kafkacomp._storage.discovery.Segment`; of a file of records its path.
     source: Any
     #: Bytes.
     size: int
@@ -153,7 +153,7 @@ def _sources(
             topic = partition.topic or _stem(segment)
             modified = _modified(segment)
             source = Source(
-                LOG, segment.name, segment.source, segment.size, partition.partition, segment.base_offset, modified
+                LOG, segment.name, segment, segment.size, partition.partition, segment.base_offset, modified
             )
             yield source, topic
 

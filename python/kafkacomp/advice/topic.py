@@ -14,7 +14,7 @@ from kafkacomp.advice.levels import Trials
 from kafkacomp.advice.measure import Run
 from kafkacomp.advice.rate import FileTimes
 from kafkacomp.advice.settings import TODAY
-from kafkacomp.advice.spread import OTHER_BATCHES, SAME_BATCHES, Window, estimate, saving
+from kafkacomp.advice.spread import LARGE_RECORDS, OTHER_BATCHES, SAME_BATCHES, Window, estimate, saving
 from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class TopicFigures:
     payload: Payload = field(default_factory=Payload)
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
     kept: int = 0
+    #: Keys, values and headers of the sample's largest record, bytes.
+    largest: int = 0
     #: Timestamps, by window, and when the segment files were changed.
     stamps: dict[int, Stamps] = field(default_factory=dict)
     files: FileTimes = field(default_factory=FileTimes)
@@ -136,6 +138,7 @@ class TopicFigures:
             self.damage[number] = figures.problems
         self.stored &= figures.stored
         self.whole &= figures.whole
+        self.largest = max(self.largest, figures.largest)
         for (codec, size), runs in figures.cells.items():
             cell = self.cells.setdefault((codec, size), Cell(codec, size))
             # Today's batches are measured completely: their parts say nothing more.
@@ -202,24 +205,29 @@ class TopicFigures:
 
     def _saving(self, cell: Cell) -> tuple[float, Spread | None]:
         share = self.share if self.whole else 0.0
+        model = LARGE_RECORDS if self._outgrows(cell) else OTHER_BATCHES
         if cell.batch_size == TODAY:
             return saving(estimate(_windows(cell.windows, self.today), share), SAME_BATCHES)
-        if cell.windows.keys() == self.today.keys():
-            return saving(estimate(_windows(cell.windows, self.today), share), OTHER_BATCHES)
+        if cell.windows.keys() == self.today.keys() and not (cell.wide and self._outgrows(cell)):
+            return saving(estimate(_windows(cell.windows, self.today), share), model)
         # From batches to larger ones a codec's bytes change by about the same everywhere, so some windows show this
         # change; what the codec makes of the topic's content, which differs from place to place, is known of more.
         new = cell.wide or cell.windows
         base = self._compared(cell, new.keys())
         here = estimate(_windows(base.windows, self.today), share)
         change = estimate(_windows(new, base.windows | base.wide), 0.0)
-        return saving(here.times(change), OTHER_BATCHES)
+        return saving(here.times(change), model)
+
+    def _outgrows(self, cell: Cell) -> bool:
+        """Whether records make batches larger than their ``batch.size``, for which narrow windows have no room."""
+        return cell.batch_size not in {TODAY, 1} and self.largest > cell.batch_size
 
     def _compared(self, cell: Cell, windows: AbstractSet[int]) -> Cell:
         """The cell of the same codec, with the nearest batches, known of the whole sample and of these windows."""
         known = [
             each
             for (codec, _), each in self.cells.items()
-            if codec == cell.codec and each.windows.keys() == self.today.keys()
+            if codec == cell.codec and each.windows.keys() == self.today.keys() and not self._outgrows(each)
             if windows <= (each.windows.keys() | each.wide.keys())
         ]
         return min(known, key=lambda each: abs(math.log(each.batch_records / cell.batch_records)))

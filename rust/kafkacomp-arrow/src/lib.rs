@@ -5,6 +5,7 @@
 mod batch_fields;
 mod bounds;
 pub mod build;
+pub mod byte_range;
 mod bytes_column;
 mod cancel;
 pub mod cells;

@@ -3,11 +3,15 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use kafkacomp_core::CompressionType;
 use kafkacomp_core::memory;
+use kafkacomp_core::record::reader::stored_records;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 
+use crate::bytes::bytes;
 use crate::enums::{compression_type, timestamp_type};
 use crate::error::to_py;
 use crate::memory::out_of_memory;
@@ -172,6 +176,17 @@ impl Batch {
     }
 
     #[getter]
+    fn stored_records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let batch = self.view(py)?;
+        let is_plain = batch.compression_type().is_ok_and(|kind| kind == CompressionType::None);
+        if batch.magic() < 2 && is_plain {
+            return bytes(py, batch.data());
+        }
+        let (_, stored) = stored_records(&batch).map_err(|error| to_py(py, &error, None))?;
+        bytes(py, stored)
+    }
+
+    #[getter]
     fn base_offset(&self, py: Python<'_>) -> PyResult<i64> {
         let batch = self.view(py)?;
         py.detach(|| {
@@ -276,8 +291,8 @@ impl Batch {
         py.detach(|| batch.ensure_valid()).map_err(|error| to_py(py, &error, None))
     }
 
-    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
-        crate::bytes::bytes(py, self.data.get(self.start..self.end).unwrap_or_default())
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        bytes(py, self.data.get(self.start..self.end).unwrap_or_default())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

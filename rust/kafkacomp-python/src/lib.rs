@@ -105,6 +105,8 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plan::start_offset, m)?)?;
     m.add_function(wrap_pyfunction!(naming::misnamed_segments, m)?)?;
     m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::read_range, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::newest_message_format, m)?)?;
     m.add_function(wrap_pyfunction!(plan::offset_for_time, m)?)?;
     m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;
     m.add_class::<staged::StagedBatches>()?;

@@ -1,12 +1,15 @@
 //! What a plan needs to know of segments before they are read: `kafkacomp._plan`.
 
+use kafkacomp_arrow::byte_range::{self, MessageFormat};
 use kafkacomp_arrow::committed::transaction_filter;
 use kafkacomp_arrow::split_boundaries::SplitBoundary;
 use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits};
 use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
+use crate::bytes::bytes;
 use crate::error::scan_to_py;
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
@@ -54,6 +57,35 @@ pub fn start_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) 
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
     let found = py.detach(|| lookup::start_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
+}
+
+/// The batches, or messages of Kafka 0.7, that begin in a range of bytes: where the first one begins, their bytes, and whether
+/// the segment ends within another one.
+#[pyfunction]
+pub fn read_range<'py>(
+    py: Python<'py>,
+    source: SegmentTuple<'py>,
+    begin: u64,
+    end: u64,
+) -> PyResult<(u64, Bound<'py, PyBytes>, bool)> {
+    let raised = Raised::default();
+    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
+    let found = py.detach(|| byte_range::read_range(&segment, begin, end, &options));
+    let found = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
+    Ok((found.position, bytes(py, &found.bytes)?, found.is_truncated))
+}
+
+/// The message format of a segment's last batch, `0.7` or the magic; `None` without a batch.
+#[pyfunction]
+pub fn newest_message_format(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<Option<String>> {
+    let raised = Raised::default();
+    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
+    let found = py.detach(|| byte_range::newest_message_format(&segment, &options));
+    let found = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
+    Ok(found.map(|format| match format {
+        MessageFormat::MessageSet => "0.7".to_owned(),
+        MessageFormat::Magic(magic) => magic.to_string(),
+    }))
 }
 
 /// The offset of the first record with `timestamp` ms or later.

@@ -184,7 +184,7 @@ impl RecordReader {
 ///
 /// # Errors
 /// A wrapper without a value.
-pub(crate) fn stored_records<'a>(batch: &RecordBatch<'a>) -> Result<(&'a [u8], &'a [u8])> {
+pub fn stored_records<'a>(batch: &RecordBatch<'a>) -> Result<(&'a [u8], &'a [u8])> {
     match batch.format() {
         Format::V0(_) | Format::V1(_) => split_wrapper(batch, batch.compression_type()?),
         Format::V2(fields) => Ok((fields.header(), fields.body())),

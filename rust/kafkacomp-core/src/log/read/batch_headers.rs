@@ -23,6 +23,8 @@ pub struct BatchHeader {
     pub position: u64,
     /// Its whole size in bytes.
     pub size: u64,
+    /// The message format: 0, 1 or 2.
+    pub magic: i8,
     /// The offset field.
     pub offset_field: i64,
     /// The last offset.
@@ -148,6 +150,7 @@ fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
     Ok(Some(BatchHeader {
         position,
         size: (head.size as u64).saturating_add(LOG_OVERHEAD as u64),
+        magic: head.magic,
         offset_field: batch.offset_field(),
         last_offset: batch.last_offset(),
         span: Span::of(&batch),
