@@ -6,6 +6,7 @@ VENV := .venv
 VENV_SPARK40 := .venv-spark40
 VENV_SPARK35 := .venv-spark35
 VENV_DEMO := .venv-demo
+VENV_LOWEST := .venv-lowest
 VENV_DOCS := .venv-docs
 BIN := $(VENV)/bin
 CARGO ?= cargo
@@ -30,7 +31,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup develop build wheel sdist demo docs test-site pictures test test-all test-rust test-python test-spark test-spark40 \
-	test-spark35 test-kafka lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
+	test-spark35 test-lowest test-kafka release-check lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -158,6 +159,17 @@ test-spark40: $(INSTALLED_SPARK40) ## Only the Spark tests, on PySpark 4.0
 test-spark35: $(INSTALLED_SPARK35) ## Only the tests of the functions on columns, on PySpark 3.5
 	$(VENV_SPARK35)/bin/python -m pytest tests/spark/test_functions*.py -m "not slow" $(PYTEST_ARGS)
 
+# Direct dependencies at the lower bounds of pyproject.toml; then what only tests need, at any version that goes with them.
+# The lower bound of pyspark has an environment of its own: `make test-spark35`.
+LOWEST := $(BIN)/uv pip install --quiet --python $(VENV_LOWEST)/bin/python
+test-lowest: $(WHEEL_STAMP) ## Tests of the extras at the lower bounds of their dependencies
+	test -x $(VENV_LOWEST)/bin/python || $(PYTHON) -m venv $(VENV_LOWEST)
+	$(LOWEST) --resolution lowest-direct -r pyproject.toml --extra arrow --extra cli --extra remote --extra report
+	$(LOWEST) --reinstall --no-deps target/wheels/*.whl
+	$(LOWEST) -r requirements/lowest.in
+	$(VENV_LOWEST)/bin/python -m pytest $(PYTEST_ARGS) tests/test_advise_html.py tests/test_cells.py tests/test_cli.py \
+		tests/test_object_stores.py tests/test_read_batches.py tests/test_rewrite_command.py tests/test_scan_reader.py tests/test_write.py
+
 test-kafka: $(INSTALLED) ## Only the tests against a live broker
 	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
 
@@ -239,6 +251,12 @@ BASE ?= main
 regression: $(INSTALLED) ## Is the working tree slower than BASE? By paired ratios, or by instructions with --count
 	$(BIN)/python benches/compare_commits.py $(BASE) . $(REGRESSION_ARGS)
 
+# Nothing is published: the workflow does that for a tag.
+release-check: sdist lint-deny ## Whether a release can be made: version and changelog, sdist, metadata, crates, licences, notices
+	$(BIN)/python tools/check_release.py target/sdist
+	$(BIN)/twine check --strict target/sdist/*.tar.gz target/sdist/*.whl
+	$(CARGO) package --locked --allow-dirty -p kafkacomp-core -p kafkacomp-arrow -p kafkacomp-tiered
+
 # Locks name neither an index nor a path: what is fetched is decided by its hash alone.
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
@@ -252,6 +270,6 @@ lock: $(DEV) ## Renew the locked requirements from requirements/*.in
 	$(LOCK) requirements/docs.in -o requirements/docs.txt
 
 clean: ## Remove the environments and everything built, the compiled crates too
-	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_SPARK35) $(VENV_DEMO) $(VENV_DOCS) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_SPARK40) $(VENV_SPARK35) $(VENV_DEMO) $(VENV_LOWEST) $(VENV_DOCS) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 	find python -name '_kafkacomp*.so' -delete

@@ -220,7 +220,8 @@ def test_records_of_cells_are_those_of_a_scan(small_vectors: Path) -> None:
     for row, (_, batches) in enumerate(sound, 1):
         records = pa.RecordBatch.from_struct_array(found[row].values)
         wanted = pa.Table.from_batches(batches, schema=records.schema)
-        assert pa.Table.from_batches([records]).equals(wanted)
+        # Before pyarrow 19 dictionaries of other batches are not equal, whatever their values are.
+        assert records.to_pylist() == wanted.to_pylist()
     assert found[len(sound) + 1 :].to_pylist() == [[], None, []]
     assert found[0].as_py() is None
 
