@@ -204,6 +204,7 @@ lint-python: $(INSTALLED)
 	$(BIN)/mypy python
 	$(BIN)/mypy tests --exclude '^tests/kafka/'
 	MYPYPATH=tests/kafka $(BIN)/mypy tests/kafka tools
+	$(BIN)/python tools/check_types.py
 	$(BIN)/python -m mypy.stubtest kafkacomp._kafkacomp --mypy-config-file pyproject.toml \
 		--allowlist tools/stubtest-allowlist.txt
 

@@ -27,7 +27,7 @@ def frame_at(batch: bytes) -> int:
 
 def checksum_of(batch: bytes) -> Checksum:
     """Which rule the header checksum keeps."""
-    info = lz4.frame_info(batch[frame_at(batch) :])
+    info = lz4.get_frame_info(batch[frame_at(batch) :])
     if info.header_checksum == info.standard_header_checksum:
         return "right"
     return "broken" if info.header_checksum == info.broken_header_checksum else "neither"
@@ -37,7 +37,7 @@ def with_header_checksum(batch: bytes, checksum: Checksum) -> bytes:
     """The batch with another header checksum, its own checksum right."""
     data = bytearray(batch)
     start = frame_at(batch)
-    info = lz4.frame_info(batch[start:])
+    info = lz4.get_frame_info(batch[start:])
     right, broken = info.standard_header_checksum, info.broken_header_checksum
     odd = next(byte for byte in range(256) if byte not in {right, broken})
     at = start + info.position + info.header_length - 1

@@ -170,7 +170,7 @@ def test_lz4_options(options: tuple[Any, ...]) -> None:
         content_checksum=content_checksum,
         content_size=content_size,
     )
-    info = kc.lz4.frame_info(frame)
+    info = kc.lz4.get_frame_info(frame)
     assert (info.header_checksum_rule, info.block_max_size) == (checksum, block_size)
     assert (info.block_checksum, info.content_checksum) == (block_checksum, content_checksum)
     assert (info.content_size, info.block_independence) == (len(data) if content_size else None, True)

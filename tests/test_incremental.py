@@ -173,7 +173,7 @@ def test_lz4_options(
         content_checksum=content_checksum,
     )
     frame = compressor.compress(TEXT * 5, 2)
-    info = kc.lz4.frame_info(frame)
+    info = kc.lz4.get_frame_info(frame)
     assert (info.block_max_size, info.header_checksum_rule) == (block_size, header_checksum)
     assert (info.block_checksum, info.content_checksum) == (block_checksum, content_checksum)
     decompressor = kc.lz4.LZ4Decompressor(header_checksum=header_checksum)

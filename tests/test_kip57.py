@@ -27,7 +27,7 @@ def sent(magic: int, checksum: Checksum) -> bytes:
     """What a client sends: offsets from 0, with this header checksum and a right CRC."""
     builder = RecordBatchBuilder(magic, "lz4")
     for _, timestamp, key, value in ROWS:
-        builder.append(value, key, timestamp)
+        builder.append(value, key=key, timestamp=timestamp)
     data = with_header_checksum(builder.build(), checksum)
     assert next(iter(record.read_batches(data))).is_valid
     return data

@@ -35,7 +35,10 @@ def records(
     builder = record.RecordBatchBuilder(magic, codec, **settings)
     for index, ((key, value), timestamp) in enumerate(zip(ROWS, timestamps, strict=True)):
         builder.append(
-            value, key if keys is None else keys[index], timestamp, offset=None if offsets is None else offsets[index]
+            value,
+            key=key if keys is None else keys[index],
+            timestamp=timestamp,
+            offset=None if offsets is None else offsets[index],
         )
     return builder.build()
 

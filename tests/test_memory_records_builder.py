@@ -56,7 +56,7 @@ def test_write_transactional_record_set(magic: int, codec: CompressionType) -> N
             RecordBatchBuilder(magic, **options)
         return
     builder = RecordBatchBuilder(magic, **options)
-    builder.append(b"bar", b"foo", timestamp=7)
+    builder.append(b"bar", key=b"foo", timestamp=7)
     batch = only_batch(builder.build())
     assert batch.is_transactional
     assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (9809, 15, 2342)
@@ -147,7 +147,7 @@ def test_legacy_compression_rate(magic: int, overhead: int, codec: str) -> None:
     builder = RecordBatchBuilder(magic, codec)
     uncompressed = 0
     for key, value in ((b"hello", b"there"), (b"beautiful", b"world" * 100)):
-        builder.append(value, key)
+        builder.append(value, key=key)
         uncompressed += LOG_OVERHEAD + overhead + len(key) + len(value)
     built = builder.build()
     if codec == "none":
@@ -211,7 +211,7 @@ def test_build_using_create_time(magic: int, codec: CompressionType) -> None:
 def test_appended_checksum_consistency(magic: int, codec: CompressionType) -> None:
     """One record goes in, one that checks out comes back."""
     builder = RecordBatchBuilder(magic, codec)
-    builder.append(b"value", b"key", timestamp=1)
+    builder.append(b"value", key=b"key", timestamp=1)
     (found,) = records(builder.build())
     assert (found.key, found.value, found.is_valid) == (b"key", b"value", True if magic < 2 else None)
 
@@ -221,11 +221,11 @@ def test_small_write_limit(magic: int, codec: CompressionType) -> None:
     """One record always has room; then the batch is full."""
     builder = RecordBatchBuilder(magic, codec, write_limit=0)
     full = [builder.is_full]
-    assert builder.has_room_for(b"bar", b"foo", 0)
-    builder.append(b"bar", b"foo", timestamp=0)
+    assert builder.has_room_for(b"bar", key=b"foo", timestamp=0)
+    builder.append(b"bar", key=b"foo", timestamp=0)
     full.append(builder.is_full)
     assert full == [False, True]
-    assert not builder.has_room_for(b"bar", b"foo", 0)
+    assert not builder.has_room_for(b"bar", key=b"foo", timestamp=0)
     assert not builder.has_room_for_bytes(1)
     assert [(r.key, r.value) for r in records(builder.build())] == [(b"foo", b"bar")]
 
@@ -236,8 +236,8 @@ def test_write_past_limit(magic: int, codec: CompressionType) -> None:
     builder = RecordBatchBuilder(magic, codec, write_limit=64)
     builder.set_estimated_compression_ratio(0.5)
     for timestamp in range(3):
-        builder.append(b"%d" % timestamp, b"a", timestamp=timestamp)
-    assert not builder.has_room_for(b"3", b"c", 3)
+        builder.append(b"%d" % timestamp, key=b"a", timestamp=timestamp)
+    assert not builder.has_room_for(b"3", key=b"c", timestamp=3)
     found = records(builder.build())
     assert [r.timestamp for r in found] == ([-1] * 3 if magic == 0 else [0, 1, 2])
     last = -1 if magic == 0 else 2
@@ -269,7 +269,7 @@ def test_convert_v2_to_v1_using_mixed_create_and_log_append_time() -> None:
         builder = RecordBatchBuilder(
             base_offset=at * 2, timestamp_type=TimestampType(kind), log_append_time=now, compression_type="gzip"
         )
-        builder.append(b"a", b"k", timestamp=10 + at)
+        builder.append(b"a", key=b"k", timestamp=10 + at)
         builder.append(b"b", timestamp=10 + at)
         data += builder.build()
     marker = RecordBatchBuilder(
@@ -292,9 +292,9 @@ def test_convert_v2_to_v1_using_mixed_create_and_log_append_time() -> None:
 def test_convert_to_v1_with_mixed_v0_and_v2_data(codec: str) -> None:
     """What is older stays; of uncompressed magic 2, records before the first offset go."""
     old, new = RecordBatchBuilder(0, codec), RecordBatchBuilder(2, codec, base_offset=1)
-    old.append(b"a", b"1", timestamp=1)
+    old.append(b"a", key=b"1", timestamp=1)
     for at, value in ((11, b"b"), (12, b"c"), (13, b"d")):
-        new.append(value, b"%d" % at, timestamp=at, headers=[("h", b"v")])
+        new.append(value, key=b"%d" % at, timestamp=at, headers=[("h", b"v")])
     data = old.build() + new.build()
     for first_offset, kept in ((0, [0, 1, 2, 3]), (2, [0, 2, 3] if codec == "none" else [0, 1, 2, 3])):
         converted = record.convert(data, 1, first_offset=first_offset)
@@ -310,7 +310,7 @@ def test_convert_to_v1_with_mixed_v0_and_v2_data(codec: str) -> None:
 def aborted(magic: int, codec: CompressionType) -> RecordBatchBuilder:
     """A builder that was given up."""
     builder = RecordBatchBuilder(magic, codec)
-    builder.append(b"1", b"a")
+    builder.append(b"1", key=b"a")
     builder.abort()
     return builder
 
@@ -373,7 +373,7 @@ def test_record_timestamps_with_delete_horizon(codec: CompressionType) -> None:
     """The horizon stands in the base timestamp's place, and the records keep their times."""
     builder = RecordBatchBuilder(compression_type=codec, delete_horizon_ms=100)
     for timestamp in (50, 7, 2**40):
-        builder.append(None, b"k", timestamp=timestamp)
+        builder.append(None, key=b"k", timestamp=timestamp)
     batch = only_batch(builder.build())
     assert (batch.delete_horizon_ms, batch.base_timestamp) == (100, 100)
     assert [r.timestamp for r in batch] == [50, 7, 2**40]

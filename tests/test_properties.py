@@ -120,7 +120,7 @@ def test_lz4_by_liblz4(frames: list[tuple[bytes, dict[str, Any]]], between: byte
     for magic in (0, 1, 2):
         assert kc.decompress(data, "lz4", magic=magic) == content
     options = frames[0][1]
-    info = lz4.frame_info(packed[0])
+    info = lz4.get_frame_info(packed[0])
     assert info.header_checksum_rule in {"standard", "both"}
     # liblz4 calls a single block independent, whatever was asked for.
     assert info.block_independence or options["block_linked"]
@@ -131,7 +131,7 @@ def test_lz4_by_liblz4(frames: list[tuple[bytes, dict[str, Any]]], between: byte
 
 def break_header_checksum(frame: bytes) -> bytes:
     """The frame with Kafka 0.8.2's header checksum (KIP-57): over the magic too."""
-    info = lz4.frame_info(frame)
+    info = lz4.get_frame_info(frame)
     at = info.position + info.header_length - 1
     return frame[:at] + bytes([info.broken_header_checksum]) + frame[at + 1 :]
 
@@ -146,7 +146,7 @@ def test_lz4_header_checksum_policies(content: bytes, options: dict[str, Any]) -
         (good, {"standard": True, "broken": False, "either": True, "ignore": True}),
         (bad, {"standard": False, "broken": True, "either": True, "ignore": True}),
     ]
-    if lz4.frame_info(good).header_checksum_rule == "both":
+    if lz4.get_frame_info(good).header_checksum_rule == "both":
         return
     for frame, answers in policies:
         for policy, passes in answers.items():

@@ -33,7 +33,7 @@ def test_every_field_is_written() -> None:
         partition_leader_epoch=2**31 - 1,
     )
     headers = [("h", b"1"), ("h", None), ("é", b"")]
-    builder.append(bytearray(b"value"), memoryview(b"key"), 5, headers)
+    builder.append(bytearray(b"value"), key=memoryview(b"key"), timestamp=5, headers=headers)
     builder.append(None, offset=2**40 + 10)
     builder.override_last_offset(2**40 + 20)
     batch = only_batch(builder.build())
@@ -98,8 +98,10 @@ def test_estimates_upper_bound() -> None:
     for magic, codec in CODECS:
         for key, value, headers in ((None, None, ()), (b"k" * 70, b"v" * 9000, [("h", b"x" * 200)] * (magic == 2))):
             builder = RecordBatchBuilder(magic, codec)
-            builder.append(value, key, timestamp=2**50, headers=headers)
-            bound = record.estimate_batch_size_upper_bound(value, key, headers, magic=magic, compression_type=codec)
+            builder.append(value, key=key, timestamp=2**50, headers=headers)
+            bound = record.estimate_batch_size_upper_bound(
+                value, key=key, headers=headers, magic=magic, compression_type=codec
+            )
             if codec == CompressionType.NONE:
                 assert len(builder.build()) <= bound
             # The wrapper's offset and size are counted, the inner message's are not.
@@ -188,7 +190,7 @@ def test_threads_share_a_builder() -> None:
 
     def work(name: int) -> None:
         for index in range(500):
-            builder.append(b"%d:%d" % (name, index), b"k" * name)
+            builder.append(b"%d:%d" % (name, index), key=b"k" * name)
 
     threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
     for thread in threads:
@@ -238,7 +240,7 @@ def test_build_read_convert_there_and_back(
     for gap, timestamp, key, value, headers in rows:
         offset = builder.next_offset + gap
         sent = headers if magic == 2 else ()
-        builder.append(value, key, timestamp, sent, offset)
+        builder.append(value, key=key, timestamp=timestamp, headers=sent, offset=offset)
         expected.append((offset, timestamp if magic else -1, key, value, sent))
     data = builder.build()
     assert rows_of(data) == expected
@@ -294,7 +296,7 @@ def test_columns_become_batches(rows: list[tuple[Any, ...]], codec: CompressionT
     assert builder.append_arrow(table(expected)) == len(expected)
     whole = RecordBatchBuilder(compression_type=codec, base_offset=expected[0][0])
     for offset, timestamp, key, value, headers in expected:
-        whole.append(value, key, timestamp, headers, offset)
+        whole.append(value, key=key, timestamp=timestamp, headers=headers, offset=offset)
     assert builder.build() == whole.build()
 
 
@@ -349,9 +351,13 @@ def test_sequences_run_on() -> None:
         ({"value": [b""], "headers": [[{"key": b"h", "value": b""}]]}, TypeError, "column headers"),
         ({"value": [b""], "timestamp": ["now"]}, TypeError, "column timestamp"),
         ({"value": [b""], "offset": [1.5]}, TypeError, "column offset"),
-        ({"value": [b"", b""], "headers": [None, [{"key": None, "value": b""}]]}, ValueError, "row 1: a header key"),
-        ({"value": [b"", b""], "offset": [5, 5]}, ValueError, "row 1: offset 5 does not follow offset 5"),
-        ({"value": [b"", b""], "timestamp": [1, -7]}, ValueError, "row 1: invalid negative timestamp -7"),
+        (
+            {"value": [b"", b""], "headers": [None, [{"key": None, "value": b""}]]},
+            ValueError,
+            "row 1, column headers: a header key",
+        ),
+        ({"value": [b"", b""], "offset": [5, 5]}, ValueError, "column offset: offset 5 does not follow offset 5"),
+        ({"value": [b"", b""], "timestamp": [1, -7]}, ValueError, "column timestamp: invalid negative timestamp -7"),
     ],
 )
 def test_columns_that_cannot_be_records(columns: dict[str, list[Any]], error: type[Exception], message: str) -> None:

@@ -26,7 +26,7 @@ def batch(magic: int = 2, codec: kc.CompressionType = kc.CompressionType.NONE, *
     """Five records."""
     builder = record.RecordBatchBuilder(magic, codec, **settings)
     for index in range(5):
-        builder.append(b"value %d" % index * 9, b"k%d" % index if index != 2 else None, NOW + index)
+        builder.append(b"value %d" % index * 9, key=b"k%d" % index if index != 2 else None, timestamp=NOW + index)
     return builder.build()
 
 
@@ -54,7 +54,7 @@ def test_target_compression_type() -> None:
     for name in ("none", "GZIP", "", "deflate"):
         with pytest.raises(ValueError, match=r"compression\.type"):
             broker.target_compression_type(name, gzip)
-    with pytest.raises(ValueError, match="compression name"):
+    with pytest.raises(ValueError, match="invalid compression type"):
         broker.target_compression_type("gzip", "uncompressed")
 
 
@@ -96,9 +96,9 @@ def test_every_compression_type_of_a_topic_is_a_target(kind: broker.BrokerCompre
     "wrong",
     [
         {"target_compression_type": "deflate"},
-        {"target_compression_type": "producer", "source_compression_type": "snappy", "level": 1},
-        {"target_compression_type": "gzip", "level": 10},
-        {"target_compression_type": "snappy", "level": 1},
+        {"target_compression_type": "producer", "source_compression_type": "snappy", "compression_level": 1},
+        {"target_compression_type": "gzip", "compression_level": 10},
+        {"target_compression_type": "snappy", "compression_level": 1},
         {"source_compression_type": 5},
         {"to_magic": 3},
         {"timestamp_type": TimestampType.NO_TIMESTAMP_TYPE},

@@ -32,6 +32,7 @@ BORROWED = {
     "kafkacomp.spark": {"col", "df", "column", "keep", "schema", "overwrite", "spark", "path", "settings"},
     "LogAppendInfo": {"leader_epoch"},
     "kafkacomp.broker": {"leader_epoch", "config", "source", "broker", "records"},
+    "Record": {"value", "key", "headers", "timestamp", "sequence", "is_valid"},
     "kafkacomp.advice": {"paths", "settings"},
     "LogDir": {"path"},
     "BrokerProfile": {"version"},

@@ -248,7 +248,7 @@ def test_offsets_from_0_on() -> None:
     for make in (lambda: RecordBatchBuilder(base_offset=-1), lambda: record.build_batches(ROWS, base_offset=-1)):
         with pytest.raises(ValueError, match="base_offset must be 0 to 9223372036854775807, not -1"):
             make()
-    with pytest.raises(ValueError, match="row 0: offset -1"):
+    with pytest.raises(ValueError, match="row 0, column offset: offset -1"):
         record.build_batches(pa.table({"value": [b"a"], "offset": [-1]}))
 
 
@@ -271,7 +271,7 @@ def test_no_offset_after_the_last(magic: int, codec: str) -> None:
 def test_rows_that_pass_the_last_offset(tmp_path: Path, batch_bytes: int) -> None:
     """Rows that would go on at -2^63 are an error that names the row, in one batch and in several."""
     three = pa.table({"value": [b"a", b"b", b"c"]})
-    with pytest.raises(ValueError, match="row 2: no offset follows 9223372036854775807"):
+    with pytest.raises(ValueError, match="row 2, column offset: no offset follows 9223372036854775807"):
         record.build_batches(three, base_offset=INT64_MAX - 1, batch_bytes=batch_bytes)
     data = record.build_batches(three, base_offset=INT64_MAX - 2, batch_bytes=batch_bytes)
     assert [r.offset for batch in record.read_batches(data) for r in batch] == [INT64_MAX - n for n in (2, 1, 0)]

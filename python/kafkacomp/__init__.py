@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kafkacomp import arrow, exceptions, gzip, lz4, message_set, record, snappy, zstd
+from kafkacomp import exceptions, gzip, lz4, snappy, zstd
 from kafkacomp._codecs.one_shot import compress, decompress
 from kafkacomp._codecs.open import open  # noqa: A004 - the name of the standard library's
+from kafkacomp._extras import require
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._types import CompressionType
-from kafkacomp.arrow import ScanReport, SkippedRange, WriteReport, scan, write
 from kafkacomp.exceptions import (
     CompressionError,
     CorruptRecordError,
@@ -29,11 +29,15 @@ from kafkacomp.exceptions import (
 
 if TYPE_CHECKING:
     from kafkacomp import advice as advice
+    from kafkacomp import arrow as arrow
     from kafkacomp import bench as bench
     from kafkacomp import broker as broker
     from kafkacomp import log as log
+    from kafkacomp import message_set as message_set
+    from kafkacomp import record as record
     from kafkacomp import spark as spark
     from kafkacomp.advice import advise
+    from kafkacomp.arrow import ScanReport, SkippedRange, WriteReport, scan, write
     from kafkacomp.log import LogDir, LogPartition, LogSegment
 
 __all__ = [
@@ -77,19 +81,28 @@ __all__ = [
 ]
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
-_LAZY = frozenset({"advice", "bench", "broker", "log", "spark"})
+_LAZY = frozenset({"advice", "arrow", "bench", "broker", "log", "message_set", "record", "spark", "typing"})
 #: Names of these submodules that are here as well.
-_LAZY_NAMES = {"LogDir": "log", "LogPartition": "log", "LogSegment": "log", "advise": "advice"}
+_LAZY_NAMES = {
+    "LogDir": "log",
+    "LogPartition": "log",
+    "LogSegment": "log",
+    "ScanReport": "arrow",
+    "SkippedRange": "arrow",
+    "WriteReport": "arrow",
+    "advise": "advice",
+    "scan": "arrow",
+    "write": "arrow",
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - modules and classes
     """Import a submodule at its first use, as in ``kafkacomp.log.verify_segment``."""
     if name in _LAZY or name in _LAZY_NAMES:
-        import importlib  # noqa: PLC0415 - rarely needed
-
         if name in _LAZY_NAMES:
-            return getattr(importlib.import_module(f"kafkacomp.{_LAZY_NAMES[name]}"), name)
-        return importlib.import_module(f"kafkacomp.{name}")
+            found = globals()[name] = getattr(require(f"kafkacomp.{_LAZY_NAMES[name]}"), name)
+            return found
+        return require(f"kafkacomp.{name}")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

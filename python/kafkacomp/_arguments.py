@@ -12,9 +12,6 @@ from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import TypeAlias
-
-    CompressionTypeLike: TypeAlias = CompressionType | str
 
 __all__ = [
     "BATCH_BYTES",

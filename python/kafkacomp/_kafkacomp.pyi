@@ -9,7 +9,7 @@ import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
 from kafkacomp._storage.discovery import Seam
-from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, TimestampType
+from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, RecordColumns, TimestampType
 from kafkacomp.arrow._report import ScanReport
 from kafkacomp.broker._profile import TopicSettings
 from kafkacomp.broker._validator import ValidatorConfig
@@ -105,6 +105,9 @@ def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: 
 
 def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes:
     """As Kafka reads a record set of this magic."""
+
+def zstd_frame_info(data: Buffer) -> tuple[int | None, int]:
+    """The size of the content and the id of the dictionary, as the header of the first zstd frame declares them."""
 
 def lz4_frame_info(
     data: Buffer,
@@ -268,7 +271,7 @@ def estimate_batch_size_upper_bound(
     compression_type: int,
     value: Buffer | None,
     key: Buffer | None,
-    headers: Iterable[tuple[str, Buffer | None]] | None,
+    headers: Headers | None,
 ) -> int: ...
 
 @disjoint_base
@@ -279,9 +282,10 @@ class RecordBatchBuilder:
     def append(
         self,
         value: Buffer | None,
+        *,
         key: Buffer | None = None,
         timestamp: int = -1,
-        headers: Iterable[tuple[str, Buffer | None]] | None = None,
+        headers: Headers | None = None,
         offset: int | None = None,
     ) -> None:
         """Append a record at the offset that follows the last one, or at ``offset``.
@@ -293,12 +297,12 @@ class RecordBatchBuilder:
         """
 
     def append_control_record(
-        self, control_type: int, value: Buffer, timestamp: int = -1, offset: int | None = None
+        self, control_type: int, value: Buffer, *, timestamp: int = -1, offset: int | None = None
     ) -> None:
         """Append a control record of this type (0 abort, 1 commit, 2 leader change, ...) to a control batch."""
 
     def append_end_txn_marker(
-        self, is_commit: bool, coordinator_epoch: int = 0, timestamp: int = -1, offset: int | None = None
+        self, is_commit: bool, *, coordinator_epoch: int = 0, timestamp: int = -1, offset: int | None = None
     ) -> None:
         """Append the marker that ends the producer's transaction, to a transactional control batch."""
 
@@ -331,9 +335,10 @@ class RecordBatchBuilder:
     def has_room_for(
         self,
         value: Buffer | None,
+        *,
         key: Buffer | None = None,
         timestamp: int = -1,
-        headers: Iterable[tuple[str, Buffer | None]] | None = None,
+        headers: Headers | None = None,
     ) -> bool:
         """Whether this record would keep the batch within ``write_limit``; it counts uncompressed."""
 
@@ -517,6 +522,13 @@ class RecordBatch:
 
     def __iter__(self) -> RecordIterator: ...
     def __bytes__(self) -> bytes: ...
+    def columns(self) -> RecordColumns:
+        """Decompress the batch and return offsets, timestamps, keys and values of all records as lists.
+
+        One call is several times as fast as an iteration. For Arrow arrays, use ``kafkacomp.scan(bytes(batch))``.
+        Raises what iterating raises.
+        """
+
     def ensure_valid(self) -> None:
         """Raise ``CorruptRecordError`` if the checksum is wrong."""
 
@@ -622,8 +634,26 @@ class RecordIterator(Iterator[Record]):
 
 @final
 class Record:
-    """One record; its fields are made when asked for."""
+    """One record. Records are compared by their fields, and can be hashed and pickled.
 
+    A record of a batch refers to the batch's bytes; each field is converted when it is used.
+    """
+
+    def __new__(
+        cls,
+        value: Buffer | None,
+        *,
+        key: Buffer | None = None,
+        offset: int = 0,
+        timestamp: int = -1,
+        timestamp_type: int = 0,
+        sequence: int = -1,
+        headers: Headers | None = None,
+        is_valid: bool | None = None,
+    ) -> Self: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[bytes | None], dict[str, Any]]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     @property
     def offset(self) -> int:
         """The absolute offset."""

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Protocol
+import os
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from typing_extensions import CapsuleType
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["ArrowColumn", "ArrowRows", "CompressionType", "TimestampType"]
+    from typing_extensions import Buffer, CapsuleType
+
+__all__ = [
+    "ArrowArray",
+    "ArrowColumn",
+    "ArrowRows",
+    "ArrowStream",
+    "CompressionType",
+    "CompressionTypeLike",
+    "Headers",
+    "RecordColumns",
+    "StrPath",
+    "TimestampType",
+]
 
 
 class CompressionType(enum.IntEnum):
@@ -59,6 +73,27 @@ class TimestampType(enum.IntEnum):
     LOG_APPEND_TIME = 1
 
 
+#: A local path.
+StrPath: TypeAlias = str | os.PathLike[str]
+#: A compression type or its name: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``.
+CompressionTypeLike: TypeAlias = CompressionType | str
+#: The headers of a record: pairs of key and value, or a mapping, which has each key once.
+Headers: TypeAlias = "Iterable[tuple[str, Buffer | None]] | Mapping[str, Buffer | None]"
+
+
+class RecordColumns(NamedTuple):
+    """Fields of all records of a batch: one list for each field, one entry for each record."""
+
+    #: The absolute offsets.
+    offsets: list[int]
+    #: Milliseconds since the epoch; -1 without a timestamp.
+    timestamps: list[int]
+    #: The keys; ``None`` for null.
+    keys: list[bytes | None]
+    #: The values; ``None`` for null.
+    values: list[bytes | None]
+
+
 class ArrowArray(Protocol):
     """An Arrow array or record batch by the PyCapsule interface."""
 
@@ -73,6 +108,7 @@ class ArrowStream(Protocol):
         """The stream."""
 
 
-ArrowRows = ArrowArray | ArrowStream
+#: Rows to write: a table, a data frame, a scan, a record batch.
+ArrowRows: TypeAlias = ArrowArray | ArrowStream
 #: An Arrow array, or a stream of them (a chunked array).
-ArrowColumn = ArrowArray | ArrowStream
+ArrowColumn: TypeAlias = ArrowArray | ArrowStream

@@ -9,13 +9,23 @@ own CRC are verified, and any other byte behind the last member is an error. Wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
-from kafkacomp._codecs.file import CompressedFile, FileArgument, open_file, refuse_options
+from kafkacomp._codecs.file import (
+    CompressedFile,
+    FileArgument,
+    ReadMode,
+    ReadTextMode,
+    WriteMode,
+    WriteTextMode,
+    open_file,
+    refuse_options,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
+from kafkacomp.exceptions import DecompressionError
 
 if TYPE_CHECKING:
     import io
@@ -25,7 +35,22 @@ if TYPE_CHECKING:
 
 _MAGIC = 2  # any: only LZ4 depends on it
 
-__all__ = ["GzipCompressor", "GzipDecompressor", "GzipFile", "compress", "decompress", "decompress_into", "open"]
+__all__ = [
+    "COMPRESSION_LEVEL_DEFAULT",
+    "GzipCompressor",
+    "GzipDecompressor",
+    "GzipError",
+    "GzipFile",
+    "compress",
+    "decompress",
+    "decompress_into",
+    "open",
+]
+
+#: Kafka's default.
+COMPRESSION_LEVEL_DEFAULT: Final = -1
+#: The error of broken data, under the name that it has in modules of this shape (PEP 784).
+GzipError = DecompressionError
 
 
 def compress(data: Buffer, level: int | None = -1) -> bytes:
@@ -42,7 +67,7 @@ def compress(data: Buffer, level: int | None = -1) -> bytes:
 
 
 def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> bytes:
-    """Decompress all members of ``data``.
+    """Decompress all members of ``data``; no members give no bytes, as in the standard library.
 
     Args:
         data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
@@ -52,7 +77,10 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
         DecompressionError: the data are broken (``TruncatedError``: end too early).
         OutputLimitError: there are more than ``max_output_size`` bytes in them.
     """
-    return _kafkacomp.decompress(data, CompressionType.GZIP, "standard", checked_max_output_size(max_output_size))
+    cap = checked_max_output_size(max_output_size)
+    if not memoryview(data).nbytes:
+        return b""
+    return _kafkacomp.decompress(data, CompressionType.GZIP, "standard", cap)
 
 
 def decompress_into(data: Buffer, out: Buffer) -> int:
@@ -137,6 +165,22 @@ class GzipFile(CompressedFile):
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
     """
 
+    @overload
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: ReadMode = "r",
+        *,
+        max_output_size: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: WriteMode,
+        *,
+        level: int | None = None,
+    ) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -154,9 +198,44 @@ class GzipFile(CompressedFile):
             mode,
             make_compressor=lambda: GzipCompressor(level),
             make_decompressor=lambda: _kafkacomp.Decompressor(CompressionType.GZIP, "standard", None, cap, frames=True),
+            may_be_empty=True,
         )
 
 
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: ReadMode = "rb",
+    *,
+    max_output_size: int | None = None,
+) -> GzipFile: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: WriteMode,
+    *,
+    level: int | None = None,
+) -> GzipFile: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: ReadTextMode,
+    *,
+    max_output_size: int | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: WriteTextMode,
+    *,
+    level: int | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
 def open(  # noqa: A001 - the name of the standard library's
     file: FileArgument,
     mode: str = "rb",
@@ -183,6 +262,6 @@ def open(  # noqa: A001 - the name of the standard library's
     """
 
     def make_file(mode: str) -> GzipFile:
-        return GzipFile(file, mode, level=level, max_output_size=max_output_size)
+        return GzipFile(file, mode, level=level, max_output_size=max_output_size)  # type: ignore[call-overload,no-any-return] # by mode
 
     return open_file(make_file, mode, encoding, errors, newline)

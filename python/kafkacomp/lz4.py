@@ -15,13 +15,23 @@ Kafka 0.8.2 and 0.9, and every writer of message format 0 since, compute the hea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
-from kafkacomp._codecs.file import CompressedFile, FileArgument, open_file, refuse_options
+from kafkacomp._codecs.file import (
+    CompressedFile,
+    FileArgument,
+    ReadMode,
+    ReadTextMode,
+    WriteMode,
+    WriteTextMode,
+    open_file,
+    refuse_options,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
+from kafkacomp.exceptions import DecompressionError
 
 if TYPE_CHECKING:
     import io
@@ -30,19 +40,26 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = [
+    "COMPRESSION_LEVEL_DEFAULT",
     "FrameInfo",
     "HeaderChecksum",
     "HeaderChecksumRule",
     "HeaderChecksumWritten",
     "LZ4Compressor",
     "LZ4Decompressor",
+    "LZ4Error",
     "LZ4File",
     "compress",
     "decompress",
     "decompress_into",
-    "frame_info",
+    "get_frame_info",
     "open",
 ]
+
+#: Kafka's default.
+COMPRESSION_LEVEL_DEFAULT: Final = 9
+#: The error of broken data, under the name that it has in modules of this shape (PEP 784).
+LZ4Error = DecompressionError
 
 HeaderChecksum = Literal["standard", "broken", "either", "ignore"]
 HeaderChecksumWritten = Literal["standard", "broken"]
@@ -168,7 +185,7 @@ def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksu
     return _kafkacomp.decompress_into(data, out, CompressionType.LZ4, header_checksum)
 
 
-def frame_info(data: Buffer) -> FrameInfo:
+def get_frame_info(data: Buffer) -> FrameInfo:
     """What the first frame's header says. The header checksum is reported, not demanded.
 
     Args:
@@ -267,6 +284,27 @@ class LZ4File(CompressedFile):
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
     """
 
+    @overload
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: ReadMode = "r",
+        *,
+        header_checksum: HeaderChecksum = "standard",
+        max_output_size: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: WriteMode,
+        *,
+        level: int | None = None,
+        header_checksum: HeaderChecksumWritten = "standard",
+        block_size: int | None = None,
+        block_checksum: bool | None = None,
+        content_checksum: bool | None = None,
+    ) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -295,6 +333,50 @@ class LZ4File(CompressedFile):
         )
 
 
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: ReadMode = "rb",
+    *,
+    header_checksum: HeaderChecksum = "standard",
+    max_output_size: int | None = None,
+) -> LZ4File: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: WriteMode,
+    *,
+    level: int | None = None,
+    header_checksum: HeaderChecksumWritten = "standard",
+    block_size: int | None = None,
+    block_checksum: bool | None = None,
+    content_checksum: bool | None = None,
+) -> LZ4File: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: ReadTextMode,
+    *,
+    header_checksum: HeaderChecksum = "standard",
+    max_output_size: int | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: WriteTextMode,
+    *,
+    level: int | None = None,
+    header_checksum: HeaderChecksumWritten = "standard",
+    block_size: int | None = None,
+    block_checksum: bool | None = None,
+    content_checksum: bool | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
 def open(  # noqa: A001 - the name of the standard library's
     file: FileArgument,
     mode: str = "rb",
@@ -329,7 +411,7 @@ def open(  # noqa: A001 - the name of the standard library's
     """
 
     def make_file(mode: str) -> LZ4File:
-        return LZ4File(
+        return LZ4File(  # type: ignore[call-overload,no-any-return,misc] # by mode
             file,
             mode,
             level=level,

@@ -25,17 +25,15 @@ from kafkacomp._arguments import (
 from kafkacomp._arguments import integer as _integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, BatchStream, Record, RecordBatch
 from kafkacomp._log_format import LogFormat, cannot_be_a_set, check_log_format, undecided
-from kafkacomp._types import CompressionType, TimestampType
+from kafkacomp._types import TimestampType
 from kafkacomp.message_set import convert as convert_set
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from typing_extensions import Buffer
 
     from kafkacomp._storage.discovery import Segment, Source
-    from kafkacomp._types import ArrowRows
+    from kafkacomp._types import ArrowRows, CompressionTypeLike, Headers
 
 __all__ = [
     "NO_PARTITION_LEADER_EPOCH",
@@ -171,7 +169,7 @@ _RANGES = {
 def _settings(
     *,
     magic: int,
-    compression_type: CompressionType | str,
+    compression_type: CompressionTypeLike,
     compression_level: int | None,
     timestamp_type: TimestampType | int,
     log_append_time: int,
@@ -204,7 +202,7 @@ def _settings(
 def batch_settings(
     *,
     magic: int,
-    compression_type: CompressionType | str,
+    compression_type: CompressionTypeLike,
     compression_level: int | None,
     base_offset: int,
     batch_bytes: int,
@@ -257,7 +255,7 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
     def __new__(
         cls,
         magic: int = 2,
-        compression_type: CompressionType | str = "zstd",
+        compression_type: CompressionTypeLike = "zstd",
         compression_level: int | None = None,
         *,
         base_offset: int = 0,
@@ -296,7 +294,7 @@ def build_batches(
     rows: ArrowRows,
     *,
     magic: int = 2,
-    compression_type: CompressionType | str = "zstd",
+    compression_type: CompressionTypeLike = "zstd",
     compression_level: int | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     base_offset: int = 0,
@@ -364,11 +362,11 @@ def arrow_rows(rows: object) -> ArrowRows:
 
 def estimate_batch_size_upper_bound(
     value: Buffer | None,
-    key: Buffer | None = None,
-    headers: Iterable[tuple[str, Buffer | None]] = (),
     *,
+    key: Buffer | None = None,
+    headers: Headers = (),
     magic: int = 2,
-    compression_type: CompressionType | str = "none",
+    compression_type: CompressionTypeLike = "none",
 ) -> int:
     """Kafka's bound on the size of a batch of this one record, in bytes, without what a codec may add.
 

@@ -9,13 +9,23 @@ leaves it well-formed goes unnoticed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
-from kafkacomp._codecs.file import CompressedFile, FileArgument, open_file, refuse_options
+from kafkacomp._codecs.file import (
+    CompressedFile,
+    FileArgument,
+    ReadMode,
+    ReadTextMode,
+    WriteMode,
+    WriteTextMode,
+    open_file,
+    refuse_options,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
+from kafkacomp.exceptions import DecompressionError
 
 if TYPE_CHECKING:
     import io
@@ -25,7 +35,19 @@ if TYPE_CHECKING:
 
 _MAGIC = 2  # any: only LZ4 depends on it
 
-__all__ = ["SnappyCompressor", "SnappyDecompressor", "SnappyFile", "compress", "decompress", "decompress_into", "open"]
+__all__ = [
+    "SnappyCompressor",
+    "SnappyDecompressor",
+    "SnappyError",
+    "SnappyFile",
+    "compress",
+    "decompress",
+    "decompress_into",
+    "open",
+]
+
+#: The error of broken data, under the name that it has in modules of this shape (PEP 784).
+SnappyError = DecompressionError
 
 
 def compress(data: Buffer) -> bytes:
@@ -127,6 +149,20 @@ class SnappyFile(CompressedFile):
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
     """
 
+    @overload
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: ReadMode = "r",
+        *,
+        max_output_size: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        file: FileArgument,
+        mode: WriteMode,
+    ) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -147,6 +183,37 @@ class SnappyFile(CompressedFile):
         )
 
 
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: ReadMode = "rb",
+    *,
+    max_output_size: int | None = None,
+) -> SnappyFile: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: WriteMode,
+) -> SnappyFile: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: ReadTextMode,
+    *,
+    max_output_size: int | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    mode: WriteTextMode,
+    *,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
 def open(  # noqa: A001 - the name of the standard library's
     file: FileArgument,
     mode: str = "rb",
@@ -171,6 +238,6 @@ def open(  # noqa: A001 - the name of the standard library's
     """
 
     def make_file(mode: str) -> SnappyFile:
-        return SnappyFile(file, mode, max_output_size=max_output_size)
+        return SnappyFile(file, mode, max_output_size=max_output_size)  # type: ignore[call-overload,no-any-return] # by mode
 
     return open_file(make_file, mode, encoding, errors, newline)

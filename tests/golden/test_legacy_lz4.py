@@ -47,8 +47,8 @@ def test_lz4_headers(file: LegacyFile) -> None:
 
 
 def check_frame_info(frame: bytes, wanted: dict[str, Any], magic: int) -> None:
-    """``lz4.frame_info`` says what a look at the bytes says, and the header checksum policies agree with it."""
-    info = lz4.frame_info(frame)
+    """``lz4.get_frame_info`` says what a look at the bytes says, and the header checksum policies agree with it."""
+    info = lz4.get_frame_info(frame)
     assert (info.flg, info.bd, info.header_checksum) == tuple(int(wanted[k], 16) for k in ("flg", "bd", "hc"))
     assert info.header_checksum_rule == {"right": "standard"}.get(wanted["hc_rule"], wanted["hc_rule"])
     assert wanted["hc_rule"] in {"right", "broken"}
@@ -93,4 +93,4 @@ def test_lz4_class_files(root: Path, line: dict[str, Any]) -> None:
     if line["plain"].startswith("text-") and plain_text.is_file():
         assert content == plain_text.read_bytes()[: line["holds"]]
     check_frame_info(frame, line["lz4"], magic)
-    assert lz4.frame_info(frame).block_checksum == bool(int(line["lz4"]["flg"], 16) & 0x10)
+    assert lz4.get_frame_info(frame).block_checksum == bool(int(line["lz4"]["flg"], 16) & 0x10)

@@ -104,7 +104,7 @@ def has_empty_lz4_block(data: bytes) -> bool:
     """Whether an LZ4 frame has a compressed block that holds nothing: one byte, a zero."""
     for payload in payloads(data, kc.CompressionType.LZ4):
         try:
-            at = kc.lz4.frame_info(payload).header_length
+            at = kc.lz4.get_frame_info(payload).header_length
         except kc.DecompressionError:
             continue
         checksum = 4 if payload[4] & 0x10 else 0

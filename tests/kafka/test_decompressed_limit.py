@@ -30,7 +30,7 @@ def record_sets() -> Iterator[tuple[int, kc.CompressionType, bytes]]:
             for sizes in SIZES:
                 builder = record.RecordBatchBuilder(magic, codec)
                 for index, size in enumerate(sizes):
-                    builder.append(bytes([index]) * size, b"key", timestamp=1_700_000_000_000 + index)
+                    builder.append(bytes([index]) * size, key=b"key", timestamp=1_700_000_000_000 + index)
                 yield magic, codec, bytes(builder.build())
 
 

@@ -113,7 +113,7 @@ def make(rng: random.Random, magic: int, codec: CompressionType) -> Set:
             headers = [(f"h{i}", rng.choice([None, b"", b"v" * i])) for i in range(rng.randrange(1, 4))]
         timestamp = rng.choice([-1, rng.randrange(1 << 41)])
         offset = builder.next_offset + rng.choice([0, 0, rng.randrange(1000)])
-        builder.append(value, key, timestamp, headers, offset)
+        builder.append(value, key=key, timestamp=timestamp, headers=headers, offset=offset)
         time = -1 if magic == 0 else fields["log_append_time"] if appended else timestamp
         pairs = "".join(f"{name}={content(header)};" for name, header in headers)
         expected.append(f"{offset},{time},{content(key)},{content(value)},{pairs}")

@@ -37,7 +37,7 @@ def made() -> Iterator[Case]:
     for codec in kc.CompressionType:
         builder = record.RecordBatchBuilder(2, codec)
         for index in range(4):
-            builder.append(b"value" * index, None if index == 2 else b"key", 1_700_000_000_000 + index)
+            builder.append(b"value" * index, key=None if index == 2 else b"key", timestamp=1_700_000_000_000 + index)
         good = builder.build()
         for config in ({}, {"cleanup.policy": "compact"}, {"compression.type": "zstd"}, {"compression.type": "gzip"}):
             yield Case(f"good-{codec}", config, good)
@@ -51,7 +51,7 @@ def made() -> Iterator[Case]:
             yield Case(f"field-at-{at}-{codec}", {}, bytes(changed))
     for magic in (0, 1):
         builder = record.RecordBatchBuilder(magic, "lz4")
-        builder.append(b"value", b"key", -1 if magic == 0 else 1_700_000_000_000)
+        builder.append(b"value", key=b"key", timestamp=-1 if magic == 0 else 1_700_000_000_000)
         yield Case(f"magic-{magic}", {}, builder.build())
     yield Case("nothing", {}, b"")
 

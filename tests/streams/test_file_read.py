@@ -61,6 +61,9 @@ def test_read_0(codec: Codec) -> None:
         assert file.read() == TEXT
     with codec.file(io.BytesIO(b"")) as file:
         assert file.read(0) == b""
+        if codec.module is kc.gzip:
+            assert file.read(10) == b""  # as in the standard library
+            return
         with pytest.raises(EOFError):
             file.read(10)
 
@@ -140,7 +143,7 @@ def test_read_truncated(codec: Codec) -> None:
 
 def test_read_every_prefix(codec: Codec) -> None:
     frame = codec.compress(b"a short frame, a short frame")
-    for end in range(len(frame)):
+    for end in range(1 if codec.module is kc.gzip else 0, len(frame)):
         if codec.module is kc.snappy and end == XERIAL_HEADER:
             # Xerial's stream has no end mark: this is one without blocks.
             assert codec.file(io.BytesIO(frame[:end])).read() == b""

@@ -147,7 +147,7 @@ def test_magic_decides_about_the_header_checksum() -> None:
         with opened(out, "lz4", "w", magic=magic) as file:
             file.write(TEXT)
         frames[magic] = out.getvalue()
-    assert [kc.lz4.frame_info(frames[magic]).header_checksum_rule for magic in (0, 1, 2)] == [
+    assert [kc.lz4.get_frame_info(frames[magic]).header_checksum_rule for magic in (0, 1, 2)] == [
         "broken",
         "standard",
         "standard",

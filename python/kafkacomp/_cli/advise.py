@@ -110,7 +110,7 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
         try:
             charts.check()
         except ModuleNotFoundError as error:
-            raise click.UsageError(f"--html needs {error.name}: pip install 'kafkacomp[report]'") from None
+            raise click.UsageError(f"--html: {error}") from None
     settings = Settings(tuple(codecs), batch_sizes, sample_bytes, seed, time_budget, internal_topics, max_output_size)
     wrong: list[str] = []
     paid = price_files.Prices()

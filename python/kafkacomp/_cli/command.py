@@ -91,7 +91,7 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
         complain(str(error))
         return CORRUPT
     except ImportError as error:
-        complain(f"{error}: pip install 'kafkacomp[cli,arrow]'")
+        complain(str(error))
         return WRONG_USE
     except (OSError, MemoryError) as error:
         return _failed(error)
@@ -297,7 +297,7 @@ def _numbers(text: str) -> list[int]:
 @click.option("--arrow-batch-bytes", type=click.IntRange(1), default=8 << 20, show_default=True,
               help="The most bytes of column data decoded at a time.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
-@click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns")), default="ms", show_default=True)
+@click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns", "int64")), default="ms", show_default=True)
 @click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
 @LOG_FORMAT
 @tiered_options

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp._cli.common import complain
 from kafkacomp._cli.render import csv_cell
+from kafkacomp._extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +68,7 @@ def export(reader: ScanReader, target: Path, kind: str, *, compression: str, enc
         KafkaCompError, OSError: the scan's.
         ValueError: bytes that are no UTF-8 where text is asked for.
     """
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     schema = pa.schema(reader)
     with _appearing(target, force=force) as path, _writer(kind, path, schema, compression, encoding) as write:
@@ -151,12 +152,12 @@ def _writer(
     kind: str, path: Path, schema: pa.Schema, compression: str, encoding: str
 ) -> Iterator[Callable[[pa.RecordBatch], object]]:
     if kind == "parquet":
-        from pyarrow import parquet  # noqa: PLC0415 - an extra
+        parquet = require("pyarrow.parquet")
 
         with parquet.ParquetWriter(path, schema, compression=compression) as writer:
             yield writer.write_batch
     elif kind == "arrow":
-        from pyarrow import ipc  # noqa: PLC0415 - an extra
+        ipc = require("pyarrow.ipc")
 
         codec = compression if compression in {"lz4", "zstd"} else None
         with ipc.new_file(path, schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
@@ -169,7 +170,7 @@ def _writer(
 
 
 def _lines(kind: str, batch: pa.RecordBatch, encoding: str) -> Iterator[str]:
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     for index, column in enumerate(batch.schema):
         # As a number: Python's datetime ends at the year 9999, Kafka's timestamps do not.
@@ -198,5 +199,7 @@ def _plain(value: object, encoding: str, where: tuple[str, dict[str, Any]]) -> o
         return value.decode("utf-8")
     except UnicodeDecodeError:
         column, row = where
-        place = f"{column} at offset {row['offset']}" if "offset" in row else column
-        raise ValueError(f"{place} is no UTF-8: choose --bytes base64 or hex, or a binary format") from None
+        place = ", ".join(f"{name} {row[name]}" for name in ("topic", "partition", "offset", "segment") if name in row)
+        raise ValueError(
+            f"the {column} is not UTF-8 ({place}): choose --bytes base64 or hex, or a binary format"
+        ) from None

@@ -10,7 +10,7 @@ import errno
 import io
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from kafkacomp._kafkacomp import Compressor, Decompressor
 
-__all__ = ["CompressedFile", "FileArgument", "open_file", "refuse_options"]
+__all__ = [
+    "CompressedFile",
+    "FileArgument",
+    "ReadMode",
+    "ReadTextMode",
+    "WriteMode",
+    "WriteTextMode",
+    "open_file",
+    "refuse_options",
+]
 
 #: Compressed bytes that are asked of the source at once, and content that is kept for small reads.
 BUFFER_SIZE = 128 << 10
@@ -29,8 +38,14 @@ READ_ALL_SIZE = 1 << 20
 FLUSH_BLOCK: Literal[1] = 1
 FLUSH_FRAME: Literal[2] = 2
 
-BINARY_MODES = ("r", "rb", "w", "wb", "x", "xb", "a", "ab")
-TEXT_MODES = ("rt", "wt", "xt", "at")
+#: Modes of binary and of text files, for reading and for writing.
+ReadMode: TypeAlias = Literal["r", "rb"]
+WriteMode: TypeAlias = Literal["w", "wb", "x", "xb", "a", "ab"]
+ReadTextMode: TypeAlias = Literal["rt"]
+WriteTextMode: TypeAlias = Literal["wt", "xt", "at"]
+
+BINARY_MODES: Final[tuple[str, ...]] = (*get_args(ReadMode), *get_args(WriteMode))
+TEXT_MODES: Final[tuple[str, ...]] = (*get_args(ReadTextMode), *get_args(WriteTextMode))
 
 
 class Readable(Protocol):
@@ -56,12 +71,16 @@ class _DecompressedStream(io.RawIOBase):
         self,
         source: Any,  # noqa: ANN401 - whatever reads
         make_decompressor: Callable[[], Decompressor],
+        *,
+        may_be_empty: bool,
     ) -> None:
+        self._may_be_empty = may_be_empty
         self._source = source
         self._make_decompressor = make_decompressor
         self._start = source.tell() if self._source_is_seekable() else 0
         self._decompressor = make_decompressor()
         self._position = 0
+        self._begun = False
         self._ended = False
         self._size: int | None = None
 
@@ -109,8 +128,10 @@ class _DecompressedStream(io.RawIOBase):
                 if given is None:
                     return None
                 if not given:
-                    decompressor.finish()
+                    if self._begun or not self._may_be_empty:
+                        decompressor.finish()
                     break
+                self._begun = True
                 data = given
             content = decompressor.decompress(data, most)
             if content:
@@ -172,6 +193,7 @@ class CompressedFile(io.BufferedIOBase):
         *,
         make_compressor: Callable[[], Compressor],
         make_decompressor: Callable[[], Decompressor],
+        may_be_empty: bool = False,
     ) -> None:
         # So that close works, and does nothing, if what follows fails.
         self._file: Any = None
@@ -186,7 +208,7 @@ class CompressedFile(io.BufferedIOBase):
         if self._mode == "rb":
             make_decompressor()  # A wrong argument is told before the file is opened.
             self._file, self._owns_file = opened(file, self._mode, "read")
-            stream = _DecompressedStream(self._file, make_decompressor)
+            stream = _DecompressedStream(self._file, make_decompressor, may_be_empty=may_be_empty)
             self._buffer = io.BufferedReader(stream, BUFFER_SIZE)
         else:
             compressor = make_compressor()  # Before the file is opened, for then its content is gone.

@@ -11,13 +11,13 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from kafkacomp._types import CompressionType
+    from kafkacomp._types import CompressionTypeLike
 
 __all__ = ["compress", "decompress"]
 
 
 def compress(
-    data: Buffer, compression_type: CompressionType | str, *, compression_level: int | None = None, magic: int = 2
+    data: Buffer, compression_type: CompressionTypeLike, *, compression_level: int | None = None, magic: int = 2
 ) -> bytes:
     """Compress ``data`` as Kafka's own stream does for a batch or message, framing included.
 
@@ -38,7 +38,7 @@ def compress(
 
 def decompress(
     data: Buffer,
-    compression_type: CompressionType | str,
+    compression_type: CompressionTypeLike,
     *,
     magic: int = 2,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,

@@ -2,24 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
-from kafkacomp._codecs.file import CompressedFile, FileArgument, open_file, refuse_options
+from kafkacomp._codecs.file import (
+    CompressedFile,
+    FileArgument,
+    ReadMode,
+    ReadTextMode,
+    WriteMode,
+    WriteTextMode,
+    open_file,
+    refuse_options,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 
 if TYPE_CHECKING:
     import io
 
-    from kafkacomp._types import CompressionType
+    from kafkacomp._types import CompressionTypeLike
 
 __all__ = ["open"]
 
 
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: ReadMode = "rb",
+    *,
+    magic: int = 2,
+    max_output_size: int | None = None,
+) -> CompressedFile: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: WriteMode,
+    *,
+    compression_level: int | None = None,
+    magic: int = 2,
+) -> CompressedFile: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: ReadTextMode,
+    *,
+    magic: int = 2,
+    max_output_size: int | None = None,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
+@overload
+def open(  # noqa: A001
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: WriteTextMode,
+    *,
+    compression_level: int | None = None,
+    magic: int = 2,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
 def open(  # noqa: A001 - the name of the standard library's
     file: FileArgument,
-    compression_type: CompressionType | str,
+    compression_type: CompressionTypeLike,
     mode: str = "rb",
     *,
     compression_level: int | None = None,

@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from kafkacomp._extras import require
 from kafkacomp._storage.names import parent_of, side_file
 from kafkacomp._storage.ranges import AheadFile
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kafkacomp._storage.ranges import File
+    from kafkacomp._types import StrPath
 
 __all__ = [
     "Entry",
@@ -67,7 +69,7 @@ class FileSystem(Protocol):
         """Give what the core opens a segment by."""
 
 
-def local_folder(path: str | os.PathLike[str]) -> str:
+def local_folder(path: StrPath) -> str:
     """The path of a folder to write to; ValueError for a URL, which would become a folder of that name."""
     folder = os.fspath(path)
     if _SCHEME.match(folder):
@@ -143,7 +145,7 @@ def open_companion(path: str, storage_options: Mapping[str, object] | None = Non
 
 
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
-    from pyarrow import fs  # noqa: PLC0415 - an extra
+    fs = require("pyarrow.fs")
 
     try:
         filesystem, path = fs.FileSystem.from_uri(url)
@@ -153,7 +155,7 @@ def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
 
 
 def _open_fsspec(url: str, options: Mapping[str, object] | None = None) -> tuple[FileSystem, str]:
-    from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra
+    url_to_fs = require("fsspec.core").url_to_fs
 
     filesystem, path = url_to_fs(url, **(options or {}))
     return _Fsspec(filesystem), path
@@ -172,7 +174,7 @@ def _given(filesystem: Any, path: str) -> tuple[FileSystem, str]:  # noqa: ANN40
     raise TypeError(f"filesystem must be one of pyarrow.fs or fsspec, or a store of obstore, not {name}")
 
 
-def open_local(path: str | os.PathLike[str]) -> BinaryIO:
+def open_local(path: StrPath) -> BinaryIO:
     """Open a local file for reading.
 
     Raises:
@@ -299,22 +301,18 @@ class _Arrow:
         self._fs = filesystem
 
     def _entry(self, info: Any) -> Entry:  # noqa: ANN401 - pyarrow is an extra
-        from pyarrow.fs import FileType  # noqa: PLC0415 - an extra
-
-        return Entry(info.path, info.type == FileType.Directory, info.size or 0)
+        kind = require("pyarrow.fs").FileType
+        return Entry(info.path, info.type == kind.Directory, info.size or 0)
 
     def info(self, path: str) -> Entry:
-        from pyarrow.fs import FileType  # noqa: PLC0415 - an extra
-
         info = self._fs.get_file_info(path)
-        if info.type == FileType.NotFound:
+        if info.type == require("pyarrow.fs").FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self._entry(info)
 
     def list(self, path: str) -> list[Entry]:
-        from pyarrow.fs import FileSelector  # noqa: PLC0415 - an extra
-
-        return [self._entry(info) for info in self._fs.get_file_info(FileSelector(path))]
+        selector = require("pyarrow.fs").FileSelector(path)
+        return [self._entry(info) for info in self._fs.get_file_info(selector)]
 
     def read(self, path: str) -> bytes | None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from kafkacomp._arguments import PARTITIONS, integer
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.discovery import Partition
 
 __all__ = ["select"]
-
-T = TypeVar("T")
 
 #: Topics that an error lists.
 _SHOWN = 20
@@ -49,8 +47,9 @@ def select(found: list[Partition], topics: Iterable[str] | None, partitions: Ite
     return found
 
 
-def _collection(name: str, values: Iterable[T]) -> list[T]:
+def _collection(name: str, values: object) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         what = "names" if name == "topics" else "numbers"
-        raise TypeError(f"{name} must be a collection of {what}, not {values!r}")
+        kind = "the string " if isinstance(values, str) else ""
+        raise TypeError(f"{name} must be a collection of {what}, not {kind}{values!r}")
     return list(values)

@@ -90,14 +90,7 @@ def advise(
             progress(done, total)
 
     measured = in_threads(made.tasks, threads, step)
-    report = finish(
-        made,
-        measured,
-        paid,
-        max_latency_ms=max_latency_ms,
-        compression_type=compression_type,
-        assume_rate=assume_rate,
+    made.problems += wrong
+    return finish(
+        made, measured, paid, max_latency_ms=max_latency_ms, compression_type=compression_type, assume_rate=assume_rate
     )
-    report.problems += wrong
-    report.refuse_nothing()
-    return report

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkacomp._extras import require
 from kafkacomp.advice.settings import TODAY, size_name
 
 if TYPE_CHECKING:
@@ -41,9 +42,8 @@ def check() -> None:
     Raises:
         ModuleNotFoundError: it needs the extra ``report``.
     """
-    import altair as alt  # noqa: F401, PLC0415 - an extra
-    import jinja2  # noqa: F401, PLC0415 - the page's template
-    import vl_convert  # noqa: F401, PLC0415 - what draws
+    for module in ("altair", "jinja2", "vl_convert"):
+        require(module)
 
 
 def ratio_and_speed(topic: TopicReport) -> str | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kafkacomp
+from kafkacomp._extras import require
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.formats import MODERN, OLDEST
 from kafkacomp.advice.sampling import LINES, LOG
@@ -312,7 +313,7 @@ def _parquet(window: Window) -> pa.RecordBatch:
 
     With a column ``value`` they are records, as ``kafkacomp export`` writes them; else each row becomes a JSON object.
     """
-    from pyarrow import parquet  # noqa: PLC0415 - only here
+    parquet = require("pyarrow.parquet")
 
     with parquet.ParquetFile(window.source.source) as file:
         total = file.metadata.num_rows

@@ -299,7 +299,7 @@ class _Batches:
         headers = [(each["key"], each["value"]) for each in row.get("headers") or ()]
         value, key = (each.encode() if isinstance(each, str) else each for each in (row["value"], row.get("key")))
         return record.estimate_batch_size_upper_bound(
-            value, key, headers, magic=self._form.magic, compression_type=self._codec.type
+            value, key=key, headers=headers, magic=self._form.magic, compression_type=self._codec.type
         )
 
     def next_run(self, at: int, stop: int, *, last_counts: bool) -> Run:

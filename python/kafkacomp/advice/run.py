@@ -153,7 +153,8 @@ def finish(
     """Add the figures up and advise on every topic; the topics come by what the advice saves, the most first.
 
     Raises:
-        ValueError: ``compression_type`` is not a topic's, or ``assume_rate`` is not a positive number.
+        ValueError: ``compression_type`` is not a topic's, ``assume_rate`` is not a positive number, or there is no
+            batch in anything that was read.
     """
     if assume_rate is not None and not 0 < assume_rate < math.inf:
         raise ValueError(f"assume_rate must be above 0 bytes/s, not {assume_rate}")
@@ -177,4 +178,6 @@ def finish(
         about = Circumstances(prices, traffic, rate_in(topic, traffic, assume_rate), max_latency_ms, compression_type)
         reports.append(TopicReport(topic, about, advice_on(topic, about)))
     reports.sort(key=lambda topic: topic.saved, reverse=True)
-    return Report(made.settings, prices, reports, problems, made.empty, made.internal)
+    report = Report(made.settings, prices, reports, problems, made.empty, made.internal)
+    report.refuse_nothing()
+    return report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, ArrowArray
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from kafkacomp._types import ArrowColumn, CompressionType
+    from kafkacomp._types import ArrowColumn, CompressionTypeLike
 
 __all__ = ["RECORD_COLUMNS", "compress_cells", "decompress_cells", "parse_cells"]
 
@@ -27,7 +27,7 @@ _OF_PLACES = ("topic", "partition", "segment")
 
 def decompress_cells(
     data: ArrowColumn,
-    compression_type: CompressionType | str | ArrowColumn,
+    compression_type: CompressionTypeLike | ArrowColumn,
     *,
     magic: int | ArrowColumn = 2,
     on_error: OnBadCell = "raise",
@@ -67,7 +67,7 @@ def decompress_cells(
 
 def compress_cells(
     data: ArrowColumn,
-    compression_type: CompressionType | str | ArrowColumn,
+    compression_type: CompressionTypeLike | ArrowColumn,
     *,
     compression_level: int | ArrowColumn | None = None,
     magic: int | ArrowColumn = 2,
@@ -103,7 +103,7 @@ def parse_cells(
     data: ArrowColumn,
     *,
     columns: Iterable[str] | None = None,
-    timestamp_unit: Literal["s", "ms", "us", "ns"] = "ms",
+    timestamp_unit: Literal["s", "ms", "us", "ns", "int64"] = "ms",
     include_control: bool = False,
     verify_crc: bool = True,
     on_error: OnBadCell = "raise",
@@ -120,8 +120,8 @@ def parse_cells(
         columns: Fields of a record, in the order wanted; only these are built. The names of ``kafkacomp.arrow.COLUMNS``
             without topic, partition and segment, which a cell does not know. Default: key, value, offset, timestamp,
             timestampType, headers. ``position`` is the byte of the cell.
-        timestamp_unit: The unit of the timestamps, which are UTC; a time that it cannot hold becomes the last one that
-            it can.
+        timestamp_unit: The unit of the timestamps, which are UTC, or ``int64`` for milliseconds as numbers. A time that
+            the unit cannot hold becomes the last one that it can.
         include_control: Whether control records are among the records.
         verify_crc: Whether checksums are verified.
         on_error: ``raise`` at the first bad cell, or make it ``null``.
@@ -138,8 +138,7 @@ def parse_cells(
         TypeError: an array of the wrong type.
     """
     names = record_columns(columns)
-    if timestamp_unit not in {"s", "ms", "us", "ns"}:
-        raise ValueError(f"timestamp_unit must be 's', 'ms', 'us' or 'ns', not {timestamp_unit!r}")
+    one_of("timestamp_unit", timestamp_unit, ("s", "ms", "us", "ns", "int64"))
     shape = (timestamp_unit, include_control, verify_crc)
     cap = checked_max_output_size(max_output_size)
     return _kafkacomp.parse_cells(data, list(names), shape, _bad_is_null(on_error), cap)

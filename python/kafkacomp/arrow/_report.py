@@ -83,6 +83,9 @@ class ScanReport:
     #: The same of records that lie at or above the high watermark of ``replication-offset-checkpoint``.
     records_above_high_watermark: int = 0
 
+    #: Timestamps that ``timestamp_unit`` cannot hold; the last time that it can hold stands in their place.
+    clamped_timestamps: int = 0
+
     @classmethod
     def _of(cls, counts: dict[str, Any]) -> ScanReport:
         """Take over the counts of the core."""

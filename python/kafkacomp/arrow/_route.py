@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import PARTITIONS, integer
+from kafkacomp._extras import require
 from kafkacomp._storage.names import check_topic
 from kafkacomp.exceptions import KafkaCompError
 
@@ -37,7 +38,7 @@ def by_key(  # noqa: PLR0917 - what a log is made of
     num_partitions: int | None, segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Counts]:  # fmt: skip
     """Write rows without offsets as Spark's sink does: by their partition, else by their key, else in turn."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     staged = _kafkacomp.StagedBatches(settings, folder / "rows", topic, num_partitions, {}, 0)
     for batch in reader:
@@ -69,7 +70,7 @@ def by_key(  # noqa: PLR0917 - what a log is made of
 
 def _with_narrow_partitions(rows: pa.RecordBatch) -> pa.RecordBatch:
     """The rows with partitions as Kafka has them, of 32 bits."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     index = rows.schema.get_field_index("partition")
     column = rows.column(index)
@@ -86,7 +87,7 @@ def by_columns(  # noqa: PLR0917 - what a log is made of
     segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Counts]:  # fmt: skip
     """Write rows that have offsets: each partition's rows are collected in a file, then written as its log."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     rows = _Collected(folder, pa.schema([each for each in reader.schema if each.name in _RECORD]))
     row = 0
@@ -112,8 +113,8 @@ def _groups(
     batch: pa.RecordBatch, topic: str | None, partition: int | None, row: int
 ) -> Iterator[tuple[tuple[str, int], pa.RecordBatch]]:
     """The rows of each topic and partition in a batch, in their order; ``row`` is the number of the first one."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-    import pyarrow.compute as pc  # noqa: PLC0415
+    pa = require("pyarrow")
+    pc = require("pyarrow.compute")
 
     topics = _owner(batch, "topic", topic, pa.string(), row)
     numbers = _owner(batch, "partition", partition, pa.int64(), row)
@@ -128,8 +129,8 @@ def _groups(
 
 def _owner(batch: pa.RecordBatch, name: str, given: str | int | None, kind: Any, row: int) -> pa.Array:  # noqa: ANN401
     """A column of topics or partitions, or the given one for all rows."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-    import pyarrow.compute as pc  # noqa: PLC0415
+    pa = require("pyarrow")
+    pc = require("pyarrow.compute")
 
     if given is not None:
         return pa.repeat(pa.scalar(given, kind), batch.num_rows)
@@ -166,7 +167,7 @@ class _Collected:
             raise self._located(error, owner) from None
 
     def _add(self, owner: tuple[str, int], rows: pa.RecordBatch) -> None:
-        import pyarrow as pa  # noqa: PLC0415 - an extra
+        pa = require("pyarrow")
 
         writer = self._open.pop(owner, None)
         if writer is None:
@@ -199,14 +200,13 @@ class _Collected:
 
     def read(self, owner: tuple[str, int]) -> pa.RecordBatchReader:
         """The rows of a partition."""
-        import pyarrow as pa  # noqa: PLC0415 - an extra
+        return require("pyarrow").RecordBatchReader.from_batches(self._schema, self._batches(owner))
 
-        def batches() -> Iterator[pa.RecordBatch]:
-            for path in self._files[owner]:
-                with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
-                    yield from stream
-
-        return pa.RecordBatchReader.from_batches(self._schema, batches())
+    def _batches(self, owner: tuple[str, int]) -> Iterator[pa.RecordBatch]:
+        arrow = require("pyarrow")
+        for path in self._files[owner]:
+            with arrow.OSFile(str(path)) as file, arrow.ipc.open_stream(file) as stream:
+                yield from stream
 
     def discard(self, owner: tuple[str, int]) -> None:
         """Remove the files of a partition."""

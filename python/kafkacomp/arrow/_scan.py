@@ -33,7 +33,7 @@ DEFAULT_COLUMNS: tuple[str, ...] = COLUMNS[:8]
 
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OnError = Literal["raise", "skip"]
-TimestampUnit = Literal["s", "ms", "us", "ns"]
+TimestampUnit = Literal["s", "ms", "us", "ns", "int64"]
 
 
 def scan(
@@ -95,7 +95,8 @@ def scan(
         batch_rows: The most rows of an Arrow batch.
         arrow_batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
         threads: Decoding threads; default: one per core that the process may use. The order is the same for any number.
-        timestamp_unit: The unit of the timestamp column. A time that it cannot hold becomes the last one that it can.
+        timestamp_unit: The unit of the timestamp column, or ``int64`` for milliseconds since the epoch as numbers. A
+            time that the unit cannot hold becomes the last one that it can; ``report.clamped_timestamps`` counts them.
         verify_crc: Whether checksums are verified.
         max_output_size: The most bytes that the records of one batch may decompress to.
         log_format: ``0.7``, ``0.8+``, or ``auto``: each segment's content tells, and where it does not, its name
@@ -137,6 +138,8 @@ def scan(
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)
     threads = checked_threads(threads)
+    first_time = _milliseconds("start_timestamp", start_timestamp)
+    end_time = _milliseconds("end_timestamp", end_timestamp)
     tiered = None
     if (remote_log_metadata, local_log_dir, encryption_keys) != (None, None, None):
         from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
@@ -146,8 +149,8 @@ def scan(
     found = select(resolve(source, topic, partition, tiered=tiered, opened=opened), topics, partitions)
     settings = {
         "columns": _columns(columns),
-        "start_timestamp": _milliseconds("start_timestamp", start_timestamp),
-        "end_timestamp": _milliseconds("end_timestamp", end_timestamp),
+        "start_timestamp": first_time,
+        "end_timestamp": end_time,
         "read_committed": isolation_level == "read_committed",
         "skip": on_error == "skip",
         "visible_only": visible_only,
@@ -180,6 +183,10 @@ def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> l
             if key not in known:
                 message = f"{name}: no partition {key!r} in the source"
                 raise ValueError(message)
+    for each in partitions:
+        low, high = _bound_of(start, each), _bound_of(end, each)
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"start_offset {low} is above end_offset {high}: no offset lies between them")
     return [each.as_tuple(_bound_of(start, each), _bound_of(end, each)) for each in partitions]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
+from kafkacomp._extras import require
 from kafkacomp._kafkacomp import ScanReader
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
@@ -18,7 +19,7 @@ from kafkacomp.record import arrow_rows, batch_settings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafkacomp._types import ArrowRows, CompressionType
+    from kafkacomp._types import ArrowRows, CompressionTypeLike, StrPath
     from kafkacomp.arrow._route import Counts
     from kafkacomp.record import _Settings
 
@@ -48,14 +49,14 @@ class WriteReport:
 
 def write(
     rows: ArrowRows,
-    target: str | os.PathLike[str],
+    target: StrPath,
     *,
     topic: str | None = None,
     partition: int | None = None,
     num_partitions: int | None = None,
     topic_id: str | None = None,
     base_offset: int = 0,
-    compression_type: CompressionType | str = "zstd",
+    compression_type: CompressionTypeLike = "zstd",
     compression_level: int | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     segment_bytes: int = _DEFAULT_SEGMENT_BYTES,
@@ -138,7 +139,7 @@ def write(
 
 def _reader(rows: ArrowRows) -> pa.RecordBatchReader:
     """The rows as pyarrow has them."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     if isinstance(rows, ScanReader):  # whose errors come as they are only to those who iterate over it
         return pa.RecordBatchReader.from_batches(pa.schema(rows), iter(rows))

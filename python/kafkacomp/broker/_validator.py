@@ -15,6 +15,8 @@ from kafkacomp._types import CompressionType, TimestampType
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from kafkacomp._types import CompressionTypeLike
+
 __all__ = [
     "AppendOrigin",
     "BrokerCompressionType",
@@ -72,7 +74,7 @@ class BrokerCompressionType(enum.Enum):
 
 def target_compression_type(
     config: str | BrokerCompressionType | None,
-    source: CompressionType | str,
+    source: CompressionTypeLike,
     *,
     broker: str | BrokerCompressionType = BrokerCompressionType.PRODUCER,
 ) -> CompressionType:
@@ -123,7 +125,7 @@ class ValidatorConfig:
     """
 
     #: What the records came with: ``LogAppendInfo.source_compression``. A name will do.
-    source_compression_type: CompressionType | str
+    source_compression_type: CompressionTypeLike
     #: What is to be stored: a codec, or a topic's ``compression.type`` (``producer`` is the source's codec). A name
     #: will do.
     target_compression_type: CompressionType | BrokerCompressionType | str

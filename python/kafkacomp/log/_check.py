@@ -12,8 +12,8 @@ from kafkacomp._storage.discovery import Segment
 from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
+from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
 from kafkacomp.log._detect import log_format_of
-from kafkacomp.log._side_files import read_leader_epoch_checkpoint
 from kafkacomp.log._verify import (
     CheckedSegment,
     CodecCounts,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.discovery import Partition
+    from kafkacomp._types import StrPath
     from kafkacomp.log._side_files import PathOrBytes
 
 __all__ = ["check_partition", "check_segment", "verify_partition", "verify_segment"]
@@ -112,9 +113,7 @@ def check_segment(
     return SegmentReport(by_compression_type=codecs, findings=findings, missing=missing, **counts)
 
 
-def verify_partition(
-    source: str | os.PathLike[str], *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
-) -> PartitionReport:
+def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
     """Check all segments of a partition's folder, and whether they follow one another.
 
     Besides what :func:`verify_segment` finds, this finds missing segments, and compares the records of segments that

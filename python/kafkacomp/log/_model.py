@@ -17,15 +17,13 @@ from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import check_partition, check_segment
+from kafkacomp.log._checkpoint_files import LeaderEpochEntry, read_leader_epoch_checkpoint, read_partition_metadata
 from kafkacomp.log._side_files import (
     AbortedTxn,
-    LeaderEpochEntry,
     OffsetPosition,
     ProducerEntry,
     TimestampOffset,
-    read_leader_epoch_checkpoint,
     read_offset_index,
-    read_partition_metadata,
     read_producer_snapshot,
     read_time_index,
     read_transaction_index,
@@ -35,6 +33,7 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from kafkacomp._kafkacomp import ScanReader
     from kafkacomp._storage.discovery import Segment
+    from kafkacomp._types import StrPath
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 
 __all__ = ["LogDir", "LogPartition", "LogSegment"]
@@ -74,12 +73,12 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: StrPath,
         *,
         filesystem: object = None,
         storage_options: Mapping[str, object] | None = None,
         remote_log_metadata: object = None,
-        local_log_dir: str | os.PathLike[str] | None = None,
+        local_log_dir: StrPath | None = None,
         encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     ) -> None:
         self._path = os.fspath(path)

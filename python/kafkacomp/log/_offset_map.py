@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kafkacomp._extras import require
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
@@ -63,8 +65,8 @@ def _csv(path: str) -> Iterator[Take]:
 
 @contextmanager
 def _parquet(path: str) -> Iterator[Take]:
-    import pyarrow as pa  # noqa: PLC0415 - optional
-    from pyarrow import parquet  # noqa: PLC0415
+    pa = require("pyarrow")
+    parquet = require("pyarrow.parquet")
 
     schema = pa.schema(
         [("topic", pa.string()), ("partition", pa.int32()), ("position", pa.int64()), ("offset", pa.int64())]

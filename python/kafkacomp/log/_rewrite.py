@@ -25,7 +25,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._storage.commit_state import sync_folder
 from kafkacomp._storage.filesystem import local_folder, open_filesystem
-from kafkacomp._storage.names import basename
+from kafkacomp._storage.names import basename, partition_of
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._offset_map import offset_map as open_offset_map
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.discovery import Partition
     from kafkacomp._storage.filesystem import FileSystem
-    from kafkacomp._types import CompressionType
+    from kafkacomp._types import CompressionTypeLike, StrPath
 
-    PathLike: TypeAlias = str | os.PathLike[str]
     Progress: TypeAlias = Callable[[int, int], object] | None
     _Counts: TypeAlias = tuple[int, int, int, int, int]
     _Found: TypeAlias = tuple[Sequence[tuple[int, int, int, Any]], int, Sequence[str]]
@@ -131,10 +130,10 @@ class RepairReport(RewriteReport):
 
 
 def recompress(
-    source: PathLike,
-    target: PathLike,
+    source: StrPath,
+    target: StrPath,
     *,
-    compression_type: CompressionType | str = "zstd",
+    compression_type: CompressionTypeLike = "zstd",
     compression_level: int | None = None,
     merge: bool = False,
     batch_bytes: int = 1 << 20,
@@ -187,14 +186,14 @@ def recompress(
 
 
 def convert(
-    source: PathLike,
-    target: PathLike,
+    source: StrPath,
+    target: StrPath,
     to_magic: int,
     *,
     upgrade: bool = True,
     log_format: LogFormat = "auto",
     first_offset: int | None = None,
-    offset_map: PathLike | None = None,
+    offset_map: StrPath | None = None,
     batch_bytes: int = 16384,
     segment_bytes: int | None = None,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
@@ -274,8 +273,8 @@ def _refuse_old(job: tuple[Any, ...], name: str) -> None:
 
 
 def repair(
-    source: PathLike,
-    target: PathLike,
+    source: StrPath,
+    target: StrPath,
     *,
     quarantine: bool = True,
     segment_bytes: int | None = None,
@@ -350,8 +349,8 @@ class _Work:
 
     def __init__(
         self,
-        source: PathLike,
-        target: PathLike,
+        source: StrPath,
+        target: StrPath,
         segment_bytes: int | None,
         max_output_size: int,
         progress: Progress,
@@ -366,10 +365,12 @@ class _Work:
         self._partitions = resolve(source)
         first = self._partitions[0].segments[0].name
         self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}
-        if _is_inside(self._target, _folder(first) if self._is_one else path):
-            inside = _folder(first) if self._is_one else path
-            message = f"{target}: the target would lie in the source's folder {inside}: choose one outside of it"
-            raise ValueError(message)
+        inside = _folder(first) if self._is_one else path
+        # A segment by itself may have any folder around it, such as the current one, where its copy may go as well.
+        is_free = path == first and partition_of(basename(inside)) is None
+        if not is_free and _is_inside(self._target, inside):
+            what = "the partition's folder" if self._is_one else "the folder"
+            raise ValueError(f"{target}: the target lies in {what} {inside}, which is read: give one outside of it")
         self._options = (segment_bytes, max_output_size)
         self._progress = progress
         self._total = sum(segment.size for each in self._partitions for segment in each.segments)

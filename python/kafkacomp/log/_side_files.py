@@ -1,11 +1,11 @@
-"""Files next to log segments: their entries, and functions that read them."""
+"""The index files of a segment and producer snapshots: their entries, and functions that read them."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.filesystem import read_side_file
@@ -20,18 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AbortedTxn",
-    "ControlRecord",
-    "LeaderEpochEntry",
-    "OffsetCheckpointEntry",
     "OffsetPosition",
-    "PartitionMetadata",
+    "PathOrBytes",
     "ProducerEntry",
     "TimestampOffset",
-    "parse_control_record",
-    "read_leader_epoch_checkpoint",
-    "read_offset_checkpoint",
+    "content_of",
     "read_offset_index",
-    "read_partition_metadata",
     "read_producer_snapshot",
     "read_time_index",
     "read_transaction_index",
@@ -91,43 +85,6 @@ class ProducerEntry:
     first_sequence: int
 
 
-class LeaderEpochEntry(NamedTuple):
-    """An entry of ``leader-epoch-checkpoint``."""
-
-    epoch: int
-    #: The first offset that was appended in it.
-    start_offset: int
-
-
-class OffsetCheckpointEntry(NamedTuple):
-    """An entry of an offset checkpoint of a log folder."""
-
-    topic: str
-    partition: int
-    #: What the file's name says: recovery point, high watermark, log start, cleaned up to.
-    offset: int
-
-
-class PartitionMetadata(NamedTuple):
-    """The content of ``partition.metadata``."""
-
-    version: int
-    #: As Kafka writes it: URL-safe base64, 22 characters.
-    topic_id: str
-
-
-@dataclass(frozen=True)
-class ControlRecord:
-    """A control record's content."""
-
-    #: ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS or UNKNOWN.
-    type: str
-    #: The id in the key.
-    type_id: int
-    #: The value's fields, under the names of Kafka's schemas; none for UNKNOWN.
-    fields: dict[str, Any]
-
-
 def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> list[OffsetPosition]:
     """Read an ``.index``; the zero tail of a preallocated one is left out.
 
@@ -139,7 +96,7 @@ def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> li
         CorruptRecordError: entries that are incomplete, negative or out of order.
         ValueError: no base offset in the name.
     """
-    data, name = _read(source)
+    data, name = content_of(source)
     return [OffsetPosition(*e) for e in _kafkacomp.read_offset_index(data, _base_offset(source, base_offset), name)]
 
 
@@ -154,7 +111,7 @@ def read_time_index(source: PathOrBytes, base_offset: int | None = None) -> list
         CorruptRecordError: entries that are incomplete, negative or out of order.
         ValueError: no base offset in the name.
     """
-    data, name = _read(source)
+    data, name = content_of(source)
     return [TimestampOffset(*e) for e in _kafkacomp.read_time_index(data, _base_offset(source, base_offset), name)]
 
 
@@ -169,7 +126,7 @@ def read_transaction_index(source: PathOrBytes, base_offset: int | None = None) 
         CorruptRecordError: an unknown version, or a transaction that ends before the segment.
         ValueError: no base offset in the name.
     """
-    data, name = _read(source)
+    data, name = content_of(source)
     return [AbortedTxn(*e) for e in _kafkacomp.read_transaction_index(data, _base_offset(source, base_offset), name)]
 
 
@@ -179,7 +136,7 @@ def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
     Raises:
         CorruptRecordError: an unknown version, a wrong checksum, or a wrong length.
     """
-    data, name = _read(source)
+    data, name = content_of(source)
     entries = []
     for (producer, epoch, sequence, last, delta, time, coordinator, first), first_sequence in (
         _kafkacomp.read_producer_snapshot(data, name)
@@ -191,43 +148,7 @@ def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
     return entries
 
 
-def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:
-    """Read a partition's ``leader-epoch-checkpoint``.
-
-    Raises:
-        CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
-    """
-    return [LeaderEpochEntry(*entry) for entry in _kafkacomp.read_leader_epoch_checkpoint(*_read(source))]
-
-
-def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
-    """Read an offset checkpoint of a log folder, such as ``recovery-point-offset-checkpoint``.
-
-    Raises:
-        CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
-    """
-    return [OffsetCheckpointEntry(*entry) for entry in _kafkacomp.read_offset_checkpoint(*_read(source))]
-
-
-def read_partition_metadata(source: PathOrBytes) -> PartitionMetadata:
-    """Read ``partition.metadata``.
-
-    Raises:
-        CorruptRecordError: a malformed line, or no topic id.
-    """
-    return PartitionMetadata(*_kafkacomp.read_partition_metadata(*_read(source)))
-
-
-def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord:
-    """Decode the key and value of a record of a control batch.
-
-    Raises:
-        InvalidRecordError: they do not follow their type's schema.
-    """
-    return ControlRecord(*_kafkacomp.parse_control_record(key, value))
-
-
-def _read(source: PathOrBytes) -> tuple[Buffer, str | None]:
+def content_of(source: PathOrBytes) -> tuple[Buffer, str | None]:
     if isinstance(source, str | os.PathLike):
         return read_side_file(source), os.fspath(source).encode("utf-8", "backslashreplace").decode()
     return source, None

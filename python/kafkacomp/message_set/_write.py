@@ -15,12 +15,12 @@ from kafkacomp.exceptions import MessageSetError
 from kafkacomp.message_set._read import read_messages, valid_bytes
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
 
     from typing_extensions import Buffer
 
     from kafkacomp._kafkacomp import Message
+    from kafkacomp._types import CompressionTypeLike, StrPath
 
 __all__ = ["ProducerCompression", "verify_message_size", "write_log", "write_messages"]
 
@@ -33,7 +33,7 @@ _LOG_FILE_SIZE = 512 << 20  # log.file.size
 
 def write_messages(
     messages: Iterable[Buffer | Message],
-    compression_type: CompressionType | str = "none",
+    compression_type: CompressionTypeLike = "none",
     *,
     compression_level: int | None = None,
 ) -> bytes:
@@ -117,7 +117,7 @@ class ProducerCompression:
 
 def write_log(
     sets: Iterable[Buffer],
-    target: str | os.PathLike[str],
+    target: StrPath,
     *,
     topic: str,
     partition: int = 0,

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyspark
+from kafkacomp._extras import with_command
+
+try:
+    import pyspark
+except ModuleNotFoundError as error:
+    raise with_command(error) from None
 from pyspark.errors import AnalysisException
 
 from kafkacomp.spark._functions import (

@@ -72,16 +72,10 @@ def advise(
         tasks = spark.createDataFrame(rows, _TASKS).repartition(-(-len(rows) // _A_TASK), "number")
         found = tasks.mapInArrow(_Measure(), _FIGURES).toLocalIterator()
         measured = [(row.number, pickle.loads(row.figures)) for row in found]  # noqa: S301 - from our own executors
+    made.problems += wrong
     report = finish(
-        made,
-        measured,
-        paid,
-        max_latency_ms=max_latency_ms,
-        compression_type=compression_type,
-        assume_rate=assume_rate,
+        made, measured, paid, max_latency_ms=max_latency_ms, compression_type=compression_type, assume_rate=assume_rate
     )
-    report.problems += wrong
-    report.refuse_nothing()
     options = [row for topic in report.topics for row in _rows(topic)]
     return Advised(spark.createDataFrame(options, _OPTIONS), report)
 

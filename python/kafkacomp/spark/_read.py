@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from kafkacomp._extras import require
 from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._errors import EXPECTED, briefly, plain
@@ -216,7 +217,7 @@ def check_losses(report: ScanReport, options: ReadOptions) -> None:
 
 def _with_damage(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.RecordBatch:
     """Records with the column of damage, which is null for them."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     arrays = batch.columns if len(options.columns) > 1 else []
     fields = list(batch.schema) if len(options.columns) > 1 else []
@@ -227,7 +228,7 @@ def _with_damage(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.Rec
 
 def _damaged(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Rows for what was left out: where it is, and nothing else."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    pa = require("pyarrow")
 
     skipped = reader.report.skipped
     schema = pa.schema(reader)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafkacomp._storage.checkpoints import OffsetCheckpoints
     from kafkacomp._storage.discovery import Opener, Segment
     from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._types import StrPath
 
 __all__ = ["LocalLog", "LocalLogs"]
 
@@ -41,7 +42,7 @@ class LocalLog:
 class LocalLogs:
     """The partitions in a log directory, or the one whose folder it is."""
 
-    def __init__(self, path: str | os.PathLike[str], opened: Opener = open_filesystem) -> None:
+    def __init__(self, path: StrPath, opened: Opener = open_filesystem) -> None:
         """Look at the folder.
 
         Raises:

@@ -61,7 +61,9 @@ impl Place {
 pub struct ColumnBuilder {
     columns: Vec<Column>,
     schema: SchemaRef,
-    unit: TimeUnit,
+    unit: Option<TimeUnit>,
+    /// Timestamps that the unit cannot hold.
+    clamped: u64,
     wants: Wants,
     /// Bytes that a row takes in the columns of fixed width.
     row_bytes: usize,
@@ -122,7 +124,7 @@ struct BatchRuns {
 
 impl ColumnBuilder {
     /// A builder of these columns, timestamps in `unit`, bytes in the pool's buffers.
-    pub fn new(columns: &[Column], unit: TimeUnit, pool: &Arc<BufferPool>) -> Self {
+    pub fn new(columns: &[Column], unit: Option<TimeUnit>, pool: &Arc<BufferPool>) -> Self {
         let has = |column| columns.contains(&column);
         let wants = Wants {
             key: has(Column::Key),
@@ -137,6 +139,7 @@ impl ColumnBuilder {
             columns: columns.to_vec(),
             schema: schema(columns, unit),
             unit,
+            clamped: 0,
             wants,
             row_bytes: columns.iter().map(|column| row_bytes(*column)).sum(),
             rows: 0,
@@ -161,6 +164,11 @@ impl ColumnBuilder {
     /// The schema of what [`finish`](Self::finish) gives.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// How many timestamps the unit could not hold since the last call; counted by [`finish`](Self::finish).
+    pub fn take_clamped(&mut self) -> u64 {
+        std::mem::take(&mut self.clamped)
     }
 
     /// Rows so far.
@@ -387,7 +395,10 @@ impl ColumnBuilder {
     fn finish_timestamp(&mut self) -> ArrayRef {
         let mut values = take_vec(&mut self.timestamp);
         let nulls = self.timestamp_validity.finish();
-        let (factor, divisor) = match self.unit {
+        let Some(unit) = self.unit else {
+            return Arc::new(Int64Array::new(ScalarBuffer::from(values), nulls));
+        };
+        let (factor, divisor) = match unit {
             TimeUnit::Second => (1, 1000),
             TimeUnit::Millisecond => (1, 1),
             TimeUnit::Microsecond => (1000, 1),
@@ -395,6 +406,8 @@ impl ColumnBuilder {
         };
         if factor != 1 {
             // A time that the unit cannot hold becomes the last one that it can.
+            let range = i64::MIN / factor..=i64::MAX / factor;
+            self.clamped += values.iter().filter(|value| !range.contains(value)).count() as u64;
             for value in &mut values {
                 *value = value.saturating_mul(factor);
             }
@@ -404,7 +417,7 @@ impl ColumnBuilder {
             }
         }
         let values = ScalarBuffer::from(values);
-        match self.unit {
+        match unit {
             TimeUnit::Second => Arc::new(TimestampSecondArray::new(values, nulls).with_timezone("UTC")),
             TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::new(values, nulls).with_timezone("UTC")),
             TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::new(values, nulls).with_timezone("UTC")),

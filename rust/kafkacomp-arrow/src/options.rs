@@ -55,7 +55,7 @@ pub struct ScanOptions {
     /// Worker threads, at least 1.
     pub threads: usize,
     /// The unit of the timestamp column.
-    pub timestamp_unit: TimeUnit,
+    pub timestamp_unit: Option<TimeUnit>,
     /// Whether checksums are verified.
     pub verify_crc: bool,
     /// The most bytes that one batch may decompress to.
@@ -94,7 +94,7 @@ impl Default for ScanOptions {
             batch_size: 65_536,
             batch_bytes: 8 << 20,
             threads: 1,
-            timestamp_unit: TimeUnit::Millisecond,
+            timestamp_unit: Some(TimeUnit::Millisecond),
             verify_crc: true,
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
             visible_only: false,

@@ -75,6 +75,8 @@ pub struct ScanReport {
     pub records_below_log_start: u64,
     /// Records read whose offset is at the high watermark or above.
     pub records_above_high_watermark: u64,
+    /// Timestamps that the unit of the column cannot hold: the last one that it can hold stands in their place.
+    pub clamped_timestamps: u64,
     /// Whether the scan is over.
     pub is_complete: bool,
 }

@@ -65,13 +65,13 @@ impl Column {
         Self::ALL.iter().copied().find(|column| column.name() == name)
     }
 
-    /// The column's Arrow field; timestamps in `unit`. All are nullable, as in Spark's Kafka source, whose
+    /// The column's Arrow field; timestamps in `unit`, or int64 in milliseconds without one. All are nullable, as in Spark's Kafka source, whose
     /// Arrow reader compares nullability too.
-    pub fn field(self, unit: TimeUnit) -> Field {
+    pub fn field(self, unit: Option<TimeUnit>) -> Field {
         let data_type = match self {
             Self::Key | Self::Value => DataType::Binary,
             Self::Topic | Self::CompressionType | Self::Segment => DataType::Utf8,
-            Self::Timestamp => DataType::Timestamp(unit, Some("UTC".into())),
+            Self::Timestamp => unit.map_or(DataType::Int64, |unit| DataType::Timestamp(unit, Some("UTC".into()))),
             Self::Headers => DataType::List(header_element()),
             Self::Magic => DataType::Int8,
             Self::ProducerEpoch => DataType::Int16,
@@ -94,6 +94,6 @@ pub fn header_element() -> Arc<Field> {
 }
 
 /// The schema of these columns.
-pub fn schema(columns: &[Column], unit: TimeUnit) -> SchemaRef {
+pub fn schema(columns: &[Column], unit: Option<TimeUnit>) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().map(|column| column.field(unit)).collect::<Vec<_>>()))
 }

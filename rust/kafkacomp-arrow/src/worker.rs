@@ -406,12 +406,14 @@ fn flush_builder(
     }
     let bytes = builder.bytes();
     let finished = builder.finish().map_err(ScanError::from)?;
+    let clamped = builder.take_clamped();
     let seen = std::mem::take(seen);
     {
         let mut report = lock(report);
         report.batches += seen.batches;
         report.records += finished.num_rows() as u64;
         report.bytes_out += bytes as u64;
+        report.clamped_timestamps += clamped;
     }
     if sink(finished) { Ok(()) } else { Err(ScanError::Closed) }
 }

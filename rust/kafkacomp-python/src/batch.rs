@@ -9,16 +9,20 @@ use kafkacomp_core::record::reader::stored_records;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyTuple, PyType};
 
 use crate::bytes::bytes;
 use crate::enums::{compression_type, timestamp_type};
 use crate::error::to_py;
+use crate::gil::call;
 use crate::memory::out_of_memory;
 use crate::record::{Backing, Records};
 
 /// Decompressed records of more bytes are given to Python with the reader's buffer, fewer are copied.
 const MOST_COPIED: usize = 1 << 20;
+
+static RECORD_COLUMNS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 thread_local! {
     /// Contexts and the output buffer are kept from batch to batch.
@@ -283,6 +287,12 @@ impl Batch {
     fn is_valid(&self, py: Python<'_>) -> PyResult<bool> {
         let batch = self.view(py)?;
         Ok(py.detach(|| batch.is_valid()))
+    }
+
+    /// Offsets, timestamps, keys and values of all records.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let lists = self.read(py)?.columns(py)?;
+        call(RECORD_COLUMNS.import(py, "kafkacomp._types", "RecordColumns")?, PyTuple::new(py, lists)?)
     }
 
     /// Raises `CorruptRecordError` if the checksum is wrong.

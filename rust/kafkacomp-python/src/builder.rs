@@ -15,7 +15,7 @@ use kafkacomp_core::record::{
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyMapping, PyString};
 
 use crate::bytes::bytes;
 use crate::codec::kind;
@@ -99,7 +99,7 @@ impl Settings {
 
 /// A number of 64 bits; what is larger is a wrong value, not an `OverflowError`.
 #[derive(Clone, Copy)]
-pub struct Int64(i64);
+pub struct Int64(pub i64);
 
 impl FromPyObject<'_, '_> for Int64 {
     type Error = PyErr;
@@ -148,9 +148,13 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Puts pairs of string and bytes into `out`.
-fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> PyResult<()> {
-    for pair in iterate(headers)? {
+/// Puts pairs of string and bytes, or a mapping of them, into `out`.
+pub fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> PyResult<()> {
+    let pairs = match headers.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.into_any(),
+        Err(_) => headers.clone(),
+    };
+    for pair in iterate(&pairs)? {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
         let key = key.cast::<PyString>().map_err(|_| {
             let found = key.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
@@ -218,7 +222,7 @@ impl Builder {
         Ok(Self(Shared::new(Inner { builder, built: None })))
     }
 
-    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, key=None, timestamp=-1, headers=None, offset=None)")]
+    #[pyo3(signature = (value, *, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None, offset=None)")]
     fn append(
         &self,
         value: &Bound<'_, PyAny>,
@@ -234,7 +238,7 @@ impl Builder {
         })
     }
 
-    #[pyo3(signature = (control_type, value, timestamp=Int64(-1), offset=None), text_signature = "($self, control_type, value, timestamp=-1, offset=None)")]
+    #[pyo3(signature = (control_type, value, *, timestamp=Int64(-1), offset=None), text_signature = "($self, control_type, value, *, timestamp=-1, offset=None)")]
     fn append_control_record(
         &self,
         control_type: i16,
@@ -249,7 +253,7 @@ impl Builder {
         })
     }
 
-    #[pyo3(signature = (is_commit, coordinator_epoch=0, timestamp=Int64(-1), offset=None), text_signature = "($self, is_commit, coordinator_epoch=0, timestamp=-1, offset=None)")]
+    #[pyo3(signature = (is_commit, *, coordinator_epoch=0, timestamp=Int64(-1), offset=None), text_signature = "($self, is_commit, *, coordinator_epoch=0, timestamp=-1, offset=None)")]
     fn append_end_txn_marker(
         &self,
         py: Python<'_>,
@@ -345,7 +349,7 @@ impl Builder {
         Ok(())
     }
 
-    #[pyo3(signature = (value, key=None, timestamp=Int64(-1), headers=None), text_signature = "($self, value, key=None, timestamp=-1, headers=None)")]
+    #[pyo3(signature = (value, *, key=None, timestamp=Int64(-1), headers=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None)")]
     fn has_room_for(
         &self,
         value: &Bound<'_, PyAny>,
@@ -356,6 +360,16 @@ impl Builder {
         let Row { value: fields, key, headers } = Row::of(value, key, headers)?;
         let builder = &self.lock(value.py())?.builder;
         Ok(builder.has_room_for(timestamp.0, key.get(), fields.get(), headers.as_headers()))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let builder = &self.lock(py)?.builder;
+        let settings = builder.settings();
+        let (kind, records) = (settings.compression.compression_type().name(), builder.records_count());
+        let (magic, base_offset) = (settings.magic, settings.base_offset);
+        Ok(format!(
+            "RecordBatchBuilder(magic={magic}, compression_type='{kind}', base_offset={base_offset}, records_count={records})"
+        ))
     }
 
     fn has_room_for_bytes(&self, py: Python<'_>, size: u64) -> PyResult<bool> {

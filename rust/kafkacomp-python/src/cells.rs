@@ -176,11 +176,12 @@ pub fn column(name: &str) -> PyResult<Column> {
 }
 
 /// The unit with this name; milliseconds for any other.
-pub fn time_unit(name: &str) -> TimeUnit {
+pub fn time_unit(name: &str) -> Option<TimeUnit> {
     match name {
-        "s" => TimeUnit::Second,
-        "us" => TimeUnit::Microsecond,
-        "ns" => TimeUnit::Nanosecond,
-        _ => TimeUnit::Millisecond,
+        "s" => Some(TimeUnit::Second),
+        "us" => Some(TimeUnit::Microsecond),
+        "ns" => Some(TimeUnit::Nanosecond),
+        "ms" => Some(TimeUnit::Millisecond),
+        _ => None,
     }
 }

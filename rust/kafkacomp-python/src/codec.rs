@@ -2,7 +2,7 @@
 //! where Python wants them while it is held.
 
 use kafkacomp_core::compress::lz4::{self, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound};
-use kafkacomp_core::compress::{self, CompressionType, DecodeOptions, Strictness};
+use kafkacomp_core::compress::{self, CompressionType, DecodeOptions, Strictness, zstd};
 use kafkacomp_core::record::lz4_checksum::decode_options;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -102,6 +102,13 @@ pub fn decompress_record_set<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (compression_type, options) = (kind(compression_type)?, decode_options(magic, Strictness::Tolerant));
     decoded(data, compression_type, options, max_output_size, |content| bytes(data.py(), content))
+}
+
+/// What the header of the first zstd frame declares: the content's size, and the dictionary's id, 0 for none.
+#[pyfunction]
+pub fn zstd_frame_info(data: &Bound<'_, PyAny>) -> PyResult<(Option<u64>, u32)> {
+    let info = zstd::frame_info(&bytes_like(data)?).map_err(|error| codec_to_py(data.py(), error))?;
+    Ok((info.content_size, info.dictionary_id))
 }
 
 /// Position, header length, FLG, BD, largest block, content size, dictionary id, stored, standard and broken

@@ -72,6 +72,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(codec::decompress_into, m)?)?;
     m.add_function(wrap_pyfunction!(codec::decompress_record_set, m)?)?;
     m.add_function(wrap_pyfunction!(codec::lz4_frame_info, m)?)?;
+    m.add_function(wrap_pyfunction!(codec::zstd_frame_info, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::read_offset_index, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::read_time_index, m)?)?;
     m.add_function(wrap_pyfunction!(sidecar::read_transaction_index, m)?)?;

@@ -1,16 +1,21 @@
 //! Records as Python sees them: spans into the bytes of their batch, turned into objects when asked for.
 
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use kafkacomp_core::memory;
 use kafkacomp_core::record::java_string::decode_utf8;
-use kafkacomp_core::record::{Error, Headers, PausedRecords, Record, TimestampType};
+use kafkacomp_core::record::{Error, Headers, HeadersBuffer, PausedRecords, Record, TimestampType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
+use crate::builder::{Int64, encode_headers};
 use crate::bytes::bytes;
 use crate::enums::timestamp_type;
 use crate::error::to_py;
+use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 
 /// What spans point into.
@@ -152,6 +157,28 @@ impl Records {
             self.paused = Some(records.pause());
         }
     }
+
+    /// What is left, as lists of offsets, timestamps, keys and values.
+    pub fn columns<'py>(&mut self, py: Python<'py>) -> PyResult<[Bound<'py, PyList>; 4]> {
+        let [offsets, timestamps, keys, values] = std::array::from_fn(|_| PyList::empty(py));
+        let field = |backing: &Backing, span: Option<Span>| span.map(|span| bytes(py, backing.bytes(span))).transpose();
+        loop {
+            for span in self.spans.get(self.next..).unwrap_or_default() {
+                offsets.append(span.offset)?;
+                timestamps.append(span.timestamp)?;
+                keys.append(field(&self.backing, span.key)?)?;
+                values.append(field(&self.backing, span.value)?)?;
+            }
+            self.next = self.spans.len();
+            if let Some(error) = self.error.take() {
+                return Err(to_py(py, &error, None));
+            }
+            if self.paused.is_none() {
+                return Ok([offsets, timestamps, keys, values]);
+            }
+            self.read();
+        }
+    }
 }
 
 #[pymethods]
@@ -186,12 +213,101 @@ pub struct PyRecord {
 
 impl PyRecord {
     fn field<'py>(&self, py: Python<'py>, span: Option<Span>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        span.map(|span| bytes(py, self.backing.bytes(span))).transpose()
+        self.part(span).map(|part| bytes(py, part)).transpose()
+    }
+
+    fn part(&self, span: Option<Span>) -> Option<&[u8]> {
+        span.map(|span| self.backing.bytes(span))
+    }
+
+    /// Headers as Python sees them, to compare them.
+    fn decoded(&self) -> impl Iterator<Item = (Option<Cow<'_, str>>, Option<&[u8]>)> {
+        self.pairs().map(|(key, value)| (decode_utf8(key).ok(), value))
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        Headers::new(self.backing.bytes(self.span.headers), self.span.headers_count).into_iter()
     }
 }
 
 #[pymethods]
 impl PyRecord {
+    /// A record of these fields; an iteration makes most of them.
+    #[new]
+    #[pyo3(
+        signature = (value, *, key=None, offset=Int64(0), timestamp=Int64(-1), timestamp_type=0, sequence=-1, headers=None, is_valid=None),
+        text_signature = "(value, *, key=None, offset=0, timestamp=-1, timestamp_type=0, sequence=-1, headers=None, is_valid=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a record")]
+    fn new(
+        value: Option<&Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        offset: Int64,
+        timestamp: Int64,
+        timestamp_type: i8,
+        sequence: i32,
+        headers: Option<&Bound<'_, PyAny>>,
+        is_valid: Option<bool>,
+    ) -> PyResult<Self> {
+        let mut content = Vec::new();
+        let mut add = |part: &[u8]| {
+            let start = content.len();
+            memory::append(&mut content, part).map_err(out_of_memory)?;
+            PyResult::Ok(Span { start, length: part.len() })
+        };
+        let mut encoded = HeadersBuffer::new();
+        if let Some(headers) = headers {
+            encode_headers(headers, &mut encoded)?;
+        }
+        let headers = encoded.as_headers();
+        let span = RecordSpan {
+            offset: offset.0,
+            timestamp: timestamp.0,
+            timestamp_type: match timestamp_type {
+                0 => TimestampType::CreateTime,
+                1 => TimestampType::LogAppendTime,
+                _ => TimestampType::NoTimestampType,
+            },
+            sequence,
+            key: key.map(|key| add(&bytes_like(key)?)).transpose()?,
+            value: value.map(|value| add(&bytes_like(value)?)).transpose()?,
+            headers: add(headers.raw())?,
+            headers_count: headers.len() as u32,
+            is_valid,
+        };
+        Ok(Self { backing: Backing::Decompressed(Arc::new(content)), span })
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let fields = PyDict::new(py);
+        fields.set_item("key", self.key(py)?)?;
+        fields.set_item("offset", self.span.offset)?;
+        fields.set_item("timestamp", self.span.timestamp)?;
+        fields.set_item("timestamp_type", self.span.timestamp_type as i8)?;
+        fields.set_item("sequence", self.span.sequence)?;
+        fields.set_item("headers", self.headers(py)?)?;
+        fields.set_item("is_valid", self.span.is_valid)?;
+        Ok((PyTuple::new(py, [self.value(py)?])?, fields))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        let (a, b) = (&self.span, &other.span);
+        (a.offset, a.timestamp, a.timestamp_type as i8, a.sequence, a.is_valid)
+            == (b.offset, b.timestamp, b.timestamp_type as i8, b.sequence, b.is_valid)
+            && self.part(a.key) == other.part(b.key)
+            && self.part(a.value) == other.part(b.value)
+            && self.decoded().eq(other.decoded())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.span.offset, self.span.timestamp, self.span.sequence).hash(&mut hasher);
+        for span in [self.span.key, self.span.value] {
+            self.part(span).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
     #[getter]
     fn offset(&self) -> i64 {
         self.span.offset
@@ -225,7 +341,7 @@ impl PyRecord {
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let pairs = PyList::empty(py);
-        for (key, value) in Headers::new(self.backing.bytes(self.span.headers), self.span.headers_count) {
+        for (key, value) in self.pairs() {
             let key = PyString::from_bytes(py, decode_utf8(key).map_err(out_of_memory)?.as_bytes())?;
             pairs.append((key, value.map(|value| bytes(py, value)).transpose()?))?;
         }

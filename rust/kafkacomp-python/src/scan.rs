@@ -11,7 +11,7 @@ use kafkacomp_arrow::{
     Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
 };
 use kafkacomp_core::log::LogFormat;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use pyo3_arrow::PyRecordBatch;
@@ -187,6 +187,15 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The error where pyarrow cannot be imported, which names what to install.
+fn extra(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyModuleNotFoundError>(py) {
+        return error;
+    }
+    let missing = py.import("kafkacomp._extras").and_then(|module| module.getattr("missing"));
+    missing.and_then(|missing| call(&missing, ("pyarrow",))).map_or_else(|other| other, PyErr::from_value)
+}
+
 fn used_up() -> PyErr {
     PyValueError::new_err("this scan was already read or closed: call kafkacomp.scan again")
 }
@@ -324,7 +333,7 @@ impl ScanReader {
         // Without the lock: it waits for the workers.
         drop(stream);
         match pulled {
-            Ok(Some(batch)) => PyRecordBatch::new(batch).into_pyarrow(py).map(Some),
+            Ok(Some(batch)) => PyRecordBatch::new(batch).into_pyarrow(py).map(Some).map_err(|error| extra(py, error)),
             Ok(None) => {
                 self.exhausted.store(true, Ordering::Relaxed);
                 Ok(None)
@@ -373,6 +382,13 @@ impl ScanReader {
         Ok(self.closer.is_closed() || matches!(*lock(&self.state), State::Gone))
     }
 
+    fn __repr__(&self) -> PyResult<String> {
+        let columns: Vec<_> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let closed = if self.closed()? { "True" } else { "False" };
+        let records = lock(&self.report).records;
+        Ok(format!("ScanReader(columns=['{}'], records={records}, closed={closed})", columns.join("', '")))
+    }
+
     /// The exception that ended the scan, or `None`.
     #[getter]
     fn error(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
@@ -396,6 +412,7 @@ impl ScanReader {
             .map(|s| (&*s.segment, s.position, s.length, s.reason.name(), &*s.message, s.first_offset, s.last_offset));
         counts.set_item("records_below_log_start", report.records_below_log_start)?;
         counts.set_item("records_above_high_watermark", report.records_above_high_watermark)?;
+        counts.set_item("clamped_timestamps", report.clamped_timestamps)?;
         counts.set_item("skipped", skipped.collect::<Vec<_>>())?;
         counts.set_item("warnings", report.warnings)?;
         let ranges = report.missing.ranges();

@@ -1,7 +1,7 @@
 //! Why rows cannot become records.
 
 use arrow_schema::DataType;
-use kafkacomp_core::record::BuildFault;
+use kafkacomp_core::record::{BuildFault, Feature};
 
 use crate::Column;
 
@@ -29,13 +29,13 @@ pub enum BuildError {
         data_type: DataType,
     },
     /// A header key that is null or no UTF-8.
-    #[error("row {row}: a header key must be a string")]
+    #[error("row {row}, column headers: a header key must be a string")]
     HeaderKey {
         /// The row.
         row: usize,
     },
     /// A timestamp that is more milliseconds than 63 bits hold.
-    #[error("row {row}: the timestamp is out of range")]
+    #[error("row {row}, column timestamp: the timestamp is out of range")]
     TimestampRange {
         /// The row.
         row: usize,
@@ -65,7 +65,7 @@ pub enum BuildError {
         partitions: Option<i32>,
     },
     /// The record or its batch breaks a rule.
-    #[error("row {row}: {fault}")]
+    #[error("row {row}{}: {fault}", in_column(.fault))]
     Record {
         /// The row.
         row: usize,
@@ -91,6 +91,18 @@ impl BuildError {
             }
             other => other,
         }
+    }
+}
+
+/// The column that a rule is about.
+fn in_column(fault: &BuildFault) -> &'static str {
+    match fault {
+        BuildFault::OffsetOrder { .. } | BuildFault::OffsetBeforeBase { .. } | BuildFault::OffsetDelta { .. } => {
+            ", column offset"
+        }
+        BuildFault::NegativeTimestamp { .. } => ", column timestamp",
+        BuildFault::Unsupported { feature: Feature::Headers, .. } => ", column headers",
+        _ => "",
     }
 }
 

@@ -29,8 +29,8 @@ thread_local! {
 pub struct ParseOptions {
     /// The fields of a record, in order. A cell knows no topic, partition and segment: those are null.
     pub columns: Vec<Column>,
-    /// The unit of the timestamps.
-    pub timestamp_unit: TimeUnit,
+    /// The unit of the timestamps; `None`: int64 in milliseconds.
+    pub timestamp_unit: Option<TimeUnit>,
     /// Whether control records are among the records.
     pub include_control: bool,
     /// Whether checksums are verified.

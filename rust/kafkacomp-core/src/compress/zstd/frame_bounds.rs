@@ -2,7 +2,7 @@
 
 use super::super::input::Input;
 use super::super::skippable::{is_skippable, skip};
-use super::super::{CodecError, CodecFault};
+use super::super::{CodecError, CodecFault, CompressionType};
 use crate::limits::MAX_ZSTD_WINDOW;
 
 const MAGIC: u32 = 0xFD2F_B528;
@@ -26,27 +26,70 @@ struct Header {
     /// 0 if the frame declares neither the window nor the size of its content.
     window: u64,
     content_size: Option<u64>,
+    /// 0 where there is none.
+    dictionary_id: u32,
     checksum: bool,
 }
 
-/// Reads the headers of the next frame of `input` and of its blocks. Nothing is decoded.
-pub(super) fn frame_bounds(mut input: Input<'_>) -> Result<FrameBounds, CodecError> {
-    let start = input.position();
+/// What the header of a frame declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameInfo {
+    /// The size of the content, if the header declares it.
+    pub content_size: Option<u64>,
+    /// The id of the dictionary that the frame needs; 0 for none.
+    pub dictionary_id: u32,
+}
+
+/// Reads the header of the first frame of `data`, a skippable one included, whose content is empty.
+///
+/// # Errors
+/// Bytes that are no frame, or end inside the header.
+pub fn frame_info(data: &[u8]) -> Result<FrameInfo, CodecError> {
+    let mut input = Input::new(CompressionType::Zstd, data);
+    if magic(&mut input)? == Magic::Skippable {
+        skip(&mut input)?;
+        return Ok(FrameInfo { content_size: Some(0), dictionary_id: 0 });
+    }
+    let Header { content_size, dictionary_id, .. } = header(&mut input)?;
+    Ok(FrameInfo { content_size, dictionary_id })
+}
+
+#[derive(PartialEq, Eq)]
+enum Magic {
+    /// Not read yet, as [`skip`] needs it.
+    Skippable,
+    /// Of a frame, and read.
+    Frame,
+}
+
+fn magic(input: &mut Input<'_>) -> Result<Magic, CodecError> {
     let known = |magic: u32| input.rest().iter().zip(magic.to_le_bytes()).all(|(found, byte)| *found == byte);
     if input.rest().len() < 4 && known(MAGIC) {
         return Err(input.error(CodecFault::Truncated));
     }
     let found = input.next_four();
-    let magic = u32::from_le_bytes(found);
     if is_skippable(input.rest()) {
-        skip(&mut input)?;
-        return Ok(FrameBounds { end: input.position(), bound: 0, declared: true });
+        return Ok(Magic::Skippable);
     }
-    if magic != MAGIC {
+    if u32::from_le_bytes(found) != MAGIC {
         return Err(input.error(CodecFault::BadMagic { found }));
     }
     input.take(4)?;
+    Ok(Magic::Frame)
+}
+
+/// Reads the headers of the frame that `input` is at and of its blocks. Nothing is decoded.
+pub(super) fn frame_bounds(mut input: Input<'_>) -> Result<FrameBounds, CodecError> {
+    let start = input.position();
+    if magic(&mut input)? == Magic::Skippable {
+        skip(&mut input)?;
+        return Ok(FrameBounds { end: input.position(), bound: 0, declared: true });
+    }
+    let descriptor = input.position();
     let header = header(&mut input)?;
+    if header.dictionary_id != 0 {
+        return Err(input.error_at(descriptor, CodecFault::Dictionary { id: header.dictionary_id }));
+    }
     if header.window > MAX_ZSTD_WINDOW {
         return Err(input.error_at(start, CodecFault::WindowSize { window: header.window, max: MAX_ZSTD_WINDOW }));
     }
@@ -79,15 +122,12 @@ fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
         let base = 1_u64 << (10 + (byte >> 3));
         Some(base + (base >> 3) * (byte & 7))
     };
-    let id = match descriptor & 3 {
+    let dictionary_id = match descriptor & 3 {
         0 => 0,
         1 => u32::from(input.u8()?),
         2 => u32::from(input.u16_le()?),
         _ => input.u32_le()?,
     };
-    if id != 0 {
-        return Err(input.error_at(start, CodecFault::Dictionary { id }));
-    }
     let content_size = match descriptor >> 6 {
         0 if single_segment => Some(u64::from(input.u8()?)),
         0 => None,
@@ -99,6 +139,7 @@ fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
         // The window of a single segment is its content.
         window: window.or(content_size).unwrap_or(0),
         content_size,
+        dictionary_id,
         checksum: descriptor & 0x04 != 0,
     })
 }

@@ -27,6 +27,7 @@ mod stream_encode;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
+pub use frame_bounds::{FrameInfo, frame_info};
 pub(super) use stream_decode::StreamDecoder;
 pub(super) use stream_encode::StreamEncoder;
 

@@ -1,0 +1,45 @@
+"""Packages that extras of this one install."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+__all__ = ["missing", "require", "with_command"]
+
+#: The extra that installs a package (``project.optional-dependencies``).
+_EXTRAS: Final = {
+    "altair": "report",
+    "click": "cli",
+    "fsspec": "remote",
+    "jinja2": "report",
+    "pandas": "spark",
+    "pyarrow": "arrow",
+    "pyspark": "spark",
+    "rich": "cli",
+    "vl_convert": "report",
+}
+
+
+def missing(package: str) -> ModuleNotFoundError:
+    """The error about a package that is not installed, with the command that installs it."""
+    command = f"pip install 'kafkacomp[{_EXTRAS[package]}]'"
+    return ModuleNotFoundError(f"{package} is not installed: {command}", name=package)
+
+
+def with_command(error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """The error with the command that installs the package; the same error for a package of no extra."""
+    package = (error.name or "").partition(".")[0]
+    return missing(package) if package in _EXTRAS else error
+
+
+def require(module: str) -> Any:  # noqa: ANN401 - as `import` is for packages without types
+    """Import a module of a package that an extra installs.
+
+    Raises:
+        ModuleNotFoundError: the package is not installed, with the command that installs it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise with_command(error) from None
