@@ -24,8 +24,14 @@ CALLS = {
     "scan": "list(kc.scan(path, columns=['offset'], on_error='skip'))",
     "scan on threads": "list(kc.scan(path, columns=['offset'], on_error='skip', threads=3))",
     "strict scan": "list(kc.scan(path, columns=['offset']))",
+    "not verified": "list(kc.scan(path, columns=['offset'], on_error='skip', verify_crc=False))",
+    "batches": "for _ in kc.LogDir(sys.argv[3]).partitions[0].segments[0].batches(): pass",
+    "greatest timestamp": "kc.LogDir(sys.argv[3]).partitions[0].segments[0].max_timestamp",
     "committed": "list(kc.scan(path, columns=['offset'], on_error='skip', isolation_level='read_committed'))",
 }
+
+#: What ends where corruption begins.
+ENDS = {("strict scan", "corrupt"), ("batches", "corrupt"), ("greatest timestamp", "corrupt")}
 
 PROGRAM = """
 import signal, sys
@@ -44,12 +50,11 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize(
     ("call", "content"),
-    # A strict scan ends where corruption begins.
     [
         (call, content)
         for call in CALLS
-        for content in ("zeros", "corrupt")
-        if (call, content) != ("strict scan", "corrupt")
+        for content in ("zeros", "corrupt", "a false size")
+        if (call, content) not in ENDS
     ],
 )
 def test_ctrl_c(tmp_path: Path, call: str, content: str) -> None:
@@ -59,9 +64,18 @@ def test_ctrl_c(tmp_path: Path, call: str, content: str) -> None:
         file.write(BATCHES)
         if content == "corrupt":
             file.write(b"\7" * 100)
+        elif content == "a false size":
+            file.write(bytes(8) + (0x7FFF_FFF0).to_bytes(4, "big") + bytes(4) + b"\2" + bytes(44))
         file.truncate(1 << 40)
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(call=CALLS[call]), str(path), str(tmp_path / "repaired" / "t-0")],
+        [
+            sys.executable,
+            "-c",
+            PROGRAM.format(call=CALLS[call]),
+            str(path),
+            str(tmp_path / "repaired" / "t-0"),
+            str(tmp_path),
+        ],
         stdout=subprocess.PIPE,
         text=True,
     )

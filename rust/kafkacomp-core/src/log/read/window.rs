@@ -11,6 +11,9 @@ pub(super) const CAPACITY: usize = 8 << 20;
 /// The least that is read at once.
 const STEP: u64 = 256 << 10;
 
+/// The most that is read between two checks for an interrupt: a wrong length field may claim 2 GiB.
+const AT_ONCE: usize = 64 << 20;
+
 /// Bytes of a source that lie next to one another. A source that is in memory needs none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Window {
@@ -121,12 +124,29 @@ pub(super) fn extend(
     wanted: usize,
     buffer: &mut Vec<u8>,
 ) -> io::Result<()> {
-    memory::resize(buffer, wanted.max(there))?;
-    let fresh = buffer.get_mut(there..).unwrap_or_default();
-    let read = read_full(source, fresh, begin.saturating_add(there as u64));
+    let mut at = there;
+    let read = append(source, begin, wanted, buffer, &mut at);
     // What was not read is no part of it, also after an error.
-    buffer.truncate(there.saturating_add(*read.as_ref().unwrap_or(&0)));
-    read.map(drop)
+    buffer.truncate(at);
+    read
+}
+
+/// Reads on from `at`, which says afterwards how far it came, to `wanted` or to the end of the source.
+fn append(source: &dyn ReadAt, begin: u64, wanted: usize, buffer: &mut Vec<u8>, at: &mut usize) -> io::Result<()> {
+    if wanted > AT_ONCE {
+        memory::reserve(buffer, wanted.saturating_sub(buffer.len()))?;
+    }
+    while *at < wanted {
+        let end = wanted.min(at.saturating_add(AT_ONCE));
+        memory::resize(buffer, end.max(buffer.len()))?;
+        let part = buffer.get_mut(*at..end).unwrap_or_default();
+        *at += read_full(source, part, begin.saturating_add(*at as u64))?;
+        if *at < end {
+            break;
+        }
+        source.check_interrupt()?;
+    }
+    Ok(())
 }
 
 /// How many zero bytes `data` begins with.
