@@ -98,6 +98,11 @@ class RangeFile:
         if (pool := getattr(self, "_pool", None)) is not None:
             pool.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def chunk_size(self) -> int:
+        """Bytes that are fetched together: where a segment is split, this is not to be fetched twice."""
+        return self._chunks.chunk_size
+
     def size(self) -> int:
         """Bytes of the segment."""
         if self._decode is None:

@@ -48,7 +48,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
         let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
         let reader = RecordReader::new(options.max_output_size);
         let mut cutter = Cutter { source, length, reader, known: 0, entries, entry: None };
-        let mut target = piece_bytes;
+        let mut target = chunk_boundary(source, 0, piece_bytes);
         while target < last {
             let found = match log_format {
                 LogFormat::Records => cutter.batch_from(target),
@@ -58,7 +58,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
             if let Some((position, batch)) = found.filter(|&(position, _)| position < last) {
                 splits.push((begin, position, boundary));
                 (begin, boundary) = (position, batch);
-                target = position.saturating_add(piece_bytes);
+                target = chunk_boundary(source, position, piece_bytes);
             } else if let Some(entry) = cutter.entries.peek().filter(|_| found.is_none()) {
                 // Headers led no further; from what the index knows of behind, they may.
                 target = u64::from(entry.position);
@@ -69,6 +69,15 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
     }
     splits.push((begin, length, boundary));
     Ok(splits)
+}
+
+/// Where the piece that begins at `begin` is to end: where a chunk of the source does, so that few chunks are fetched for two
+/// pieces.
+fn chunk_boundary(source: &dyn ReadAt, begin: u64, piece_bytes: u64) -> u64 {
+    let chunk_size = source.chunk_size().max(1);
+    let chunks = |position: u64| position.checked_div(chunk_size).unwrap_or_default();
+    let last = chunks(begin.saturating_add(piece_bytes)).max(chunks(begin).saturating_add(1));
+    last.saturating_mul(chunk_size)
 }
 
 /// Finds places to cut at, one behind the other.

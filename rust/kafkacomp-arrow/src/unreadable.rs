@@ -93,6 +93,10 @@ impl ReadAt for SkipUnreadable {
         self.source.worth_reading()
     }
 
+    fn chunk_size(&self) -> u64 {
+        self.source.chunk_size()
+    }
+
     fn is_remote(&self) -> bool {
         self.source.is_remote()
     }

@@ -76,6 +76,10 @@ impl ReadAt for Watched {
         self.inner.worth_reading()
     }
 
+    fn chunk_size(&self) -> u64 {
+        self.inner.chunk_size()
+    }
+
     fn is_remote(&self) -> bool {
         self.inner.is_remote()
     }

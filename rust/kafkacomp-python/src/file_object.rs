@@ -149,7 +149,10 @@ impl OpenSegment for PySegment {
             let file = Held::new(method(self.opener.get(), "open_segment", (), py)?.unbind());
             let worth_reading = file.get().and_then(|file| attribute(file.bind(py), "worth_reading").ok());
             let worth_reading = worth_reading.and_then(|bytes| bytes.extract().ok()).unwrap_or(WORTH_READING);
-            let file = PyFile { file, length: AtomicU64::new(0), worth_reading, raised: self.raised.clone() };
+            let chunk_size = file.get().and_then(|file| file.bind(py).getattr("chunk_size").ok());
+            let chunk_size = chunk_size.and_then(|bytes| bytes.extract::<u64>().ok()).unwrap_or(1).max(1);
+            let raised = self.raised.clone();
+            let file = PyFile { file, length: AtomicU64::new(0), worth_reading, chunk_size, raised };
             file.length.store(file.size(py)?, Ordering::Relaxed);
             Ok(Arc::new(file) as Arc<dyn ReadAt>)
         })
@@ -170,11 +173,12 @@ impl OpenSegment for PySegment {
 const WORTH_READING: usize = 4 << 20;
 
 /// An object with `read_at(nbytes, offset) -> bytes` and `size() -> int`, as pyarrow's files have them, and perhaps
-/// `worth_reading: int`.
+/// `worth_reading: int` and `chunk_size: int`.
 struct PyFile {
     file: Held<Py<PyAny>>,
     length: AtomicU64,
     worth_reading: usize,
+    chunk_size: u64,
     raised: Raised,
 }
 
@@ -220,6 +224,10 @@ impl ReadAt for PyFile {
 
     fn worth_reading(&self) -> usize {
         self.worth_reading
+    }
+
+    fn chunk_size(&self) -> u64 {
+        self.chunk_size
     }
 
     fn length(&self) -> io::Result<u64> {

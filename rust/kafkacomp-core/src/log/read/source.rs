@@ -31,6 +31,11 @@ pub trait ReadAt: Send + Sync {
         self.worth_reading() > 64 << 10
     }
 
+    /// The size of the chunks that the source is stored in, each of which is fetched whole; 1 if it is not stored in chunks.
+    fn chunk_size(&self) -> u64 {
+        1
+    }
+
     /// Called at least once for each megabyte that is gone through, by everything that may take long. An error ends it;
     /// for a source whose reader may be interrupted or closed.
     ///
