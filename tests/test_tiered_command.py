@@ -48,6 +48,23 @@ def test_export(case: TieredCase, isolation_level: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
+def test_export_of_the_storage_alone(case: TieredCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a consumer got of the remote offsets, with a warning; an error where lineages conflict."""
+    target = tmp_path / "out.parquet"
+    status = run(["export", str(case.folder), "-o", str(target), "--columns", ",".join(SCAN_COLUMNS), *keys(case)])
+    message = capsys.readouterr().err
+    if "unclean" in case.name:
+        assert (status, target.exists()) == (1, False)
+        assert "give remote_log_metadata" in message
+        return
+    assert status == 0
+    assert "is not known without" in message
+    about = case.partition
+    found = [row for row in table_rows(pq.read_table(target)) if row.offset >= about["logStartOffset"]]
+    assert_same(found, [row for row in case.expected() if row.offset <= about["latestTieredOffset"]], case.folder)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_the_command_lists(case: TieredCase, capsys: pytest.CaptureFixture[str]) -> None:
     """States and offsets as the metadata manager has them; what is read as a broker finds it."""
     assert run(["tiered", "--json", str(case.folder), *known(case)]) == 0

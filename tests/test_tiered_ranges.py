@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 import pytest
@@ -232,3 +234,142 @@ def test_a_read_of_a_partition_fetches_its_objects_once(monkeypatch: pytest.Monk
     pa.table(kc.scan(case.folder))
     logs = {path: size for path, size in fetched.items() if path.endswith(".log")}
     assert logs == {str(path): path.stat().st_size for path in case.folder.glob("*.log")}
+
+
+# ----------------------------------------------------------------------------------------------- a range server
+
+MIB = 1 << 20
+TOPIC_ID, SEGMENT_ID = "A" * 22, "B" * 22
+STEM = f"{0:020}-{SEGMENT_ID}"
+
+
+class RangeServer:
+    """A web server with a segment of 1 GiB in Aiven's layout, whose batches of 1 MiB are made as they are read."""
+
+    def __init__(self, batches: int, latency: float) -> None:
+        builder = record.RecordBatchBuilder(compression_type="none")
+        builder.append(b"v" * (MIB - 61 - 11), timestamp=1)
+        self.batch = bytes(builder.build())
+        assert len(self.batch) == MIB
+        self.size, self.latency = batches * MIB, latency
+        self.requests: list[int] = []
+        self.under_way = self.most_under_way = 0
+        self.lock = threading.Lock()
+        handler = type("Handler", (_Ranges,), {"served": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/t-{TOPIC_ID}/0/{STEM}.log"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def manifest(self) -> bytes:
+        """The segment's manifest: chunks of 4 MiB that are plain copies."""
+        chunk = 4 * MIB
+        identity = {"topicIdPartition": {"topicId": TOPIC_ID, "topicPartition": {"topic": "t", "partition": 0}}}
+        index, nothing = ({"position": 0, "size": size} for size in (len(self.index()), 0))
+        return json.dumps(
+            {
+                "version": "1",
+                "chunkIndex": {"type": "fixed", "originalChunkSize": chunk, "originalFileSize": self.size,
+                               "transformedChunkSize": chunk, "finalTransformedChunkSize": chunk},
+                "segmentIndexes": {"offset": index, "timestamp": nothing},
+                "compression": False,
+                "remoteLogSegmentMetadata": {
+                    "remoteLogSegmentId": identity | {"id": SEGMENT_ID}, "startOffset": 0,
+                    "endOffset": self.size // MIB - 1, "maxTimestampMs": 1, "brokerId": 0, "eventTimestampMs": 1,
+                    "segmentLeaderEpochs": {"0": 0},
+                },
+            }
+        ).encode()  # fmt: skip
+
+    def index(self) -> bytes:
+        """The offset index, which is all that ``.indexes`` has."""
+        numbers = range(1, self.size // MIB)
+        return b"".join(number.to_bytes(4, "big") + (number * MIB).to_bytes(4, "big") for number in numbers)
+
+    def log(self, start: int, end: int) -> bytes:
+        """Bytes of the segment: the same batch with other base offsets, which no checksum covers."""
+        numbers = range(start // MIB, -(-end // MIB))
+        data = b"".join(number.to_bytes(8, "big") + self.batch[8:] for number in numbers)
+        return data[start - numbers.start * MIB : end - numbers.start * MIB]
+
+
+class _Ranges(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    served: RangeServer
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing is logged."""
+
+    def _answer(self, *, body: bool) -> None:
+        served, name = self.served, self.path.rpartition("/")[2]
+        if name == f"{STEM}.log":
+            self._log(body=body)
+            return
+        links = "".join(f'<a href="{STEM}.{suffix}">x</a>' for suffix in ("log", "indexes", "rsm-manifest"))
+        contents = {
+            "0": links.encode(),
+            f"{STEM}.rsm-manifest": served.manifest(),
+            f"{STEM}.indexes": served.index(),
+        }
+        content = contents.get(name)
+        self.send_response(200 if content is not None else 404)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.end_headers()
+        if body:
+            self.wfile.write(content or b"")
+
+    def _log(self, *, body: bool) -> None:
+        served, wanted = self.served, self.headers.get("Range")
+        start, end = 0, served.size
+        if wanted is not None:
+            first, _, last = wanted.removeprefix("bytes=").partition("-")
+            start, end = int(first), min(int(last or served.size - 1) + 1, served.size)
+        if body:
+            with served.lock:
+                served.requests.append(end - start)
+                served.under_way += 1
+                served.most_under_way = max(served.most_under_way, served.under_way)
+            time.sleep(served.latency)
+        self.send_response(200 if wanted is None else 206)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(end - start))
+        if wanted is not None:
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{served.size}")
+        self.end_headers()
+        if body:
+            self.wfile.write(served.log(start, end))
+            with served.lock:
+                served.under_way -= 1
+
+
+@pytest.mark.slow
+def test_a_gibibyte_from_a_range_server() -> None:
+    """At most 1.02 times the object, at most a request for 8 MiB, several at once."""
+    with RangeServer(1024, latency=0.05) as server:
+        reader = kc.scan(server.url, columns=["offset"])
+        assert pa.table(reader)["offset"].to_pylist() == [*range(1024)]
+    assert sum(server.requests) <= 1.02 * server.size
+    assert len(server.requests) <= server.size / (8 * MIB)
+    assert server.most_under_way >= 2
+
+
+def test_a_few_offsets_from_a_range_server() -> None:
+    """One percent of the offsets of 400 MiB is in two chunks of 4 MiB."""
+    with RangeServer(400, latency=0.02) as server:
+        reader = kc.scan(server.url, columns=["offset"], start_offset=100, end_offset=104)
+        assert pa.table(reader)["offset"].to_pylist() == [100, 101, 102, 103]
+    assert sum(server.requests) <= 0.05 * server.size
