@@ -1,20 +1,20 @@
-//! A growing output buffer whose memory is kept warm between uses and never passes a cap.
+//! A growing output buffer with a limit, whose memory is reused.
 //!
 //! Decoders write into [`OutputBuffer::spare`] and call [`OutputBuffer::advance`]. The storage is always
-//! initialised, so no `unsafe` is needed and a page is touched for the first time once, not per batch.
+//! initialised, so no `unsafe` is needed, and a page is mapped once and not for every batch.
 
 use crate::limits::MAX_POOLED_BUFFER;
 use crate::memory::{self, OutOfMemory};
 
-/// The smallest piece by which the storage grows; below it a doubling would only add reallocations.
+/// The least growth of the storage; doubling smaller sizes would only add reallocations.
 const MIN_GROWTH: usize = 64 << 10;
 
-/// Why there is no room for what is to be written.
+/// Why there is no room for more output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoRoom {
-    /// The cap was reached.
+    /// The limit was reached.
     LimitReached {
-        /// The cap in bytes.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The memory could not be allocated.
@@ -27,7 +27,7 @@ impl From<OutOfMemory> for NoRoom {
     }
 }
 
-/// An output buffer with a cap; see the module.
+/// An output buffer with a limit; see the module.
 #[derive(Debug, Default)]
 pub struct OutputBuffer {
     storage: Vec<u8>,
@@ -41,17 +41,17 @@ impl OutputBuffer {
         Self { storage: Vec::new(), filled: 0, limit }
     }
 
-    /// An empty buffer that takes at most `limit` bytes and begins with the memory of `storage`, whatever is in it.
+    /// An empty buffer for at most `limit` bytes that reuses the memory of `storage`; its content is dropped.
     pub fn with_storage(storage: Vec<u8>, limit: usize) -> Self {
         Self { storage, filled: 0, limit }
     }
 
-    /// Another cap on the whole content; what is there stays.
+    /// Sets the limit of the whole content; the content stays.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// Forgets the content, sets the cap for the next use, and gives back memory above the pool's bound.
+    /// Drops the content, sets the limit for the next use, and frees memory above [`MAX_POOLED_BUFFER`].
     #[inline]
     pub fn reset(&mut self, limit: usize) {
         self.filled = 0;
@@ -61,7 +61,7 @@ impl OutputBuffer {
         }
     }
 
-    /// The cap in bytes.
+    /// The limit in bytes.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -76,16 +76,16 @@ impl OutputBuffer {
         self.filled == 0
     }
 
-    /// What was written so far.
+    /// The bytes written so far.
     pub fn as_slice(&self) -> &[u8] {
         self.storage.get(..self.filled).unwrap_or_default()
     }
 
-    /// Room for writing behind what is there: at least `want` bytes, or all that the cap leaves if that is
-    /// less. The caller tells by the length of the slice that the cap is near.
+    /// Room for writing after the content: at least `want` bytes, or all bytes up to the limit if these are fewer, so that a
+    /// shorter slice means that the limit is near.
     ///
     /// # Errors
-    /// [`NoRoom`] when not a single byte more may be written and `want` is not 0, or memory runs out.
+    /// [`NoRoom`] if the limit is reached and `want` is not 0, or memory runs out.
     pub fn spare(&mut self, want: usize) -> Result<&mut [u8], NoRoom> {
         let left = self.limit.saturating_sub(self.filled);
         if left == 0 && want > 0 {
@@ -96,26 +96,27 @@ impl OutputBuffer {
         Ok(self.storage.get_mut(self.filled..end).unwrap_or_default())
     }
 
-    /// What was written from byte `from` on, and room behind it as [`spare`](Self::spare) gives it: for
-    /// decoders whose matches reach back.
+    /// The content from byte `from` on, and room after it as in [`spare`](Self::spare): for decoders whose matches refer to
+    /// earlier content.
     ///
     /// # Errors
     /// As [`spare`](Self::spare).
     pub fn spare_with_history(&mut self, from: usize, want: usize) -> Result<(&[u8], &mut [u8]), NoRoom> {
         self.spare(want)?;
         let end = self.storage.len().min(self.limit);
-        let (written, spare) = self.storage.get_mut(..end).unwrap_or_default().split_at_mut(self.filled.min(end));
-        Ok((written.get(from..).unwrap_or_default(), spare))
+        let (storage, _) = self.storage.split_at_mut(end);
+        let (written, spare) = storage.split_at_mut(self.filled.min(end));
+        Ok((written.get(from..).unwrap_or(&[]), spare))
     }
 
     /// Makes the storage at least `needed` bytes long, `needed` being within the limit. New storage comes
-    /// zeroed from the allocator, so that pages nobody writes to cost nothing.
+    /// zeroed from the allocator, so that pages that are never written cost nothing.
     fn grow(&mut self, needed: usize) -> Result<(), OutOfMemory> {
         if needed <= self.storage.len() {
             return Ok(());
         }
         if needed <= self.storage.capacity() {
-            // Memory of an earlier use: what the allocator has already is not asked for again.
+            // Memory of an earlier use is not allocated again.
             let length = self.storage.len().saturating_mul(2).clamp(needed, self.storage.capacity());
             self.storage.resize(length, 0);
             return Ok(());
@@ -129,10 +130,10 @@ impl OutputBuffer {
         Ok(())
     }
 
-    /// Room for exactly `size` bytes that the decoder is sure to need.
+    /// Room for exactly `size` bytes.
     ///
     /// # Errors
-    /// [`NoRoom`] when the cap leaves less, or memory runs out.
+    /// [`NoRoom`] if the limit leaves less, or memory runs out.
     pub fn spare_exact(&mut self, size: usize) -> Result<&mut [u8], NoRoom> {
         if self.limit.saturating_sub(self.filled) < size {
             return Err(NoRoom::LimitReached { limit: self.limit });
@@ -141,8 +142,8 @@ impl OutputBuffer {
         self.spare(size)?.get_mut(..size).ok_or(NoRoom::LimitReached { limit })
     }
 
-    /// Room for exactly `size` bytes that the decoder is sure to need, and `slack` more that it may overwrite. The
-    /// slack is no content: the cap does not count it.
+    /// Room for exactly `size` bytes, and `slack` more bytes that the decoder may overwrite. The slack does not count towards the
+    /// limit.
     ///
     /// # Errors
     /// As [`spare_exact`](Self::spare_exact).
@@ -164,7 +165,7 @@ impl OutputBuffer {
     /// Appends a copy of `data`.
     ///
     /// # Errors
-    /// [`NoRoom`] when the cap leaves less room than `data` needs, or memory runs out; nothing is written then.
+    /// [`NoRoom`] if the limit leaves less room than `data` needs, or memory runs out; nothing is written then.
     pub fn extend(&mut self, data: &[u8]) -> Result<(), NoRoom> {
         self.spare_exact(data.len())?.copy_from_slice(data);
         self.advance(data.len());
@@ -180,7 +181,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Drops what lies behind the first `len` bytes.
+    /// Drops all but the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.filled = self.filled.min(len);
     }

@@ -140,7 +140,7 @@ impl Router {
             return Err(BuildError::TopicName { row, topic: name.to_owned() });
         }
         let partitions = self.routing.partitions.or_else(|| self.routing.known.get(name).copied()).unwrap_or(1).max(1);
-        let present = self.routing.start.checked_rem(partitions as u32).unwrap_or_default() as i32;
+        let present = (self.routing.start % partitions as u32) as i32;
         let index = self.topics.len();
         self.names.insert(name.into(), index);
         self.topics.push(Topic { partitions, present, present_bytes: 0, targets: HashMap::new() });
@@ -153,7 +153,7 @@ impl Topic {
     fn stay(&mut self, size: usize, most: u64) -> i32 {
         if self.present_bytes > most {
             self.present_bytes = 0;
-            self.present = self.present.saturating_add(1).checked_rem(self.partitions).unwrap_or_default();
+            self.present = self.present.saturating_add(1) % self.partitions;
         }
         // Lengths, timestamp and offset take about so much in a batch.
         self.present_bytes = self.present_bytes.saturating_add(size as u64).saturating_add(8);

@@ -1,20 +1,20 @@
-//! Why a record set is not appended.
+//! Why a broker refuses a record set.
 
 use super::validator::ValidationFault;
 use crate::compress::CodecError;
 use crate::error_kind::{Category, ErrorKind};
 use crate::record::{self, BuildFault};
 
-/// The result of what a broker does.
+/// The result of an append.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a broker does not append a record set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The record set cannot be read, or not be rebuilt.
+    /// The record set cannot be read or rebuilt.
     #[error(transparent)]
     Record(#[from] record::Error),
-    /// The messages of a wrapper do not compress.
+    /// The messages of a wrapper cannot be compressed.
     #[error(transparent)]
     Codec(#[from] CodecError),
     /// A batch or record set that a broker refuses.
@@ -31,7 +31,7 @@ impl Error {
     /// The kind, for choosing an exception class.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            // Brokers rebuild with a builder that throws `IllegalArgumentException`, for zstd before magic 2 as well.
+            // The builder of brokers throws an `IllegalArgumentException`, for zstd before magic 2 too.
             Self::Record(record::Error::Rebuild { fault: BuildFault::Unsupported { .. }, .. }) => ErrorKind::Rebuild,
             Self::Record(error) => error.kind(),
             Self::Codec(error) => error.kind(),
@@ -39,7 +39,7 @@ impl Error {
         }
     }
 
-    /// What the error means for whoever sends or reads the records.
+    /// What the error means for the sender or reader of the records.
     pub fn category(&self) -> Category {
         match self {
             Self::Record(_) | Self::Codec(_) => self.kind().category(),
@@ -47,7 +47,7 @@ impl Error {
         }
     }
 
-    /// Where the batch begins that is not appended.
+    /// Where the refused batch begins.
     pub fn position(&self) -> u64 {
         match self {
             Self::Record(error) => error.position(),

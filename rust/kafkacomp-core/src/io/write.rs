@@ -4,8 +4,8 @@ use super::{ROOM, io_error};
 use crate::compress::stream::{Encoder, Operation};
 use std::io::{self, Write};
 
-/// Compresses what is written to it and writes that to `W`. [`finish`](Self::finish) ends the frame; a writer that is
-/// dropped before leaves it open, and what no block was made of is lost.
+/// Compresses the bytes written to it and writes them to `W`. [`finish`](Self::finish) ends the frame. If the writer is dropped
+/// before, the frame is incomplete and buffered bytes are lost.
 #[derive(Debug)]
 pub struct Writer<W, E> {
     sink: W,
@@ -14,15 +14,15 @@ pub struct Writer<W, E> {
 }
 
 impl<W: Write, E: Encoder> Writer<W, E> {
-    /// Before the first frame.
+    /// A writer before its first frame.
     pub fn new(sink: W, encoder: E) -> Self {
         Self { sink, encoder, room: vec![0; ROOM].into_boxed_slice() }
     }
 
-    /// Ends the frame, an empty one if nothing was written, and gives the sink back.
+    /// Ends the frame, which is empty if nothing was written, and returns the sink.
     ///
     /// # Errors
-    /// The sink's, or the codec's.
+    /// Errors of the sink or the codec.
     pub fn finish(mut self) -> io::Result<W> {
         self.run(&[], Operation::FlushFrame)?;
         Ok(self.sink)
@@ -31,8 +31,9 @@ impl<W: Write, E: Encoder> Writer<W, E> {
     fn run(&mut self, mut data: &[u8], operation: Operation) -> io::Result<()> {
         loop {
             let progress = self.encoder.encode(data, &mut self.room, operation).map_err(io_error)?;
-            self.sink.write_all(self.room.get(..progress.written).unwrap_or_default())?;
-            data = data.get(progress.consumed..).unwrap_or_default();
+            let (written, _) = self.room.split_at(progress.written);
+            self.sink.write_all(written)?;
+            (_, data) = data.split_at(progress.consumed);
             if progress.done {
                 return Ok(());
             }
@@ -46,7 +47,7 @@ impl<W: Write, E: Encoder> Write for Writer<W, E> {
         Ok(data.len())
     }
 
-    /// Writes all so far, as a block of its own, so that a reader gets it. The frame stays open.
+    /// Writes all bytes so far as a block, so that a reader can decode them. The frame stays open.
     fn flush(&mut self) -> io::Result<()> {
         self.run(&[], Operation::FlushBlock)?;
         self.sink.flush()

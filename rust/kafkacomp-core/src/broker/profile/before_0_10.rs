@@ -1,5 +1,5 @@
-//! 0.8.2 and 0.9: format 0 only, and no look at the magic. Whatever is compressed, or is to be, is unpacked and
-//! packed anew; plain messages get their offsets where they lie.
+//! 0.8.2 and 0.9: format 0 only, and the magic is not checked. Sets that are or must be compressed are decompressed and
+//! recompressed; plain messages get their offsets in place.
 //! Source: `ByteBufferMessageSet.assignOffsets` (0.8.2), `validateMessagesAndAssignOffsets` (0.9).
 
 use std::borrow::Cow;
@@ -65,7 +65,7 @@ pub(super) fn missing_key<T>(position: u64) -> broker::Result<T> {
     Err(broker::Error::Refused { position, fault: ValidationFault::MissingKey })
 }
 
-/// The messages of an entry; 0.8.2 unpacks what is compressed inside as well.
+/// The messages of an entry; 0.8.2 also decompresses wrappers inside wrappers.
 fn unpack<'a>(
     broker: Broker,
     unpacker: &mut Unpacker,

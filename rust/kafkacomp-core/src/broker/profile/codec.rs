@@ -1,9 +1,9 @@
-//! Decompression as the brokers before 0.10.2 did it.
+//! Decompression as in brokers before 0.10.2.
 //!
-//! - LZ4: 0.8.2 and 0.9 know neither content size nor content checksum and demand the broken header checksum
-//!   (KIP-57), whatever the magic; 0.10.0 does not miss a content checksum that is not there.
-//! - Snappy: 0.8.2 and 0.9 look at the version of the first header and read one stream only.
-//! - Gzip: 0.9 and 0.10.0 take a member that is cut for the end of the messages.
+//! - LZ4: 0.8.2 and 0.9 support neither content size nor content checksum and require the broken header checksum
+//!   (KIP-57) for every magic; 0.10.0 accepts a missing content checksum.
+//! - Snappy: 0.8.2 and 0.9 check the version of the first header and read one stream only.
+//! - Gzip: 0.9 and 0.10.0 take a truncated member for the end of the messages.
 
 use super::versions::Broker;
 use crate::buffer::OutputBuffer;
@@ -16,8 +16,8 @@ const CONTENT_CHECKSUM_LENGTH: usize = 4;
 /// The shortest header of a gzip member.
 const GZIP_HEADER_LENGTH: usize = 10;
 
-/// Decodes wrappers one after another, all of whose content together is within the cap: a set may hold many, and
-/// for 0.8.2 a wrapper may hold others.
+/// Decompresses wrappers. The limit applies to the content of all of them together: a set may contain many wrappers, and in 0.8.2
+/// a wrapper may contain others.
 #[derive(Debug)]
 pub(super) struct Unpacker {
     broker: Broker,
@@ -29,7 +29,7 @@ impl Unpacker {
         Self { broker, left: max_output_size }
     }
 
-    /// The content of `payload`, and what is wrong behind it.
+    /// The content of `payload`, and the error after it.
     pub(super) fn unpack(
         &mut self,
         compression_type: CompressionType,
@@ -43,7 +43,7 @@ impl Unpacker {
     }
 }
 
-/// Decodes `payload`, appending to `out`; an error that only ends the messages is none.
+/// Appends the content of `payload` to `out`. A truncated member that only ends the messages is not an error.
 fn decompress(
     broker: Broker,
     compression_type: CompressionType,

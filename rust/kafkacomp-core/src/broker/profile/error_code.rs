@@ -1,4 +1,4 @@
-//! Which error code a broker has for what is wrong.
+//! The error code that a broker returns for an error.
 
 use super::request::Append;
 use super::versions::Broker;
@@ -12,7 +12,7 @@ const UNKNOWN_SERVER_ERROR: i16 = -1;
 const CORRUPT_MESSAGE: i16 = 2;
 const INVALID_RECORD: i16 = 87;
 
-/// The code for `error`; `None` where the connection is closed.
+/// The code for `error`; `None` if the broker closes the connection.
 pub(super) fn error_code(broker: Broker, topic: &Append, error: &broker::Error) -> Option<i16> {
     let closes = matches!(
         error,
@@ -39,7 +39,7 @@ pub(super) fn error_code(broker: Broker, topic: &Append, error: &broker::Error) 
     })
 }
 
-/// 87 is from 2.4 on (KAFKA-8729); before, an invalid record was a corrupt one.
+/// 87 exists since 2.4 (KAFKA-8729); before, the code for invalid records was that for corrupt ones.
 fn invalid_record(broker: Broker) -> i16 {
     if broker >= Broker::V2_8 { INVALID_RECORD } else { CORRUPT_MESSAGE }
 }
@@ -54,7 +54,7 @@ fn fault_code(broker: Broker, fault: &RecordFault) -> i16 {
     }
 }
 
-/// KIP-57 promised 2 for whatever is wrong with LZ4; 0.10.0 kept it where its stream throws an `IOException`.
+/// KIP-57 promised 2 for every LZ4 error; 0.10.0 returns it if its stream throws an `IOException`.
 fn codec_code(broker: Broker, error: &CodecError) -> i16 {
     if broker == Broker::V0_10_0 && is_io_exception(error) { CORRUPT_MESSAGE } else { UNKNOWN_SERVER_ERROR }
 }
@@ -66,7 +66,7 @@ fn is_io_exception(error: &CodecError) -> bool {
         | CodecFault::BlockMaxSize { .. }
         | CodecFault::Dictionary { .. }
         | CodecFault::LinkedBlocks => error.compression_type != CompressionType::Lz4,
-        // An uncompressed block's size is a negative number there, which passes the check and not the array.
+        // There the size of an uncompressed block is negative: it passes the check, and allocating the array fails.
         CodecFault::UncompressedBlockSize { .. } => false,
         _ => true,
     }

@@ -218,7 +218,7 @@ fn offset_and_size(head: &[u8; LOG_OVERHEAD]) -> (i64, i32) {
     (offset, i32::from_be_bytes(field::<SIZE_OFFSET, SIZE_LENGTH, LOG_OVERHEAD>(head)))
 }
 
-/// The offset `index` after `first`, which wraps as Java's does.
+/// The offset `index` after `first`; it wraps as in Java.
 pub(super) fn nth(first: i64, index: usize) -> i64 {
     first.wrapping_add(index as i64)
 }
@@ -232,7 +232,7 @@ pub(super) fn put(out: &mut Vec<u8>, offset: i64, message: &[u8]) -> Result<()> 
     Ok(())
 }
 
-/// The checks of the shallow pass, and the last codec that is not none.
+/// The checks of the shallow pass; returns the last codec other than none.
 pub(super) fn analyze(topic: &Append, entries: &[Entry<'_>]) -> broker::Result<CompressionType> {
     let mut source = CompressionType::None;
     for (position, _, message) in entries {
@@ -250,7 +250,8 @@ pub(super) fn analyze(topic: &Append, entries: &[Entry<'_>]) -> broker::Result<C
     Ok(source)
 }
 
-/// A wrapper of `messages` at consecutive offsets from `first` on, or the messages themselves; of none, nothing.
+/// Appends a wrapper of `messages` with consecutive offsets from `first` on, or the messages themselves if uncompressed. Without
+/// messages nothing is appended.
 pub(super) fn put_set(
     out: &mut Vec<u8>,
     codec: CompressionType,

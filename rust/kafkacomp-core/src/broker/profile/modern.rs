@@ -69,7 +69,7 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
     let result = validator.validate_messages_and_assign_offsets(&mut records, topic.offset, topic.now, &mut rebuilt)?;
     let stored = if result.message_size_maybe_changed { rebuilt } else { records };
     if result.message_size_maybe_changed {
-        // What was written anew may be larger than what came.
+        // Rebuilt records may be larger than the received ones.
         let size = stored.len() as u64;
         if size > topic.max_message_size.max(0) as u64 {
             let fault = ValidationFault::BatchTooLarge { size, limit: topic.max_message_size };
@@ -79,9 +79,9 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
     Ok(stored)
 }
 
-/// What a request of this version may hold.
+/// Checks the rules for a request of this version.
 fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<()> {
-    // A broker of 4.x takes no older request (KIP-896).
+    // A broker of 4.x refuses older requests (KIP-896).
     let oldest = if broker >= Broker::V4_3 { Some(FIRST_WITH_ONE_BATCH) } else { None };
     let Some(version) = topic.produce_version.or(oldest) else { return Ok(()) };
     if version < FIRST_WITH_ONE_BATCH {
@@ -104,7 +104,7 @@ fn check_request(broker: Broker, topic: &Append, records: &[u8]) -> broker::Resu
     Ok(())
 }
 
-/// Kafka takes memory for a message inside a wrapper by the size that it claims.
+/// Kafka allocates memory for a message inside a wrapper according to its size field.
 fn check_memory(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<()> {
     let mut reader = RecordReader::as_broker(topic.max_output_size);
     for batch in crate::record::Batches::new(records, 0) {
@@ -112,7 +112,7 @@ fn check_memory(broker: Broker, topic: &Append, records: &[u8]) -> broker::Resul
         if batch.magic() >= 2 || batch.compression_type()? == CompressionType::None {
             continue;
         }
-        // What else is wrong is found later, in its place.
+        // Other faults are found later, in Kafka's order.
         let _: Option<Records<'_>> = reader.records(&batch).ok();
         let mut rest = reader.payload();
         while let Some((head, body)) = rest.split_first_chunk::<LOG_OVERHEAD>() {

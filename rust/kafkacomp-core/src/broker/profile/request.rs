@@ -1,15 +1,15 @@
-//! What a broker's answer depends on besides the record set.
+//! The arguments of an append besides the record set.
 
 use crate::broker::validator::{AnalyzeOptions, BrokerCompressionType};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::record::TimestampType;
 
-/// A topic's settings and the circumstances of the request.
+/// The settings of a topic and the fields of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Append {
-    /// The topic's `compression.type`; 0.8.2 does not know it.
+    /// The topic's `compression.type`; ignored by 0.8.2.
     pub compression_type: BrokerCompressionType,
-    /// `cleanup.policy` has compact; 0.8.2 takes records without keys all the same.
+    /// Whether `cleanup.policy` contains compact; 0.8.2 accepts records without keys anyway.
     pub compacted: bool,
     /// The magic of `message.format.version`, from 0.10.0 to 2.8.
     pub message_format: Option<i8>,
@@ -25,16 +25,16 @@ pub struct Append {
     pub offset: i64,
     /// The time of the append, ms.
     pub now: i64,
-    /// The epoch that batches of magic 2 get.
+    /// The partition leader epoch for batches of magic 2.
     pub partition_leader_epoch: i32,
-    /// The version of the produce request; `None` leaves out what hangs on it.
+    /// The version of the produce request; `None` disables the checks that depend on it.
     pub produce_version: Option<i16>,
     /// The most bytes that one batch may decompress to.
     pub max_output_size: usize,
 }
 
 impl Default for Append {
-    /// A topic with nothing set.
+    /// A topic with default settings.
     fn default() -> Self {
         Self {
             compression_type: BrokerCompressionType::Producer,

@@ -1,5 +1,5 @@
-//! 0.10.0 and 0.10.2: formats 0 and 1, in place where nothing stands against it. 0.10.0 copies bytes that it does
-//! not look at, 0.10.2 reads keys and values where it converts.
+//! 0.10.0 and 0.10.2: formats 0 and 1, in place if possible. To convert messages, 0.10.0 copies bytes without parsing them; 0.10.2
+//! reads keys and values.
 //! Source: `ByteBufferMessageSet` (0.10.0), `LogValidator`, `RecordsIterator`, `MemoryRecordsBuilder` (0.10.2).
 
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ fn check_key(topic: &Append, message: &MessageBytes<'_>, position: u64) -> broke
     if has_key { Ok(()) } else { missing_key(position) }
 }
 
-/// A timestamp of -1 is no exception here.
+/// Checks the timestamp; -1 is not exempt in these versions.
 fn check_timestamp(topic: &Append, message: &MessageBytes<'_>, position: u64) -> broker::Result<()> {
     let timestamp = message.timestamp(position)?;
     let apart = timestamp.wrapping_sub(topic.now).wrapping_abs();
@@ -74,7 +74,7 @@ fn in_place(topic: &Append, entries: Vec<Entry<'_>>) -> broker::Result<Vec<u8>> 
 fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) -> broker::Result<Vec<u8>> {
     let append_time = topic.timestamp_type == TimestampType::LogAppendTime;
     if broker == Broker::V0_10_2 {
-        // For the size of what is to come.
+        // 0.10.2 reads all values to compute the size.
         for (position, _, message) in entries {
             message.fields(*position)?.value().map_err(|fault| Error::Invalid { position: *position, fault })?;
         }
@@ -91,7 +91,7 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
         } else if broker == Broker::V0_10_2 {
             put(&mut out, offset, &rewritten(message, to_magic, timestamp, topic.timestamp_type, *position)?)?;
         } else if same && to_magic > 0 {
-            // There is no room for a second timestamp.
+            // 0.10.0 allocates no room for a second timestamp.
             return Err(broker::Error::Refused { position: *position, fault: ValidationFault::JavaMemory });
         } else {
             put(&mut out, offset, &message.converted(to_magic, timestamp, topic.timestamp_type, *position)?)?;
@@ -100,7 +100,7 @@ fn convert(broker: Broker, topic: &Append, entries: &[Entry<'_>], to_magic: i8) 
     Ok(out)
 }
 
-/// A message of another format from its key and value.
+/// Makes a message of another format from key and value.
 fn rewritten(
     message: &MessageBytes<'_>,
     to_magic: i8,
@@ -173,12 +173,12 @@ fn compressed(
     Ok(out)
 }
 
-/// The timestamp type of a message that is converted: its wrapper's, else what its attributes say.
+/// The timestamp type of a message that is converted: that of its wrapper, otherwise that of its attributes.
 fn timestamp_type_of(message: &MessageBytes<'_>) -> TimestampType {
     message.wrapper.map_or_else(|| message.attributes().timestamp_type(), |(_, timestamp_type)| timestamp_type)
 }
 
-/// The first entry with another offset and time, and what follows it as it came.
+/// The first entry with a new offset and timestamp; further entries unchanged.
 fn keep(
     broker: Broker,
     topic: &Append,
@@ -239,7 +239,7 @@ fn unpack<'a>(
     };
     let base = match (magic, offset.wrapping_sub(last)) {
         (0, _) => 0,
-        // 0.10.2 takes a wrapper offset below the last inner one for old clients', which count from 0.
+        // 0.10.2 takes a wrapper offset below the last inner one for that of an old client, whose offsets count from 0.
         (_, ..0) if broker == Broker::V0_10_2 => 0,
         (_, base) => base,
     };

@@ -1,6 +1,6 @@
-//! The broker versions that differ in what they do with a record set.
+//! The broker versions that treat record sets differently.
 
-/// A broker's version, as far as they differ.
+/// A broker version; each stands for those with the same behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Broker {
     /// 0.8.2.
@@ -24,7 +24,7 @@ pub enum Broker {
 }
 
 impl Broker {
-    /// All of them, the oldest first.
+    /// All versions, the oldest first.
     pub const ALL: [Self; 9] = [
         Self::V0_8_2,
         Self::V0_9_0,
@@ -37,7 +37,7 @@ impl Broker {
         Self::V4_3,
     ];
 
-    /// The version that stands for the era.
+    /// The name of the version.
     pub fn name(self) -> &'static str {
         match self {
             Self::V0_8_2 => "0.8.2",
@@ -52,7 +52,7 @@ impl Broker {
         }
     }
 
-    /// The broker of a version, with or without further numbers (`0.10.2.2`); `4.x` is 4.3.
+    /// The broker for a version with or without further numbers (`0.10.2.2`); `4.x` is 4.3.
     pub fn for_name(name: &str) -> Option<Self> {
         let whole = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         match name {
@@ -63,7 +63,7 @@ impl Broker {
         }
     }
 
-    /// The newest message format that it stores.
+    /// The newest message format that the broker stores.
     pub(super) fn newest_magic(self) -> i8 {
         match self {
             Self::V0_8_2 | Self::V0_9_0 => 0,
@@ -72,7 +72,7 @@ impl Broker {
         }
     }
 
-    /// The format for `message.format.version`; 3.0 and later store the newest whatever it says.
+    /// The format for `message.format.version`; 3.0 and later ignore it and store the newest.
     pub(super) fn to_magic(self, message_format: Option<i8>) -> i8 {
         let newest = self.newest_magic();
         if self >= Self::V3_9 { newest } else { message_format.unwrap_or(newest).min(newest) }

@@ -1,6 +1,6 @@
-//! The shallow pass that a broker makes over a record set before anything else: sizes, checksums, the order of
-//! offsets, and what the headers tell. Nothing is decompressed, unless offsets are out of order: then Kafka
-//! lists them all, and a batch that cannot be read for that is the error instead.
+//! The shallow pass over a record set before validation: sizes, checksums, the order of offsets, and the fields of the headers.
+//! Nothing is decompressed, unless offsets are out of order: then Kafka lists them all for its message, and if a batch cannot be
+//! read, that is the error instead.
 //! Source: `UnifiedLog.analyzeAndValidateRecords`, `LogAppendInfo`.
 
 use super::config::AppendOrigin;
@@ -16,12 +16,12 @@ use crate::record::{RecordBatch, RecordReader};
 /// No offset known.
 const UNKNOWN_OFFSET: i64 = -1;
 
-/// What the pass is told.
+/// The arguments of the pass.
 #[derive(Debug, Clone)]
 pub struct AnalyzeOptions {
     /// Who appends.
     pub origin: AppendOrigin,
-    /// Leave `max_message_size` out.
+    /// Whether `max_message_size` is ignored.
     pub ignore_record_size: bool,
     /// Whether each batch's last offset must be above the one before.
     pub require_offsets_monotonic: bool,
@@ -29,12 +29,12 @@ pub struct AnalyzeOptions {
     pub leader_epoch: i32,
     /// `max.message.bytes`.
     pub max_message_size: i32,
-    /// The most bytes that one batch may decompress to, should the offsets have to be listed.
+    /// The most bytes that one batch may decompress to if the offsets have to be listed.
     pub max_output_size: usize,
 }
 
 impl Default for AnalyzeOptions {
-    /// A producer's set on a topic with nothing set.
+    /// A producer's set on a topic with default settings.
     fn default() -> Self {
         Self {
             origin: AppendOrigin::Client,
@@ -47,22 +47,22 @@ impl Default for AnalyzeOptions {
     }
 }
 
-/// What the headers of a record set tell.
+/// The result of the pass, from the headers of a record set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogAppendInfo {
-    /// The first batch's base offset; -1 where its header does not tell it (magic 0 and 1), and without batches.
+    /// The base offset of the first batch; -1 if its header does not contain it (magic 0 and 1), and without batches.
     pub first_offset: i64,
     /// The last batch's last offset, -1 without batches.
     pub last_offset: i64,
     /// The first batch's last offset, -1 without batches.
     pub last_offset_of_first_batch: i64,
-    /// The last batch's leader epoch, `None` where it has none.
+    /// The leader epoch of the last batch, `None` if it has none.
     pub last_leader_epoch: Option<i32>,
     /// The greatest max timestamp of a header, ms; -1 without.
     pub max_timestamp: i64,
     /// The last compressed batch's codec, none without compressed batches.
     pub source_compression: CompressionType,
-    /// Bytes of whole batches that are to be appended.
+    /// Bytes of the whole batches to append.
     pub valid_bytes: usize,
 }
 
@@ -77,13 +77,13 @@ impl LogAppendInfo {
         valid_bytes: 0,
     };
 
-    /// The first offset, or the first batch's last where the first is not known.
+    /// The first offset or, if it is unknown, the last offset of the first batch.
     pub fn first_or_last_offset_of_first_batch(&self) -> i64 {
         if self.first_offset >= 0 { self.first_offset } else { self.last_offset_of_first_batch }
     }
 }
 
-/// Looks over `records` as a broker does before it appends them.
+/// Checks `records` as a broker does before it appends them.
 ///
 /// # Errors
 /// A wrong epoch or base offset (87), offsets out of order (-1), a batch that is too large (10), a wrong size,
@@ -102,7 +102,7 @@ pub fn analyze_and_validate_records(records: &[u8], options: &AnalyzeOptions) ->
         if batch.magic() >= 2 && options.origin == AppendOrigin::Client && batch.offset_field() != 0 {
             return fail(ValidationFault::BaseOffset { found: batch.offset_field() });
         }
-        // A follower that lost a race with a new leader takes nothing of an epoch that it does not know yet.
+        // A follower that has not yet seen the epoch of a new leader appends none of its batches.
         skipping |= options.origin == AppendOrigin::Replication
             && epoch != NO_PARTITION_LEADER_EPOCH
             && epoch > options.leader_epoch;
@@ -146,7 +146,7 @@ impl LogAppendInfo {
     }
 }
 
-/// Reads all records, as Kafka does for the message about offsets out of order.
+/// Reads all records, as Kafka does for its message about offsets out of order.
 fn list_offsets(records: &[u8], max_output_size: usize) -> broker::Result<()> {
     let mut reader = RecordReader::as_broker(max_output_size);
     for batch in batches(records) {
@@ -155,7 +155,7 @@ fn list_offsets(records: &[u8], max_output_size: usize) -> broker::Result<()> {
     Ok(())
 }
 
-/// What of `records` is to be appended by `info`: the rest is a cut batch, or of an epoch not known yet.
+/// The bytes of `records` to append according to `info`. The rest is a truncated batch, or has an unknown epoch.
 pub fn trim_invalid_bytes<'a>(records: &'a [u8], info: &LogAppendInfo) -> &'a [u8] {
     records.get(..info.valid_bytes).unwrap_or(records)
 }

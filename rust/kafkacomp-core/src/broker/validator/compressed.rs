@@ -1,9 +1,8 @@
-//! Compressed records, or records that are to be compressed: kept as they came where only their header has to
-//! change, written anew otherwise.
+//! Records that are or must be compressed: stored in place if only their header has to change, rebuilt otherwise.
 //!
-//! They stay if source and target codec are the same, the batch has the topic's format, that format is not 0
-//! (whose inner offsets are absolute), and the inner offsets are 0 to n-1. Control batches that came
-//! uncompressed stay in any case.
+//! They are stored in place if source and target codec are the same, the batch has the topic's format, that format is not 0
+//! (whose inner offsets are absolute), and the inner offsets are 0 to n-1. Uncompressed control batches are always stored in
+//! place.
 //! Source: `LogValidator.validateMessagesAndAssignOffsetsCompressed`.
 
 use super::config::{MAX_DECOMPRESSED_MESSAGE_BYTES, ValidatorConfig};
@@ -25,20 +24,20 @@ use crate::varint::size_of_varint;
 /// What a message of magic 0 or 1 has in front of it: its offset and its size.
 const LOG_OVERHEAD: i32 = 12;
 
-/// The most elements that a virtual machine's arrays have: `Integer.MAX_VALUE` less a header.
+/// The most elements of an array in the JVM: `Integer.MAX_VALUE` minus a header.
 const MAX_JAVA_ARRAY: i32 = i32::MAX - 2;
 
-/// What one pass over the records found.
+/// The result of one pass over the records.
 struct Pass {
-    /// Whether the records may stay as they are.
+    /// Whether the records can be stored in place.
     in_place: bool,
     max_timestamp: i64,
     validated: i64,
-    /// Kafka's count of uncompressed bytes; an `int` there, which wraps.
+    /// Kafka's count of uncompressed bytes, an `int` that wraps.
     uncompressed: i32,
 }
 
-/// Checks `records` and either changes the header of their batch or writes them anew into `out`.
+/// Checks `records` and either changes the header of their batch or rebuilds them in `out`.
 pub(super) fn validate_and_assign_offsets(
     run: &Run<'_>,
     tools: &mut Tools,
@@ -61,8 +60,8 @@ pub(super) fn validate_and_assign_offsets(
             let end = first.size_in_bytes();
             return change_header(run, records, end, offset, &pass);
         }
-        // An inner offset was not the expected one, and the keys and values are needed after all.
-        if config.fails_on_skipped && first.magic() >= 2 && config.era.wants_one_batch() {
+        // An inner offset was not the expected one, so the keys and values are needed.
+        if config.fails_on_skipped && first.magic() >= 2 && config.era.requires_one_batch() {
             return Err(broker::Error::Refused { position: 0, fault: ValidationFault::SkippedRecords });
         }
     }
@@ -72,11 +71,11 @@ pub(super) fn validate_and_assign_offsets(
     rebuild.finish(pass.uncompressed, out)
 }
 
-/// Whether nothing known before the records are read stands against keeping them.
+/// Whether the records can be stored in place, as far as the headers show.
 fn stays(config: &ValidatorConfig, first: &RecordBatch<'_>) -> bool {
     let same_codec = config.source_compression_type == config.target_compression.compression_type();
-    if !config.era.wants_one_batch() {
-        // There the records' own magic decides, when they are read.
+    if !config.era.requires_one_batch() {
+        // In these versions the magic of the records decides, when they are read.
         return same_codec && config.to_magic > 0 || uncompressed_control(config, first);
     }
     (same_codec && first.magic() == config.to_magic && config.to_magic != 0) || uncompressed_control(config, first)
@@ -86,7 +85,7 @@ fn uncompressed_control(config: &ValidatorConfig, first: &RecordBatch<'_>) -> bo
     config.source_compression_type == CompressionType::None && first.is_control_batch()
 }
 
-/// Checks all batches, and appends their records to `rebuild` where that is wanted.
+/// Checks all batches, and appends their records to `rebuild` if there is one.
 fn validate(
     run: &Run<'_>,
     reader: &mut RecordReader,
@@ -95,8 +94,8 @@ fn validate(
     mut rebuild: Option<&mut Rebuild<'_>>,
 ) -> broker::Result<Pass> {
     let config = run.config;
-    let skips = rebuild.is_none() && first.magic() >= 2 && config.era.skips_blindly();
-    let reading = match (skips, config.era.wants_one_batch()) {
+    let skips = rebuild.is_none() && first.magic() >= 2 && config.era.ignores_record_length();
+    let reading = match (skips, config.era.requires_one_batch()) {
         (true, _) => Reading::Partial,
         (false, true) => Reading::Streaming,
         (false, false) => Reading::Iterator,
@@ -135,13 +134,13 @@ fn validate(
                 pass.max_timestamp = pass.max_timestamp.max(record.timestamp().map_err(at(&batch))?);
                 pass.in_place &= record.offset == expected;
             }
-            pass.in_place &= config.era.wants_one_batch() || batch.magic() == config.to_magic;
+            pass.in_place &= config.era.requires_one_batch() || batch.magic() == config.to_magic;
             pass.validated = pass.validated.wrapping_add(1);
             pass.uncompressed = pass.uncompressed.wrapping_add(record.size_in_bytes);
             if let Some(rebuild) = &mut rebuild
                 && rules.all_passed()
             {
-                rebuild.append_if_sound(record, &batch);
+                rebuild.append_unless_failed(record, &batch);
             }
             Ok(())
         })?;
@@ -189,8 +188,8 @@ fn body_of(size_in_bytes: i32) -> i32 {
         .unwrap_or(size_in_bytes)
 }
 
-/// Before 2.8 Kafka takes an array for as many records as a compressed batch declares, and fails if the virtual
-/// machine has none as large.
+/// Before 2.8 Kafka allocates an array for the declared number of records of a compressed batch, and fails if it is larger than
+/// the JVM allows.
 fn check_array(batch: &RecordBatch<'_>) -> broker::Result<()> {
     let compressed = batch.compression_type()? != CompressionType::None;
     match batch.records_count() {
@@ -201,7 +200,7 @@ fn check_array(batch: &RecordBatch<'_>) -> broker::Result<()> {
     }
 }
 
-/// Numbers and stamps the one batch that ends at byte `end`.
+/// Sets offset and timestamp of the one batch, which ends at byte `end`.
 fn change_header(
     run: &Run<'_>,
     records: &mut [u8],

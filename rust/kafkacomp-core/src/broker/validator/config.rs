@@ -54,17 +54,17 @@ impl BrokerCompressionType {
         }
     }
 
-    /// The type of this name, whatever its case: Kafka lowers a name before it looks.
+    /// The type with this name; the case is ignored, as in Kafka.
     pub fn for_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|t| t.name() == name.to_lowercase())
     }
 
-    /// The type that a configuration value names: as it is spelt, and nothing else.
+    /// The type with this name in a configuration, where the case matters.
     pub fn for_config(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|t| t.name() == value)
     }
 
-    /// What a broker with this setting stores when a batch comes with `source`.
+    /// The compression type that a broker with this setting stores for a batch with `source`.
     pub fn target_compression_type(self, source: CompressionType) -> CompressionType {
         match self {
             Self::Producer => source,
@@ -77,7 +77,7 @@ impl BrokerCompressionType {
     }
 }
 
-/// `inter.broker.protocol.version`, as far as it decides anything here: below 2.1 zstd is refused (KIP-110).
+/// `inter.broker.protocol.version`. Its only effect here is that zstd is refused below 2.1 (KIP-110).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterBrokerProtocolVersion {
     major: u16,
@@ -87,7 +87,7 @@ pub struct InterBrokerProtocolVersion {
 impl InterBrokerProtocolVersion {
     const FIRST_WITH_ZSTD: Self = Self { major: 2, minor: 1 };
 
-    /// Reads what the configuration has: `2.0`, `0.10.2`, `3.9-IV0`. `None` for what is no version.
+    /// Parses a version from a configuration: `2.0`, `0.10.2`, `3.9-IV0`. `None` if it is not a version.
     pub fn parse(text: &str) -> Option<Self> {
         let (numbers, step) = text.split_once("-IV").map_or((text, None), |(numbers, step)| (numbers, Some(step)));
         if step.is_some_and(|step| step.parse::<u16>().is_err()) {
@@ -110,15 +110,15 @@ impl fmt::Display for InterBrokerProtocolVersion {
     }
 }
 
-/// Whose rules: they grew stricter from version to version. What differs otherwise is the error code, see
+/// The versions whose rules differ; later rules are stricter. Error codes differ in more versions, see
 /// [`profile`](crate::broker::profile).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Era {
-    /// 0.11: any number of batches, no look at the offset range.
+    /// 0.11: any number of batches, the offset range is not checked.
     V0_11,
     /// 1.1: offset range and number of records must agree.
     V1_1,
-    /// 2.8: one batch where there may be but one, all batches of one magic, refused records collected.
+    /// 2.8: a single batch for compressed records and magic 2, all batches of one magic, refused records collected.
     V2_8,
     /// 3.9 and later.
     #[default]
@@ -127,22 +127,22 @@ pub enum Era {
 
 impl Era {
     /// Whether compressed records and magic 2 must come in one batch, and all batches have one magic.
-    pub(super) fn wants_one_batch(self) -> bool {
+    pub(super) fn requires_one_batch(self) -> bool {
         self >= Self::V2_8
     }
 
-    /// Whether all refused records of a batch are told; else the first one ends it.
+    /// Whether all refused records of a batch are reported, and not only the first one.
     pub(super) fn collects_errors(self) -> bool {
         self >= Self::V2_8
     }
 
-    /// Whether keys and values are skipped without a look at a record's length; 2.8 skips them with one.
-    pub(super) fn skips_blindly(self) -> bool {
+    /// Whether keys and values are skipped without comparing them with the length of the record, as 2.8 does.
+    pub(super) fn ignores_record_length(self) -> bool {
         self == Self::Latest
     }
 
-    /// Whether a batch with the append time's bit passes on a create-time topic if its times are in range.
-    pub(super) fn forgives_append_time(self) -> bool {
+    /// Whether a batch with LogAppendTime is accepted by a topic with CreateTime if its timestamps are in range.
+    pub(super) fn accepts_append_time(self) -> bool {
         self == Self::Latest
     }
 }
@@ -150,12 +150,12 @@ impl Era {
 /// Kafka's default of `max.decompressed.message.bytes`, and the most that it may be set to.
 pub const MAX_DECOMPRESSED_MESSAGE_BYTES: i32 = i32::MAX - 8;
 
-/// What [`LogValidator`](super::LogValidator) is told, one field for each of Kafka's arguments.
+/// The configuration of a [`LogValidator`](super::LogValidator), with a field for each of Kafka's arguments.
 #[derive(Debug, Clone)]
 pub struct ValidatorConfig {
-    /// What the batch came with: see [`LogAppendInfo::source_compression`](super::LogAppendInfo).
+    /// The compression type of the record set: see [`LogAppendInfo::source_compression`](super::LogAppendInfo).
     pub source_compression_type: CompressionType,
-    /// What is to be stored, with the level for compressing anew.
+    /// The compression type to store, with the level for recompressing.
     pub target_compression: Compression,
     /// Whether the topic is compacted, so that every record needs a key.
     pub compacted: bool,
@@ -167,7 +167,7 @@ pub struct ValidatorConfig {
     pub timestamp_before_max_ms: i64,
     /// `message.timestamp.after.max.ms`.
     pub timestamp_after_max_ms: i64,
-    /// The epoch that the batch gets.
+    /// The partition leader epoch for the batch.
     pub partition_leader_epoch: i32,
     /// Who appends.
     pub origin: AppendOrigin,
@@ -177,14 +177,14 @@ pub struct ValidatorConfig {
     pub max_decompressed_message_bytes: i32,
     /// The most bytes that one batch may decompress to.
     pub max_output_size: usize,
-    /// Whose rules.
+    /// The version whose rules apply.
     pub era: Era,
-    /// Whether to fail, as Kafka does, where records must be written anew whose keys and values were skipped.
+    /// Whether to fail, as Kafka does, if records must be rebuilt whose keys and values were skipped.
     pub fails_on_skipped: bool,
 }
 
 impl ValidatorConfig {
-    /// A producer's batch on a topic of today's format with nothing set.
+    /// A producer's batch on a topic of magic 2 with default settings.
     pub fn new(source_compression_type: CompressionType, target_compression: Compression) -> Self {
         Self {
             source_compression_type,

@@ -1,12 +1,12 @@
-//! Why a broker refuses a batch, in numbers; text is made when asked for.
+//! Why a broker refuses a batch.
 
 use std::fmt;
 
 use super::config::InterBrokerProtocolVersion;
 use crate::error_kind::ErrorKind;
 
-/// The most refused records that are listed one by one. Kafka lists them all; a batch of many million records
-/// of seven bytes must not take gigabytes here, and nobody reads further.
+/// The most refused records that are listed. Kafka lists all of them; a batch of many million records of seven bytes must not
+/// take gigabytes here.
 pub const MAX_RECORD_ERRORS: usize = 100_000;
 
 /// Why a broker refuses a batch or a record set as a whole.
@@ -16,15 +16,15 @@ pub enum ValidationFault {
     /// No batch at all.
     #[error("the record set has no batches")]
     NoBatches,
-    /// A further batch behind one of magic 2 or a compressed one.
-    #[error("more than one batch, where compressed records and magic 2 come in one")]
+    /// A second batch after one of magic 2 or a compressed one.
+    #[error("more than one batch: compressed records and records of magic 2 must be in a single batch")]
     MoreThanOneBatch,
     /// A batch of another magic than the first.
     #[error("the batch's magic {found} differs from the first batch's {first}")]
     BatchMagic {
         /// The first batch's magic.
         first: i8,
-        /// This one's.
+        /// The magic of this batch.
         found: i8,
     },
     /// A last offset before the first.
@@ -42,7 +42,7 @@ pub enum ValidationFault {
         count: i32,
     },
     /// A number of records that does not fit the offsets.
-    #[error("the offset range [{base}, {last}] does not hold {count} records")]
+    #[error("the offset range [{base}, {last}] does not match {count} records")]
     OffsetsAndCount {
         /// The base offset.
         base: i64,
@@ -62,19 +62,19 @@ pub enum ValidationFault {
         /// The producer.
         producer_id: i64,
     },
-    /// Transactional records for a format that has none.
+    /// Transactional records for a format without transactions.
     #[error("transactional records cannot be stored with magic {to_magic}")]
     Transactional {
         /// The topic's format.
         to_magic: i8,
     },
-    /// A producer id for a format that has none.
+    /// A producer id for a format without producer ids.
     #[error("idempotent records cannot be stored with magic {to_magic}")]
     Idempotent {
         /// The topic's format.
         to_magic: i8,
     },
-    /// zstd on brokers that must talk to older ones.
+    /// zstd in a cluster with older brokers.
     #[error("brokers with inter.broker.protocol.version {version} do not take zstd (2.1 is the first)")]
     ZstdTooNew {
         /// The brokers' version.
@@ -85,7 +85,7 @@ pub enum ValidationFault {
     Records {
         /// The first of them.
         errors: Vec<RecordError>,
-        /// How many more there are.
+        /// The number of further errors.
         more: usize,
     },
     /// A batch of the metadata quorum's leader with another epoch than the leader's.
@@ -118,7 +118,7 @@ pub enum ValidationFault {
         /// This batch's.
         found: i64,
     },
-    /// A batch of format 0 or 1 in a request that takes format 2 only.
+    /// A batch of format 0 or 1 in a request that allows format 2 only.
     #[error("a produce request of version 3 or later takes no magic {magic}")]
     ProduceMagic {
         /// The batch's magic.
@@ -130,7 +130,7 @@ pub enum ValidationFault {
     /// A message without a key on a compacted topic of an old broker.
     #[error("a compacted topic takes no message without a key")]
     MissingKey,
-    /// A message whose time an old broker's topic does not take.
+    /// A message whose timestamp a topic of an old broker refuses.
     #[error("timestamp {timestamp} is out of range, or of the wrong type")]
     Timestamp {
         /// The message's timestamp, ms.
@@ -144,14 +144,14 @@ pub enum ValidationFault {
         /// The limit.
         limit: i32,
     },
-    /// No record to write, where the append time asks for one. Kafka has no error code for it.
-    #[error("there are no records to be written anew")]
+    /// No record to rebuild although LogAppendTime needs one. Kafka has no error code for it.
+    #[error("there are no records to rebuild")]
     NoRecords,
-    /// Records must be written anew whose keys and values were skipped. Kafka has no error code for it.
-    #[error("an inner offset is not as expected, and the records were skipped over")]
+    /// Records must be rebuilt whose keys and values were skipped. Kafka has no error code for it.
+    #[error("an inner offset is not the expected one, but keys and values of the records were skipped")]
     SkippedRecords,
-    /// More than a broker's memory holds. Kafka has no error code for it.
-    #[error("a size that no broker has the memory for")]
+    /// A size above the memory of a broker. Kafka has no error code for it.
+    #[error("a size above the memory of a broker")]
     JavaMemory,
 }
 
@@ -192,7 +192,7 @@ impl ValidationFault {
     }
 }
 
-/// The first refusals in words.
+/// The message for the first refusals.
 fn refused(errors: &[RecordError], more: usize) -> String {
     let count = errors.len().saturating_add(more);
     let mut text = format!("{count} {} refused", if count == 1 { "record is" } else { "records are" });
@@ -209,11 +209,11 @@ fn refused(errors: &[RecordError], more: usize) -> String {
 /// A refused record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordError {
-    /// Which record of its batch, from 0.
+    /// The index of the record in its batch.
     pub batch_index: i32,
-    /// The record's offset as it came.
+    /// The offset of the record as received.
     pub offset: i64,
-    /// Why.
+    /// The reason.
     pub refusal: RecordRefusal,
 }
 
@@ -222,7 +222,7 @@ impl RecordError {
         matches!(self.refusal, RecordRefusal::TimestampRange { .. } | RecordRefusal::LogAppendTime)
     }
 
-    /// The reason in words, without the batch index.
+    /// The message without the batch index.
     pub fn message(&self) -> String {
         format!("{} (offset {})", self.refusal, self.offset)
     }
@@ -263,7 +263,7 @@ pub enum RecordRefusal {
     LogAppendTime,
 }
 
-/// Refused records of one batch, as they are found.
+/// The refused records of one batch.
 #[derive(Debug, Default)]
 pub(super) struct RecordErrors {
     errors: Vec<RecordError>,
@@ -276,7 +276,7 @@ impl RecordErrors {
         if self.errors.len() < MAX_RECORD_ERRORS {
             self.errors.push(error);
         } else if error.is_timestamp() && !self.errors.iter().any(RecordError::is_timestamp) {
-            // One timestamp decides about the error code of all: it must be among those that are kept.
+            // A single timestamp error decides the error code of the batch: it must be among those that are kept.
             if let Some(last) = self.errors.last_mut() {
                 *last = error;
             }
@@ -286,7 +286,7 @@ impl RecordErrors {
         }
     }
 
-    /// The first alone, for eras that stop there.
+    /// A single error, for versions that stop at the first one.
     pub(super) fn of(error: RecordError) -> Self {
         Self { errors: vec![error], more: 0 }
     }
@@ -295,7 +295,7 @@ impl RecordErrors {
         self.errors.is_empty()
     }
 
-    /// The fault that they are together.
+    /// The fault of the batch.
     pub(super) fn into_fault(self) -> Option<ValidationFault> {
         (!self.errors.is_empty()).then_some(ValidationFault::Records { errors: self.errors, more: self.more })
     }

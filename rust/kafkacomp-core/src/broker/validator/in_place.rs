@@ -1,4 +1,4 @@
-//! Uncompressed records of the topic's own format: checked, numbered and stamped where they lie.
+//! Uncompressed records of the topic's format: checked, with offsets and timestamps set in place.
 //! Source: `LogValidator.assignOffsetsNonCompressed`.
 
 use super::items::{Reading, at, each_record};
@@ -11,8 +11,8 @@ use crate::record::Error;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::{MutableRecordBatch, RecordReader, TimestampType};
 
-/// Checks and changes the headers of `records`, batch by batch: of a set that is refused, earlier batches may
-/// have been changed already.
+/// Checks and changes the headers of `records`, batch by batch. If the set is refused, the headers of earlier batches are already
+/// changed.
 pub(super) fn assign_offsets(
     run: &Run<'_>,
     reader: &mut RecordReader,
@@ -51,7 +51,7 @@ pub(super) fn assign_offsets(
     Ok(run.in_place(max_timestamp, offset, 0))
 }
 
-/// The bytes from `start` to `end`, one batch, for writing.
+/// The batch in the bytes from `start` to `end`, for writing.
 pub(super) fn writable(records: &mut [u8], start: usize, end: usize) -> crate::record::Result<MutableRecordBatch<'_>> {
     let (available, needed) = (records.len() as u64, end as u64);
     let position = start as u64;

@@ -1,8 +1,7 @@
-//! The records of one batch as the validator looks at them: as few of their fields as Kafka's own looks at, and
-//! in its order, so that the same fault is found first.
+//! The records of one batch for the validator. Only the fields that Kafka's validator reads are read, in the same order, so that the
+//! same fault is found first.
 //!
-//! A message of magic 0 or 1 is taken lazily: its key and value may be rubbish and nobody notices while the
-//! batch is stored as it came.
+//! Messages of magic 0 or 1 are parsed lazily: if the batch is stored in place, an invalid key or value is not detected.
 
 use crate::CompressionType;
 use crate::broker;
@@ -13,7 +12,7 @@ use crate::varint::{size_of_varint, take_varint};
 /// Which of Kafka's iterators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// `iterator()`: a batch without records is not looked into.
+    /// `iterator()`: the stream of a batch without records is not opened.
     Iterator,
     /// `streamingIterator()`: a compressed batch's stream is opened even if the batch declares no records.
     Streaming,
@@ -25,12 +24,12 @@ pub(super) enum Reading {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item<'a, 'r> {
     pub(super) offset: i64,
-    /// What Kafka's statistics count for it.
+    /// The size that Kafka's statistics count.
     pub(super) size_in_bytes: i32,
     pub(super) content: Content<'a, 'r>,
 }
 
-/// What a record is, by the iterator that gave it.
+/// A record by the iterator that returned it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Content<'a, 'r> {
     V2(&'r Record<'a>),
@@ -58,7 +57,7 @@ impl<'a> Item<'a, '_> {
         }
     }
 
-    /// Key, value and headers; a record whose key was skipped has none to give.
+    /// Key, value and headers; null and empty if they were skipped.
     #[expect(clippy::type_complexity, reason = "two nullable slices and the headers")]
     pub(super) fn fields(&self) -> std::result::Result<(Option<&'a [u8]>, Option<&'a [u8]>, Headers<'a>), RecordFault> {
         match self.content {
@@ -69,7 +68,7 @@ impl<'a> Item<'a, '_> {
     }
 }
 
-/// Hands the records of `batch` to `visit`, one after another, until one of the two fails.
+/// Passes the records of `batch` to `visit` until reading or `visit` fails.
 pub(super) fn each_record(
     reader: &mut RecordReader,
     batch: &RecordBatch<'_>,
@@ -125,14 +124,14 @@ fn each_partial(
     Ok(())
 }
 
-/// The size of the record at the front of `payload`, with its length field as Kafka would write that.
+/// The size of the first record of `payload` with its length field, in the length that Kafka would write.
 fn declared_size(mut payload: &[u8]) -> i32 {
     // The record was read, so its size is a number.
     let size = take_varint(&mut payload).unwrap_or(0);
     size.wrapping_add(size_of_varint(size) as i32)
 }
 
-/// The fault of a record, with where its batch begins.
+/// Makes the error for the fault of a record in `batch`.
 pub(super) fn at(batch: &RecordBatch<'_>) -> impl Fn(RecordFault) -> Error {
     let position = batch.position();
     move |fault| Error::Invalid { position, fault }

@@ -1,15 +1,15 @@
-//! What a broker does with a record set that is to be appended: which batches it takes, and what it stores.
+//! The validation of a record set by a broker before it is appended: which batches are accepted, and the bytes that are stored.
 //!
 //! ```text
 //! analyze_and_validate_records   sizes, checksums, order of offsets        [`analyze`]
-//!   -> trim_invalid_bytes        a cut batch at the end is left out
+//!   -> trim_invalid_bytes        drops a truncated batch at the end
 //!   -> LogValidator              by source and target codec and format:
 //!        none -> none, other format   converted, uncompressed              `rebuild`
-//!        none -> none                 numbered where it lies               `in_place`
-//!        anything else                kept if it can be, else written anew `compressed`
+//!        none -> none                 offsets assigned in place            `in_place`
+//!        anything else                in place if possible, else rebuilt   `compressed`
 //! ```
-//! A broker reads what Kafka's streams read and nothing else: the [`Strictness`](crate::compress::Strictness)
-//! is `Broker` here, and zero bytes behind the last batch are no preallocated tail but an error.
+//! A broker accepts exactly what Kafka's streams read: the [`Strictness`](crate::compress::Strictness)
+//! is `Kafka`, and zeros after the last batch are an error and not a preallocated tail.
 //! Sources: `LogValidator`, `UnifiedLog`, `LogAppendInfo`, `BrokerCompressionType`; 3.9.2, the last that stores
 //! formats 0 and 1, and 4.3.1.
 
@@ -36,8 +36,7 @@ use crate::record::RecordReader;
 use rebuild::{Tools, Writer};
 use result::Run;
 
-/// Checks record sets and assigns their offsets, as a broker does before it appends them. One per thread: the
-/// codecs' contexts and buffers are kept between calls.
+/// Checks record sets and assigns their offsets, as a broker does before it appends them. Its buffers are reused: one per thread.
 #[derive(Debug)]
 pub struct LogValidator {
     config: ValidatorConfig,
@@ -45,23 +44,23 @@ pub struct LogValidator {
 }
 
 impl LogValidator {
-    /// A validator for a topic that is set to `config`.
+    /// A validator for a topic with this configuration.
     pub fn new(config: ValidatorConfig) -> Self {
         let reader = RecordReader::as_broker(config.max_output_size);
         Self { config, tools: Tools { reader, writer: Writer::default() } }
     }
 
-    /// What it was told.
+    /// The configuration.
     pub fn config(&self) -> &ValidatorConfig {
         &self.config
     }
 
-    /// Checks `records` and gives the first record `offset`. Where they can stay as they came, only header bytes
-    /// of `records` are changed; else (`message_size_maybe_changed`) what is to be stored is in `rebuilt`, whose
-    /// former content is dropped. `now` is the time of the append in ms.
+    /// Checks `records` and assigns offsets from `offset` on. If the records can be stored in place, only header fields
+    /// of `records` change; otherwise (`message_size_maybe_changed`) the records to store replace the content of `rebuilt`. `now`
+    /// is the time of the append in ms.
     ///
     /// # Errors
-    /// Why a broker refuses the records; `records` may have been changed in part then.
+    /// The reason why a broker refuses the records. Some headers in `records` may be changed then.
     pub fn validate_messages_and_assign_offsets(
         &mut self,
         records: &mut [u8],

@@ -1,9 +1,9 @@
-//! Writing the records of a set anew, as one batch of the topic's format and codec.
+//! Rebuilding the records of a set as one batch of the topic's format and codec.
 //!
-//! Kafka checks all records before it writes the first, except where uncompressed records change their format:
-//! there it stops at whatever comes first. Here they are checked and written in one pass in either case; what the
-//! writing runs into is kept until the checks are done where Kafka does them first, so that the same fault is
-//! reported. Headers' keys are read as text and written as text, so that bad UTF-8 becomes U+FFFD.
+//! Kafka checks all records before it writes the first one, except if uncompressed records change their format: then it stops at
+//! the first fault of either kind. Here the records are checked and written in one pass in both cases; if Kafka checks first, a
+//! fault of the writing is kept until the checks are done, so that the same fault is reported. Header keys are decoded and encoded
+//! as strings, so that malformed UTF-8 becomes U+FFFD.
 //! Source: `LogValidator.buildRecordsAndAssignOffsets`, `convertAndAssignOffsetsNonCompressed`.
 
 use super::fault::ValidationFault;
@@ -21,21 +21,21 @@ use crate::record::builder::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
 use crate::record::java_string::decode_utf8;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 
-/// What is kept between calls.
+/// Reader and builder, reused between calls.
 #[derive(Debug)]
 pub(super) struct Tools {
     pub(super) reader: RecordReader,
     pub(super) writer: Writer,
 }
 
-/// The builder of rebuilt batches; there is none before the first.
+/// The builder of rebuilt batches, made for the first one.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     builder: Option<RecordBatchBuilder>,
     headers: HeadersBuffer,
 }
 
-/// A batch in the making.
+/// A batch that is being built.
 #[derive(Debug)]
 pub(super) struct Rebuild<'c> {
     run: Run<'c>,
@@ -44,12 +44,12 @@ pub(super) struct Rebuild<'c> {
     /// Where the first batch begins.
     position: u64,
     next_offset: i64,
-    /// What the writing ran into.
+    /// The first fault of the writing.
     failure: Option<Error>,
 }
 
 impl<'c> Rebuild<'c> {
-    /// Begins a batch with the producer's state of `first`; a control batch becomes one of data.
+    /// Begins a batch with the producer state of `first`; a control batch becomes a data batch.
     pub(super) fn new(
         run: Run<'c>,
         writer: &'c mut Writer,
@@ -80,9 +80,9 @@ impl<'c> Rebuild<'c> {
         Self { run, writer, settings, position, next_offset: offset, failure }
     }
 
-    /// Appends a record, unless something failed before; what fails now is kept for [`finish`](Self::finish).
+    /// Appends a record unless one has failed before; a failure is kept for [`finish`](Self::finish).
     #[inline]
-    pub(super) fn append_if_sound(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) {
+    pub(super) fn append_unless_failed(&mut self, record: &Item<'_, '_>, batch: &RecordBatch<'_>) {
         if self.failure.is_none() {
             self.failure = self.append(record, batch).err();
         }
@@ -109,12 +109,12 @@ impl<'c> Rebuild<'c> {
         Ok(())
     }
 
-    /// What failed so far.
+    /// The fault so far.
     fn check(&mut self) -> crate::record::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Compresses the records and appends the batch to `out`; `read` are bytes that Kafka counts for reading.
+    /// Compresses the records and appends the batch to `out`; `read` is the number of bytes that Kafka counts for reading.
     pub(super) fn finish(mut self, read: i32, out: &mut Vec<u8>) -> broker::Result<ValidationResult> {
         self.check()?;
         let Self { run, writer, settings, position, next_offset, .. } = self;
@@ -124,7 +124,7 @@ impl<'c> Rebuild<'c> {
         builder.build(out).map_err(|fault| rebuild_error(position, fault))?;
         let one_batch = settings.magic >= 2 || settings.compression.compression_type() != CompressionType::None;
         if builder.records_count() == 0 && one_batch && settings.timestamp_type == TimestampType::LogAppendTime {
-            // Kafka asks for the last offset of a batch that has none, and fails.
+            // Kafka reads the last offset of a batch without records, and fails.
             return Err(broker::Error::Refused { position, fault: ValidationFault::NoRecords });
         }
         let written = builder.uncompressed_bytes_written() as i32;

@@ -35,7 +35,7 @@ pub(super) fn first_batch(records: &[u8], source: CompressionType, era: Era) -> 
     let fail = |position, fault| Err(broker::Error::Refused { position, fault });
     let Some(first) = batch_at(records, 0)? else { return fail(0, ValidationFault::NoBatches) };
     let end = first.size_in_bytes();
-    let alone = era.wants_one_batch() && (first.magic() >= 2 || source != CompressionType::None);
+    let alone = era.requires_one_batch() && (first.magic() >= 2 || source != CompressionType::None);
     if alone && batch_at(records, end)?.is_some() {
         return fail(end as u64, ValidationFault::MoreThanOneBatch);
     }

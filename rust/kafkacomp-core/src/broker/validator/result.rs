@@ -1,18 +1,17 @@
-//! What the validator answers.
+//! The result of the validator.
 
 use super::config::ValidatorConfig;
 
-/// What the records took to check and to write anew (`RecordValidationStats`, without the time).
+/// Statistics of checking and rebuilding (`RecordValidationStats`, without the time).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordValidationStats {
-    /// Bytes of uncompressed records that Kafka counts: those that were read from a compressed batch, and those
-    /// that were written.
+    /// Bytes of uncompressed records that Kafka counts: those read from a compressed batch, and those written.
     pub temporary_memory_bytes: i64,
-    /// Records that were written anew, whatever the reason.
+    /// The number of rebuilt records.
     pub num_records_converted: i32,
 }
 
-/// What became of a record set that is accepted.
+/// The result of an accepted record set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidationResult {
     /// The time of the append, ms.
@@ -21,13 +20,13 @@ pub struct ValidationResult {
     pub max_timestamp_ms: i64,
     /// The offset after the last record.
     pub next_offset: i64,
-    /// Whether the records were written anew; else they were changed where they lie.
+    /// Whether the records were rebuilt; otherwise they were changed in place.
     pub message_size_maybe_changed: bool,
-    /// Counts.
+    /// Statistics.
     pub record_validation_stats: RecordValidationStats,
 }
 
-/// One call's circumstances.
+/// The arguments of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run<'c> {
     pub(super) config: &'c ValidatorConfig,
@@ -35,7 +34,7 @@ pub(super) struct Run<'c> {
 }
 
 impl Run<'_> {
-    /// The answer where only headers were changed.
+    /// The result if only headers were changed.
     pub(super) fn in_place(&self, max_timestamp_ms: i64, next_offset: i64, uncompressed: i32) -> ValidationResult {
         ValidationResult {
             log_append_time_ms: self.now,

@@ -1,8 +1,8 @@
-//! The rules for a batch's header and for each record, in Kafka's order.
+//! The rules for the header of a batch and for each record, in Kafka's order.
 //!
-//! The checksum of a batch is not among them: it is checked before, by
-//! [`analyze_and_validate_records`](super::analyze_and_validate_records). Only messages inside a wrapper have
-//! theirs checked here.
+//! They do not include the checksum of a batch, which is verified before, by
+//! [`analyze_and_validate_records`](super::analyze_and_validate_records). Only the checksums
+//! of messages inside a wrapper are verified here.
 //! Source: `LogValidator.validateBatch`, `validateRecord`.
 
 use super::config::{AppendOrigin, Era, ValidatorConfig};
@@ -22,7 +22,7 @@ pub(super) fn validate_batch(config: &ValidatorConfig, first_magic: i8, batch: &
 
 fn batch_fault(config: &ValidatorConfig, first_magic: i8, batch: &RecordBatch<'_>) -> Option<ValidationFault> {
     let to_magic = config.to_magic;
-    if config.era.wants_one_batch() && batch.magic() != first_magic {
+    if config.era.requires_one_batch() && batch.magic() != first_magic {
         return Some(ValidationFault::BatchMagic { first: first_magic, found: batch.magic() });
     }
     if config.origin == AppendOrigin::Client
@@ -40,7 +40,7 @@ fn has_producer_id(batch: &RecordBatch<'_>) -> bool {
     batch.producer_id() >= 0
 }
 
-/// What a client may not send.
+/// The faults of a client's batch.
 fn client_fault(batch: &RecordBatch<'_>) -> Option<ValidationFault> {
     if let Some(count) = batch.records_count() {
         let (base, last) = (batch.offset_field(), batch.last_offset());
@@ -61,7 +61,7 @@ fn client_fault(batch: &RecordBatch<'_>) -> Option<ValidationFault> {
     sequence_fault(batch)
 }
 
-/// The same in 0.11: another order, and no look at the offsets.
+/// The same in 0.11, in another order and without the offsets.
 fn client_fault_0_11(batch: &RecordBatch<'_>) -> Option<ValidationFault> {
     if let Some(fault) = sequence_fault(batch) {
         return Some(fault);
@@ -83,7 +83,7 @@ pub(super) struct RecordRules<'c, 'b> {
     config: &'c ValidatorConfig,
     batch: &'c RecordBatch<'b>,
     now: i64,
-    /// Only messages inside a wrapper have a checksum of their own to check.
+    /// Whether the checksums of the messages are verified, which only messages inside a wrapper have.
     checks_crc: bool,
     append_time: bool,
     next_index: i32,
@@ -108,7 +108,7 @@ impl<'c, 'b> RecordRules<'c, 'b> {
     /// Whether the record passes; a refusal is kept for [`finish`](Self::finish).
     ///
     /// # Errors
-    /// What refuses the batch at once: a wrong checksum, or a message too short for the field that is looked at.
+    /// A fault that refuses the batch at once: a wrong checksum, or a message that ends before the field that is read.
     #[inline]
     pub(super) fn passes(&mut self, item: &Item<'_, '_>) -> broker::Result<bool> {
         let batch_index = self.next_index;
@@ -154,7 +154,7 @@ impl<'c, 'b> RecordRules<'c, 'b> {
         let create_time = self.config.timestamp_type == TimestampType::CreateTime;
         let timestamp = if create_time { item.timestamp().map_err(at(self.batch))? } else { NO_TIMESTAMP };
         if timestamp != NO_TIMESTAMP {
-            // Kafka's subtraction wraps, and so must this one.
+            // Kafka's subtraction wraps.
             let age = self.now.wrapping_sub(timestamp);
             let (before, after) = (self.config.timestamp_before_max_ms, self.config.timestamp_after_max_ms);
             if age > before || age.wrapping_neg() > after {
@@ -164,15 +164,15 @@ impl<'c, 'b> RecordRules<'c, 'b> {
                     most: self.now.wrapping_add(after),
                 }));
             }
-            if self.config.era.forgives_append_time() {
+            if self.config.era.accepts_append_time() {
                 return Ok(None);
             }
         }
         if self.append_time { self.named(item, RecordRefusal::LogAppendTime) } else { Ok(None) }
     }
 
-    /// A refusal whose message names the record with the sizes of its key and value: where these cannot be
-    /// read, Kafka fails while it makes the message.
+    /// A refusal whose message contains the sizes of key and value. If these cannot be read, Kafka fails while it makes the
+    /// message.
     #[cold]
     fn named(&self, item: &Item<'_, '_>, refusal: RecordRefusal) -> Result<Option<RecordRefusal>> {
         let fields: std::result::Result<_, RecordFault> = item.fields();
@@ -182,7 +182,7 @@ impl<'c, 'b> RecordRules<'c, 'b> {
     /// Ends the batch.
     ///
     /// # Errors
-    /// The refused records, if there are any.
+    /// Refused records.
     pub(super) fn finish(self) -> broker::Result<()> {
         Self::refused(self.batch, self.errors)
     }

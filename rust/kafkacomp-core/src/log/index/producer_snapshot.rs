@@ -96,13 +96,15 @@ impl ProducerSnapshot {
     /// Reads a snapshot file's content.
     pub fn parse(data: &[u8]) -> Result<Self, ContentError> {
         let mut fields = Fields::at(data, VERSION_OFFSET);
-        let (Some(version), Some(crc), Some(count)) = (fields.i16(), fields.u32(), fields.i32()) else {
+        let (Some(version), Some(crc), Some(count), Some(covered)) =
+            (fields.i16(), fields.u32(), fields.i32(), data.get(COUNT_OFFSET..))
+        else {
             return fail(0, IndexFault::Truncated { needed: ENTRIES_OFFSET as u64, available: data.len() as u64 });
         };
         if version != CURRENT_VERSION {
             return fail(VERSION_OFFSET, IndexFault::Version { version: i64::from(version) });
         }
-        let computed = crc32c(data.get(COUNT_OFFSET..).unwrap_or_default());
+        let computed = crc32c(covered);
         let Ok(expected) = u64::try_from(count) else {
             return fail(COUNT_OFFSET, IndexFault::NegativeCount { count: i64::from(count) });
         };

@@ -15,7 +15,7 @@
 //! (`org.apache.kafka.storage.internals.log.TransactionIndex`, `AbortedTxn`)
 
 use super::fault::IndexFault;
-use crate::fields::Fields;
+use crate::bytes::field;
 use crate::log::error::{ContentError, fail};
 
 const VERSION_OFFSET: usize = 0;
@@ -135,15 +135,16 @@ impl<'a> TransactionIndex<'a> {
     }
 }
 
-/// The fields of an entry, which is always long enough for them.
+/// The fields of an entry.
 fn decode(entry: &[u8; ENTRY_SIZE]) -> AbortedTxn {
-    let mut fields = Fields::at(entry, VERSION_OFFSET);
     AbortedTxn {
-        version: fields.i16().unwrap_or_default(),
-        producer_id: fields.i64().unwrap_or_default(),
-        first_offset: fields.i64().unwrap_or_default(),
-        last_offset: fields.i64().unwrap_or_default(),
-        last_stable_offset: fields.i64().unwrap_or_default(),
+        version: i16::from_be_bytes(field::<VERSION_OFFSET, VERSION_LENGTH, ENTRY_SIZE>(entry)),
+        producer_id: i64::from_be_bytes(field::<PRODUCER_ID_OFFSET, PRODUCER_ID_LENGTH, ENTRY_SIZE>(entry)),
+        first_offset: i64::from_be_bytes(field::<FIRST_OFFSET_OFFSET, FIRST_OFFSET_LENGTH, ENTRY_SIZE>(entry)),
+        last_offset: i64::from_be_bytes(field::<LAST_OFFSET_OFFSET, LAST_OFFSET_LENGTH, ENTRY_SIZE>(entry)),
+        last_stable_offset: i64::from_be_bytes(
+            field::<LAST_STABLE_OFFSET_OFFSET, LAST_STABLE_OFFSET_LENGTH, ENTRY_SIZE>(entry),
+        ),
     }
 }
 
