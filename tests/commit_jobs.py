@@ -30,7 +30,7 @@ def staged(staging: Path, task: int, counts: dict[tuple[str, int], int], first: 
     ]
     types = {"topic": pa.string(), "partition": pa.int32(), "value": pa.string(), "timestamp": pa.int64()}
     files.push(pa.Table.from_pylist(rows, pa.schema(list(types.items()))))
-    return [Staged(*each) for each in files.finish()]
+    return [Staged.of(each) for each in files.finish()]
 
 
 def job(target: Path, counts: dict[tuple[str, int], int], first: int = 0, **options: Any) -> bool:

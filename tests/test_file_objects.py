@@ -362,7 +362,7 @@ def test_a_generator_that_writes_to_the_same_batches(tmp_path: Any) -> None:
             yield batch
 
     staged.push(pa.RecordBatchReader.from_batches(rows.schema, generate()))
-    assert sum(file[5] for file in staged.finish()) == 20
+    assert sum(file.records for file in staged.finish()) == 20
 
 
 def test_wrong_answers_of_every_reader_of_segments(url: str) -> None:
@@ -371,15 +371,15 @@ def test_wrong_answers_of_every_reader_of_segments(url: str) -> None:
     from kafkacomp.tiered.source import resolve  # noqa: PLC0415 - internal
 
     (partition,) = resolve(url)
-    segment = partition.segments[0].as_tuple()
+    segment = partition.segments[0]
     skip, is_new = False, True
     for error in (KeyboardInterrupt(), UnrelatedError("mine"), unreadable()):
         calls: list[Callable[[], object]] = [
             lambda: _kafkacomp.cut_segment(segment, 1000, "0.8+"),
             lambda: _kafkacomp.is_message_set(segment),
             lambda: _kafkacomp.end_offset(segment, "0.8+"),
-            lambda: _kafkacomp.offset_for_time(partition.as_tuple(), 0, "0.8+", skip, 1 << 30),
-            lambda: _kafkacomp.find_transactions(partition.as_tuple(), "0.8+", skip),
+            lambda: _kafkacomp.offset_for_time(partition, 0, "0.8+", skip, 1 << 30),
+            lambda: _kafkacomp.find_transactions(partition, "0.8+", skip),
             lambda: _kafkacomp.LogFollower(skip).follow(segment, is_new, skip),
         ]
         for call in calls:

@@ -15,8 +15,10 @@ from kafkacomp import _kafkacomp, record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kafkacomp._kafkacomp import StagedFile
 
-def stage(folder: Path, rows: dict[str, pa.Array], **routing: Any) -> list[tuple[str, int, Path, int, int, int]]:
+
+def stage(folder: Path, rows: dict[str, pa.Array], **routing: Any) -> list[StagedFile]:
     settings = record.batch_settings(
         magic=2, compression_type="none", compression_level=None, base_offset=0, batch_bytes=1000
     )
@@ -35,9 +37,9 @@ def test_keys_go_where_kafka_sends_them(tmp_path: Path, partitions: int, kind: p
     keys = [b"", *(seeded.randbytes(size) for size in range(70)), *(seeded.randbytes(4) for _ in range(30))]
     array = pa.array(keys).dictionary_encode() if pa.types.is_dictionary(kind) else pa.array(keys, kind)
     files = stage(tmp_path, {"key": array, "value": pa.array(keys)}, partitions=partitions)
-    found = {row: partition for _, partition, path, *_ in files for row in _keys(path)}
+    found = {row: each.partition for each in files for row in _keys(each.path)}
     assert found == {key: (murmur2(key) & 0x7FFFFFFF) % partitions for key in keys}
-    assert sum(each[5] for each in files) == len(keys)
+    assert sum(each.records for each in files) == len(keys)
 
 
 def _keys(path: Path) -> list[bytes]:
@@ -47,10 +49,10 @@ def _keys(path: Path) -> list[bytes]:
 def test_rows_without_a_key_stay_for_a_batch_and_go_round(tmp_path: Path) -> None:
     values = pa.array([b"x" * 92] * 1000)
     files = stage(tmp_path, {"value": values, "key": pa.nulls(1000, pa.binary())}, partitions=4, start=6)
-    counts = Counter({partition: records for _, partition, _, _, _, records in files})
+    counts = Counter({each.partition: each.records for each in files})
     assert set(counts) == set(range(4))
     assert max(counts.values()) - min(counts.values()) <= 11
-    assert [partition for _, partition, *_ in files] == [2, 3, 0, 1]
+    assert [each.partition for each in files] == [2, 3, 0, 1]
 
 
 def test_a_topic_has_as_many_partitions_as_it_is_known_to_have(tmp_path: Path) -> None:
@@ -60,7 +62,7 @@ def test_a_topic_has_as_many_partitions_as_it_is_known_to_have(tmp_path: Path) -
         "value": pa.array([None] * 200, pa.binary()),
     }
     files = stage(tmp_path, rows, topic=None, known={"old": 3})
-    assert {(topic, partition) for topic, partition, *_ in files} == {("old", 0), ("old", 1), ("old", 2), ("new", 0)}
+    assert {(each.topic, each.partition) for each in files} == {("old", 0), ("old", 1), ("old", 2), ("new", 0)}
 
 
 @pytest.mark.parametrize(

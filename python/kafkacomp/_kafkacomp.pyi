@@ -8,14 +8,28 @@ from typing import Any, Final, Literal, Self, final
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
-from kafkacomp._storage.discovery import Seam
+from kafkacomp._entries import (
+    AbortedTxn,
+    ControlRecord,
+    LeaderEpochEntry,
+    OffsetCheckpointEntry,
+    OffsetPosition,
+    PartitionMetadata,
+    ProducerEntry,
+    TimestampOffset,
+)
+from kafkacomp._storage.discovery import AbortedRange, BoundedPartition, Partition, Segment, Split, Transactions
 from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, RecordColumns, TimestampType
-from kafkacomp.arrow._report import ScanReport
+from kafkacomp.arrow._cells import RecordFields
+from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
 from kafkacomp.broker._profile import TopicSettings
-from kafkacomp.broker._validator import ValidatorConfig
+from kafkacomp.broker._validator import LogAppendInfo, ValidationResult, ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.lz4 import HeaderChecksumRule
+from kafkacomp.log._rewrite import PartitionJob, Repair
+from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify
+from kafkacomp.lz4 import FrameInfo, FrameOptions
 from kafkacomp.message_set import MessageAndOffset
+from kafkacomp.message_set._read import Converted
 from kafkacomp.record import _Settings
 
 __version__: str
@@ -23,58 +37,72 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
-def cut_segment(source: tuple[object, ...], piece_bytes: int, log_format: str) -> list[tuple[int, int, Seam | None]]:
-    """Ranges of about ``piece_bytes`` that hold all of a segment, each with the batch that it begins with."""
+def cut_segment(source: Segment, piece_bytes: int, log_format: str) -> list[Split]:
+    """Split a segment into ranges of about ``piece_bytes``."""
 
-def is_message_set(source: tuple[object, ...]) -> bool:
+def is_message_set(source: Segment) -> bool:
     """Whether a segment is of Kafka 0.7."""
 
-def read_range(source: tuple[object, ...], begin: int, end: int) -> tuple[int, bytes, bool]:
+def read_range(source: Segment, begin: int, end: int) -> tuple[int, bytes, bool]:
     """Read the batches, or messages of Kafka 0.7, that begin in a range of bytes of a segment.
 
     The position of the first one, their bytes, and whether the segment ends within another one.
     """
 
-def newest_message_format(source: tuple[object, ...]) -> str | None:
+def newest_message_format(source: Segment) -> str | None:
     """The message format of a segment's last batch, ``0.7`` or the magic; ``None`` without a batch."""
 
-def end_offset(source: tuple[object, ...], log_format: str) -> int | None:
-    """Where a log ends whose last segment is ``source``; ``None`` where damage hides it."""
+def end_offset(source: Segment, log_format: str) -> int | None:
+    """The end offset of a log by its last segment; ``None`` if corruption hides it."""
 
-def start_offset(source: tuple[object, ...], log_format: str) -> int | None:
+def start_offset(source: Segment, log_format: str) -> int | None:
     """The first offset of a segment, below that of its name if its batches show that the name is wrong."""
 
-def misnamed_segments(segments: list[tuple[str, int]]) -> list[tuple[int, int]]:
-    """The local segments of a partition whose names are wrong, each by its index and its first offset.
+@final
+class MisnamedSegment:
+    """A segment that does not begin at the offset in its name."""
 
-    They are given by path and base offset, in the order of these.
-    """
+    __match_args__: Final = ("index", "first_offset")
+    @property
+    def index(self) -> int:
+        """Its index among the segments."""
 
-def offset_for_time(
-    source: tuple[object, ...], timestamp: int, log_format: str, skip: bool, max_output_size: int
-) -> int | None:
+    @property
+    def first_offset(self) -> int:
+        """The offset at which it begins."""
+
+def misnamed_segments(segments: list[tuple[str, int]]) -> list[MisnamedSegment]:
+    """The local segments of a partition whose names are wrong; they are given by path and base offset, in order."""
+
+def offset_for_time(source: Partition, timestamp: int, log_format: str, skip: bool, max_output_size: int) -> int | None:
     """The offset of the first record of a partition with ``timestamp`` ms or later."""
 
-def find_transactions(
-    source: tuple[object, ...], log_format: str, skip: bool
-) -> tuple[tuple[int | None, list[tuple[int, int, int]]], list[str]]:
-    """What a committed reader sees of a partition, and what was odd.
+@final
+class FoundTransactions:
+    """What a committed reader sees of a partition."""
 
-    The first offset that is not stable, and aborted transactions: producer id, first and last offset.
-    """
+    __match_args__: Final = ("transactions", "warnings")
+    @property
+    def transactions(self) -> Transactions:
+        """What a committed reader sees."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was unexpected, such as markers of transactions without a beginning."""
+
+def find_transactions(source: Partition, log_format: str, skip: bool) -> FoundTransactions:
+    """Find the transactions of a partition, by the headers of its batches."""
 
 @final
 class LogFollower:
     """What has come to a partition's log since the last look, by headers."""
 
     def __new__(cls, transactions: bool) -> LogFollower: ...
-    def follow(
-        self, source: tuple[object, ...], is_new: bool, skip: bool
-    ) -> Literal["end", "truncated", "corrupt", "shrunk"]:
+    def follow(self, source: Segment, is_new: bool, skip: bool) -> Literal["end", "truncated", "corrupt", "shrunk"]:
         """Look at a segment: the one of the last look from where that ended, or if ``is_new`` from its start."""
 
-    def aborted(self, start: int, end: int) -> list[tuple[int, int, int]]:
-        """Aborted transactions that reach into these offsets: producer id, first and last offset."""
+    def aborted(self, start: int, end: int) -> list[AbortedRange]:
+        """Aborted transactions that have offsets in this range."""
 
     def forget(self, offset: int) -> None:
         """Forget aborted transactions that end before this offset."""
@@ -94,8 +122,8 @@ class LogFollower:
 def compress(data: Buffer, compression_type: int, level: int | None, magic: int) -> bytes:
     """As Kafka's stream of this type and magic frames it."""
 
-def lz4_compress(data: Buffer, level: int | None, options: tuple[str, int, bool, bool], content_size: bool) -> bytes:
-    """One LZ4 frame with these options: header checksum, block size, block checksum, content checksum."""
+def lz4_compress(data: Buffer, level: int | None, options: FrameOptions) -> bytes:
+    """Compress to one LZ4 frame with these options."""
 
 def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes:
     """By the codec's specification."""
@@ -109,62 +137,241 @@ def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_o
 def zstd_frame_info(data: Buffer) -> tuple[int | None, int]:
     """The size of the content and the id of the dictionary, as the header of the first zstd frame declares them."""
 
-def lz4_frame_info(
-    data: Buffer,
-) -> tuple[int, int, int, int, int, int | None, int | None, int, int, int, HeaderChecksumRule]:
-    """What the header of the first LZ4 frame says."""
+def lz4_frame_info(data: Buffer) -> FrameInfo:
+    """Read the header of the first LZ4 frame."""
 
-def read_offset_index(data: Buffer, base_offset: int, name: str | None) -> list[tuple[int, int]]: ...
-def read_time_index(data: Buffer, base_offset: int, name: str | None) -> list[tuple[int, int]]: ...
-def read_transaction_index(
-    data: Buffer, base_offset: int, name: str | None
-) -> list[tuple[int, int, int, int, int]]: ...
-def read_producer_snapshot(
-    data: Buffer, name: str | None
-) -> list[tuple[tuple[int, int, int, int, int, int, int, int], int]]: ...
-def read_leader_epoch_checkpoint(data: Buffer, name: str | None) -> list[tuple[int, int]]: ...
-def read_offset_checkpoint(data: Buffer, name: str | None) -> list[tuple[str, int, int]]: ...
-def read_partition_metadata(data: Buffer, name: str | None) -> tuple[int, str]: ...
-def parse_control_record(key: bytes | None, value: bytes | None) -> tuple[str, int, dict[str, Any]]: ...
+def read_offset_index(data: Buffer, base_offset: int, name: str | None) -> list[OffsetPosition]: ...
+def read_time_index(data: Buffer, base_offset: int, name: str | None) -> list[TimestampOffset]: ...
+def read_transaction_index(data: Buffer, base_offset: int, name: str | None) -> list[AbortedTxn]: ...
+def read_producer_snapshot(data: Buffer, name: str | None) -> list[ProducerEntry]: ...
+def read_leader_epoch_checkpoint(data: Buffer, name: str | None) -> list[LeaderEpochEntry]: ...
+def read_offset_checkpoint(data: Buffer, name: str | None) -> list[OffsetCheckpointEntry]: ...
+def read_partition_metadata(data: Buffer, name: str | None) -> PartitionMetadata: ...
+def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord: ...
 def verify_segment(
-    source: object,
-    bounds: tuple[int | None, int | None, list[tuple[int, int]]],
-    indexes: tuple[bytes | None, bytes | None, bytes | None],
-    max_output_size: int,
-    kind: tuple[bool, bool],
-    progress: Callable[[int], object] | None,
-) -> dict[str, Any]: ...
+    segment: SegmentToVerify, max_output_size: int, progress: Callable[[int], object] | None
+) -> SegmentReport: ...
 def format_of_content(source: object) -> Literal["0.7", "0.8+"] | None: ...
 def compare_segments(
     earlier: object, later: object, first_offset: int, last_offset: int, max_output_size: int
 ) -> int | None: ...
-def partition_offsets(
-    files: Sequence[tuple[int, int | None, int | None, Sequence[tuple[int, int, str]], bool]], cleaned_to: int | None
-) -> tuple[list[tuple[int, int, int, str]], int, list[tuple[int, int, int, int]]]: ...
+
+@final
+class MissingOffsets:
+    """Offsets that no file of a partition has."""
+
+    __match_args__: Final = ("file", "first_offset", "last_offset", "reason")
+    @property
+    def file(self) -> int:
+        """The index of the file that should have them."""
+
+    @property
+    def first_offset(self) -> int:
+        """The first one."""
+
+    @property
+    def last_offset(self) -> int:
+        """The last one."""
+
+    @property
+    def reason(self) -> MissingReason:
+        """Why they are missing."""
+
+@final
+class Overlap:
+    """Two segment files that have offsets in common."""
+
+    __match_args__: Final = ("earlier", "later", "first_offset", "last_offset")
+    @property
+    def earlier(self) -> int:
+        """The index of the file with the lesser base offset."""
+
+    @property
+    def later(self) -> int:
+        """The index of the other one."""
+
+    @property
+    def first_offset(self) -> int:
+        """The first offset that both may have."""
+
+    @property
+    def last_offset(self) -> int:
+        """The last one."""
+
+@final
+class PartitionOffsets:
+    """How the segment files of a partition fit together."""
+
+    __match_args__: Final = ("missing", "more_missing", "overlaps")
+    @property
+    def missing(self) -> list[MissingOffsets]:
+        """The offsets that the partition lacks."""
+
+    @property
+    def more_missing(self) -> int:
+        """Further ranges."""
+
+    @property
+    def overlaps(self) -> list[Overlap]:
+        """The files that have offsets in common."""
+
+def partition_offsets(files: Sequence[FileOffsets], cleaned_to: int | None) -> PartitionOffsets:
+    """Put the offsets of a partition's segment files together, in the order of their base offsets."""
+
+@final
+class WrittenLog:
+    """A partition's log as it was written."""
+
+    __match_args__: Final = ("segments", "batches", "bytes", "log_start_offset", "log_end_offset")
+    @property
+    def segments(self) -> int:
+        """Segments."""
+
+    @property
+    def batches(self) -> int:
+        """Batches."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all segments."""
+
+    @property
+    def log_start_offset(self) -> int:
+        """The base offset of the first segment."""
+
+    @property
+    def log_end_offset(self) -> int:
+        """One more than the last offset."""
 
 @final
 class StagedFolder:
+    """A folder that appears whole or not at all."""
+
     def __new__(cls, target: str) -> Self: ...
     @property
-    def folder(self) -> str | None: ...
-    def publish(self) -> None: ...
-    def discard(self) -> None: ...
+    def folder(self) -> str | None:
+        """Where its files are written before it appears; ``None`` once it is published or discarded."""
+
+    def publish(self) -> None:
+        """Give it its name."""
+
+    def discard(self) -> None:
+        """Remove it, unless it has been published."""
+
+@final
+class PartitionFindings:
+    """What was found in the segments of a partition that was rewritten."""
+
+    __match_args__: Final = ("missing", "more_missing", "warnings")
+    @property
+    def missing(self) -> tuple[MissingRange, ...]:
+        """Offsets that the partition lacks."""
+
+    @property
+    def more_missing(self) -> int:
+        """Further ranges."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings."""
+
+@final
+class RewrittenPartition:
+    """A partition that was rewritten."""
+
+    __match_args__: Final = ("log", "findings")
+    @property
+    def log(self) -> WrittenLog:
+        """What was written."""
+
+    @property
+    def findings(self) -> PartitionFindings:
+        """What was found."""
 
 @final
 class RepairedFolder:
-    def write(self, name: str, content: bytes) -> None: ...
-    def finish(self) -> tuple[int, int, int, int, int] | None: ...
+    """A repaired partition's folder before it appears."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write another file into it."""
+
+    def finish(self) -> WrittenLog | None:
+        """Give it its name; ``None`` if that is done already."""
+
+@final
+class RepairedPartition:
+    """A partition that was repaired."""
+
+    __match_args__: Final = (
+        "folder",
+        "repairs",
+        "more_repairs",
+        "fixed_batches",
+        "restored_batches",
+        "repeated_batches",
+        "corrupt_ranges",
+        "corrupt_bytes",
+        "zero_tail_bytes",
+        "first_open_offset",
+        "findings",
+    )
+    @property
+    def folder(self) -> RepairedFolder:
+        """Its folder, which the caller finishes."""
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was repaired, in file order."""
+
+    @property
+    def more_repairs(self) -> int:
+        """Further repairs."""
+
+    @property
+    def fixed_batches(self) -> int:
+        """Batches whose LZ4 header checksum was corrected."""
+
+    @property
+    def restored_batches(self) -> int:
+        """Batches whose offset field or leader epoch was restored."""
+
+    @property
+    def repeated_batches(self) -> int:
+        """Batches that were there a second time."""
+
+    @property
+    def corrupt_ranges(self) -> int:
+        """Ranges that are not in the new log because they are corrupt."""
+
+    @property
+    def corrupt_bytes(self) -> int:
+        """Their bytes."""
+
+    @property
+    def zero_tail_bytes(self) -> int:
+        """Zero bytes after the last batches."""
+
+    @property
+    def first_open_offset(self) -> int | None:
+        """The first offset of the earliest transaction that is open at the end of the log."""
+
+    @property
+    def findings(self) -> PartitionFindings:
+        """What was found."""
 
 def recompress_partition(
-    job: tuple[object, ...], compression_type: int, level: int | None, merge_bytes: int | None, threads: int
-) -> tuple[tuple[int, int, int, int, int], tuple[list[tuple[int, int, int, str]], int, list[str]]]: ...
-def convert_partition(
-    job: tuple[object, ...], to_magic: int, upgrade: bool, batch_bytes: int
-) -> tuple[tuple[int, int, int, int, int], tuple[list[tuple[int, int, int, str]], int, list[str]]]: ...
-def repair_partition(job: tuple[object, ...], quarantine: str | None) -> tuple[RepairedFolder, dict[str, Any]]: ...
+    job: PartitionJob, compression_type: int, level: int | None, merge_bytes: int | None, threads: int
+) -> RewrittenPartition: ...
+def convert_partition(job: PartitionJob, to_magic: int, upgrade: bool, batch_bytes: int) -> RewrittenPartition: ...
+def repair_partition(job: PartitionJob, quarantine: str | None) -> RepairedPartition: ...
 def analyze_and_validate_records(
-    records: Buffer, origin: int, require_offsets_monotonic: bool, leader_epoch: int, limits: tuple[int | None, int]
-) -> tuple[int, int, int, int | None, int, int, int]: ...
+    records: Buffer,
+    origin: int,
+    require_offsets_monotonic: bool,
+    leader_epoch: int,
+    max_message_size: int | None,
+    max_output_size: int,
+) -> LogAppendInfo: ...
 def profile_append(broker: str, topic: TopicSettings, records: Buffer) -> bytes: ...
 def profile_names() -> list[str]: ...
 def profile_name(version: str) -> str | None: ...
@@ -181,7 +388,7 @@ class Compressor:
         compression_type: int,
         level: int | None,
         magic: int,
-        lz4_options: tuple[str, int, bool, bool] | None = None,
+        lz4_options: FrameOptions | None = None,
     ) -> Self: ...
     @property
     def last_mode(self) -> int: ...
@@ -211,33 +418,74 @@ class Decompressor:
 
 @final
 class Validator:
-    """What stands behind :class:`kafkacomp.broker.LogValidator`."""
+    """The core of :class:`kafkacomp.broker.LogValidator`."""
 
     def __new__(cls, config: ValidatorConfig) -> Self: ...
-    def validate(
-        self, records: Buffer, offset: int, now: int
-    ) -> tuple[bytes, tuple[int, int, int, bool, int, int]]: ...
+    def validate(self, records: Buffer, offset: int, now: int) -> ValidationResult: ...
 
 def write_message_set_of(messages: Iterable[Buffer | Message], compression_type: int, level: int | None) -> bytes: ...
-def partition_format(job: tuple[object, ...]) -> str | None: ...
+def partition_format(job: PartitionJob) -> Literal["0.7", "0.8+"] | None: ...
 def migrate_partition(
-    job: tuple[object, ...],
+    job: PartitionJob,
     to_magic: int,
     first_offset: int,
     batch_bytes: int,
     mapped: Callable[[list[tuple[int, int]]], object] | None,
-) -> tuple[int, int, int, int, int]: ...
+) -> WrittenLog: ...
 def migrate_set(
     data: Buffer, to_magic: int, initial_offset: int, first_offset: int, batch_bytes: int, max_output_size: int
-) -> tuple[bytes, list[tuple[int, int]]]: ...
+) -> Converted: ...
 def valid_bytes(data: Buffer) -> int:
     """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
 
 def build_batches(rows: ArrowRows, settings: _Settings) -> bytes: ...
+
+@final
+class WrittenRows:
+    """A partition's log that was written from rows."""
+
+    __match_args__: Final = ("log", "records")
+    @property
+    def log(self) -> WrittenLog:
+        """What was written."""
+
+    @property
+    def records(self) -> int:
+        """Its records."""
+
 def write_log(
     rows: ArrowRows, target: str, settings: _Settings, segment_bytes: int, topic_id: str | None
-) -> tuple[int, int, int, int, int, int]:
-    """Write a partition's folder: segments, batches, bytes, start and end offset, records."""
+) -> WrittenRows:
+    """Write a partition's folder."""
+
+@final
+class StagedFile:
+    """A file of batches of one partition."""
+
+    __match_args__: Final = ("topic", "partition", "path", "bytes", "batches", "records")
+    @property
+    def topic(self) -> str:
+        """The topic."""
+
+    @property
+    def partition(self) -> int:
+        """The partition's number."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def bytes(self) -> int:
+        """Its bytes."""
+
+    @property
+    def batches(self) -> int:
+        """Its batches."""
+
+    @property
+    def records(self) -> int:
+        """Its records."""
 
 @final
 class StagedBatches:
@@ -255,13 +503,13 @@ class StagedBatches:
     def push(self, rows: ArrowRows) -> None:
         """Take rows."""
 
-    def finish(self) -> list[tuple[str, int, Path, int, int, int]]:
-        """Write what is left: topic, partition, file, bytes, batches, records of each."""
+    def finish(self) -> list[StagedFile]:
+        """Write what is left; all files."""
 
 def assemble_log(
     staged: list[Path], target: Path, existing: Path | None, segment_bytes: int, topic_id: str | None
-) -> tuple[int, int, int, int, int]:
-    """Make a folder of staged files: segments, batches, bytes, start and end offset."""
+) -> WrittenLog:
+    """Make a folder of staged files, which continue the log in ``existing``."""
 
 def convert(
     data: Buffer, to_magic: int, first_offset: int, upgrade: bool, batch_bytes: int, max_output_size: int
@@ -488,7 +736,7 @@ class BatchStream:
 
     def __new__(
         cls,
-        source: tuple[object, ...],
+        source: Segment,
         max_output_size: int,
         *,
         verify_crc: bool,
@@ -712,10 +960,8 @@ def compress_cells(
 ) -> ArrowArray:
     """Cells, compressed."""
 
-def parse_cells(
-    data: ArrowColumn, columns: list[str], shape: tuple[str, bool, bool], bad_is_null: bool, max_output_size: int
-) -> ArrowArray:
-    """The records of cells that are record sets: columns, unit of the timestamps, control records, checksums."""
+def parse_cells(data: ArrowColumn, fields: RecordFields, bad_is_null: bool, max_output_size: int) -> ArrowArray:
+    """The records of cells that are record sets."""
 
 @final
 class ScanReader:
@@ -723,7 +969,7 @@ class ScanReader:
 
     def __new__(
         cls,
-        sources: list[tuple[object, ...]],
+        sources: list[BoundedPartition],
         settings: dict[str, Any],
         total_bytes: int,
         progress: Callable[[int, int], object] | None,

@@ -15,7 +15,7 @@ Kafka 0.8.2 and 0.9, and every writer of message format 0 since, compute the hea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, overload
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
@@ -64,6 +64,17 @@ LZ4Error = DecompressionError
 HeaderChecksum = Literal["standard", "broken", "either", "ignore"]
 HeaderChecksumWritten = Literal["standard", "broken"]
 HeaderChecksumRule = Literal["standard", "broken", "both", "neither"]
+
+
+class FrameOptions(NamedTuple):
+    """How a frame is written."""
+
+    header_checksum: str = "standard"
+    #: The largest block in bytes.
+    block_size: int = 65536
+    block_checksum: bool = False
+    content_checksum: bool = False
+    content_size: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +150,8 @@ def compress(
     Raises:
         ValueError: an argument is none of those named.
     """
-    options = (header_checksum, block_size, block_checksum, content_checksum)
-    return _kafkacomp.lz4_compress(data, level, options, content_size)
+    options = FrameOptions(header_checksum, block_size, block_checksum, content_checksum, content_size)
+    return _kafkacomp.lz4_compress(data, level, options)
 
 
 def decompress(
@@ -195,7 +206,7 @@ def get_frame_info(data: Buffer) -> FrameInfo:
         DecompressionError: the data begin with no LZ4 frame, or with a version, bits or a block size that nobody
             defined (``TruncatedError``: they end inside the header).
     """
-    return FrameInfo(*_kafkacomp.lz4_frame_info(data))
+    return _kafkacomp.lz4_frame_info(data)
 
 
 class LZ4Compressor(_kafkacomp.Compressor):
@@ -227,7 +238,7 @@ class LZ4Compressor(_kafkacomp.Compressor):
         content_checksum: bool = False,
     ) -> Self:
         """See the class."""
-        options = (header_checksum, block_size, block_checksum, content_checksum)
+        options = FrameOptions(header_checksum, block_size, block_checksum, content_checksum)
         return super().__new__(cls, CompressionType.LZ4, level, 2, options)
 
 
@@ -322,7 +333,7 @@ class LZ4File(CompressedFile):
         refuse_options(mode, reading=True, level=level, **writing)
         refuse_options(mode, reading=False, max_output_size=max_output_size)
         cap = optional_max_output_size(max_output_size)
-        options = (header_checksum, block_size or 65536, bool(block_checksum), bool(content_checksum))
+        options = FrameOptions(header_checksum, block_size or 65536, bool(block_checksum), bool(content_checksum))
         super().__init__(
             file,
             mode,

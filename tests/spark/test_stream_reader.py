@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import kafkacomp as kc
 from kafkacomp._kafkacomp import LogFollower
+from kafkacomp._storage.discovery import Segment
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.spark import KafkaCompDataSource, _stream, _watch
 from kafkacomp.spark._offsets import limited, read_offsets, write_offsets
@@ -238,7 +239,7 @@ def test_a_look_reads_what_is_new(tmp_path: Path) -> None:
     log.show(log.size * 9 // 10)
     file = CountingFile(logs(tmp_path / "t-0")[0])
     follower = LogFollower(False)  # noqa: FBT003 - a position of the core's
-    source = (str(file.path), 0, file, None, None, True, None)
+    source = Segment(str(file.path), file, file.size(), base_offset=0, active=True)
     assert follower.follow(source, True, False) in {"end", "truncated"}  # noqa: FBT003
     before = follower.position
     assert before > 100_000

@@ -53,4 +53,4 @@ class OffsetCheckpoints:
             text = str(error)
             _LOGGER.warning("ignored: %s", text if path in text else f"{path}: {text}")
             return {}
-        return {(topic, partition): offset for topic, partition, offset in entries if offset >= 0}
+        return {(each.topic, each.partition): each.offset for each in entries if each.offset >= 0}

@@ -46,12 +46,16 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import Entry, FileSystem
 
 __all__ = [
+    "AbortedRange",
+    "BoundedPartition",
     "Partition",
-    "Seam",
-    "Seams",
     "Segment",
     "SegmentSource",
     "Source",
+    "Split",
+    "SplitBoundaries",
+    "SplitBoundary",
+    "Transactions",
     "find_in",
     "find_partitions",
     "is_beside_the_log",
@@ -78,20 +82,58 @@ class SegmentSource(Protocol):
     def _resolved(self) -> list[Partition]: ...
 
 
-#: A batch where a segment is cut: its offset field, its size, and its first offset if that is known.
-Seam: TypeAlias = "tuple[int, int, int | None]"
+class SplitBoundary(NamedTuple):
+    """The batch at a split boundary of a segment."""
+
+    #: Its offset field.
+    offset: int
+    #: Its size in bytes.
+    size: int
+    #: Its first offset; ``None`` if the header does not give it.
+    first_offset: int | None
 
 
-class Seams(NamedTuple):
-    """What a piece of a segment is known by."""
+class SplitBoundaries(NamedTuple):
+    """How a split of a segment is recognized, if the file is replaced meanwhile."""
 
-    #: At its beginning and behind its end; ``None`` at the segment's own.
-    begin: Seam | None
-    end: Seam | None
+    #: The batch at its beginning; ``None`` at the segment's own.
+    begin: SplitBoundary | None
+    #: The batch after its end; ``None`` at the segment's own.
+    end: SplitBoundary | None
     #: The segment's length when it was found.
     length: int
     #: Where the next segment begins, if there is one.
     next_base: int | None
+
+
+class Split(NamedTuple):
+    """A part of a segment."""
+
+    #: The byte at which it begins.
+    start: int
+    #: The byte after its last one.
+    stop: int
+    #: The batch at its beginning; ``None`` at the segment's.
+    boundary: SplitBoundary | None
+
+
+class AbortedRange(NamedTuple):
+    """The offsets of an aborted transaction."""
+
+    producer_id: int
+    #: The offset of its first record.
+    first_offset: int
+    #: The offset of its abort marker.
+    last_offset: int
+
+
+class Transactions(NamedTuple):
+    """What a committed reader sees of a partition."""
+
+    #: The first offset that is not stable; ``None``: all are.
+    last_stable_offset: int | None
+    #: Transactions whose records it does not see.
+    aborted: list[AbortedRange]
 
 
 @dataclass
@@ -109,7 +151,7 @@ class Segment:
     #: Only the batches that begin in this range of bytes.
     range: tuple[int, int] | None = None
     #: How the range is found again if the file is replaced meanwhile.
-    seams: Seams | None = None
+    boundaries: SplitBoundaries | None = None
     #: Whether a broker may still be writing it.
     active: bool = False
     #: Which of its offsets belong to the log: the first, and the one after the last. Where this is known, the
@@ -122,13 +164,6 @@ class Segment:
     def first_offset(self) -> int | None:
         """The first offset that is read from it, as far as that is known before it is opened."""
         return self.base_offset if self.offsets is None else self.offsets[0]
-
-    def as_tuple(self) -> tuple[object, ...]:
-        """As the core takes it; what is not Unicode in the name is escaped."""
-        name = self.name.encode("utf-8", "backslashreplace").decode()
-        return (
-            name, self.base_offset, self.source, self.range, self.seams, self.active, self.offsets, self.named_offset,
-        )  # fmt: skip
 
     def side_file(self, suffix: str) -> bytes | None:
         """Read the file with this suffix next to the segment; ``None`` if it does not exist."""
@@ -152,8 +187,8 @@ class Partition:
     segments: list[Segment] = field(default_factory=list)
     #: Segments that are only asked about transactions.
     context: list[Segment] = field(default_factory=list)
-    #: What a committed reader sees, if it was found before: see :func:`kafkacomp._kafkacomp.find_transactions`.
-    transactions: tuple[int | None, list[tuple[int, int, int]]] | None = None
+    #: What a committed reader sees, if it was found before.
+    transactions: Transactions | None = None
     #: Those of the log directory that the partition's folder is in.
     checkpoints: OffsetCheckpoints | None = field(default=None, repr=False, compare=False)
     #: Nothing below this offset is part of the log, whatever its segments have.
@@ -188,14 +223,16 @@ class Partition:
             return None
         return self.checkpoints.offset(name, self.topic, self.partition)
 
-    def as_tuple(self, start: int | None = None, end: int | None = None) -> tuple[object, ...]:
-        """As the core takes it, with the first offset and the one behind the last."""
-        segments, context = ([each.as_tuple() for each in group] for group in (self.segments, self.context))
-        checkpoints = (self.log_start_offset, self.high_watermark, self.cleaned_to)
-        start = max((each for each in (start, self.begins) if each is not None), default=None)
-        return (
-            self.topic, self.partition, start, end, segments, context, self.transactions, checkpoints, self.deciding,
-        )  # fmt: skip
+
+@dataclass(frozen=True)
+class BoundedPartition:
+    """A partition from one offset to another."""
+
+    partition: Partition
+    #: The first offset; ``None``: from the beginning.
+    start_offset: int | None
+    #: The offset after the last one; ``None``: to the end.
+    end_offset: int | None
 
 
 #: Finds the file system of a path, and the path within it: :func:`kafkacomp._storage.filesystem.open_filesystem`.
@@ -243,7 +280,8 @@ def well_named(segments: list[Segment]) -> list[Segment]:
     local = [(segment.source, segment.base_offset) for segment in segments]
     if not all(isinstance(source, str) and base is not None for source, base in local):
         return segments
-    wrong = dict(_kafkacomp.misnamed_segments(local))  # type: ignore[arg-type]  # just tested
+    misnamed = _kafkacomp.misnamed_segments(local)  # type: ignore[arg-type]  # just tested
+    wrong = {each.index: each.first_offset for each in misnamed}
     if not wrong:
         return segments
     found = [
@@ -437,7 +475,7 @@ def log_files(
 
     def end_offset(name: str) -> int | None:
         swap = _segment(filesystem, files[name], leading_offset(name))
-        return _kafkacomp.end_offset(swap.as_tuple(), "0.8+")
+        return _kafkacomp.end_offset(swap, "0.8+")
 
     try:
         state = loaded(files, end_offset)

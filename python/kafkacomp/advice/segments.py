@@ -26,7 +26,7 @@ def newest_format(source: Source) -> str | None:
     Raises:
         ValueError: neither the content nor the name shows the log format.
     """
-    return newest_message_format(source.source.as_tuple())
+    return newest_message_format(source.source)
 
 
 def read_window(window: Window, max_output_size: int) -> Iterator[RecordBatch]:
@@ -35,7 +35,7 @@ def read_window(window: Window, max_output_size: int) -> Iterator[RecordBatch]:
     Raises:
         CorruptRecordError: bytes that are no batch, after the batches before them.
     """
-    position, data, is_truncated = read_range(window.source.source.as_tuple(), window.start, window.end)
+    position, data, is_truncated = read_range(window.source.source, window.start, window.end)
     if is_truncated and not data:
         # A live log's last batch may be incomplete; a window that has nothing else shows nothing of the topic.
         raise CorruptRecordError(f"incomplete batch at byte {position}, where the segment ends")
@@ -48,6 +48,6 @@ def messages_of(window: Window) -> Iterator[Message]:
     Raises:
         MessageSetError: as :func:`kafkacomp.message_set.read_messages`.
     """
-    _, data, _ = read_range(window.source.source.as_tuple(), window.start, window.end)
+    _, data, _ = read_range(window.source.source, window.start, window.end)
     for message, _ in message_set.read_messages(data, deep=False):
         yield message

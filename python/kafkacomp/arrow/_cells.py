@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of, one_of
@@ -23,6 +23,15 @@ OnBadCell = Literal["raise", "null"]
 RECORD_COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "headers")
 #: What a scan can build and a cell does not know.
 _OF_PLACES = ("topic", "partition", "segment")
+
+
+class RecordFields(NamedTuple):
+    """What is built of the records in cells."""
+
+    columns: tuple[str, ...]
+    timestamp_unit: str
+    include_control: bool
+    verify_crc: bool
 
 
 def decompress_cells(
@@ -139,9 +148,9 @@ def parse_cells(
     """
     names = record_columns(columns)
     one_of("timestamp_unit", timestamp_unit, ("s", "ms", "us", "ns", "int64"))
-    shape = (timestamp_unit, include_control, verify_crc)
+    fields = RecordFields(names, timestamp_unit, include_control, verify_crc)
     cap = checked_max_output_size(max_output_size)
-    return _kafkacomp.parse_cells(data, list(names), shape, _bad_is_null(on_error), cap)
+    return _kafkacomp.parse_cells(data, fields, _bad_is_null(on_error), cap)
 
 
 def record_columns(names: Iterable[str] | None) -> tuple[str, ...]:

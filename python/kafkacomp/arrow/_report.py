@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 __all__ = ["MissingRange", "MissingReason", "ScanReport", "SkipReason", "SkippedRange"]
 
@@ -85,10 +85,3 @@ class ScanReport:
 
     #: Timestamps that ``timestamp_unit`` cannot hold; the last time that it can hold stands in their place.
     clamped_timestamps: int = 0
-
-    @classmethod
-    def _of(cls, counts: dict[str, Any]) -> ScanReport:
-        """Take over the counts of the core."""
-        skipped = tuple(SkippedRange(*entry) for entry in counts.pop("skipped"))
-        missing = tuple(MissingRange(*entry) for entry in counts.pop("missing"))
-        return cls(skipped=skipped, warnings=tuple(counts.pop("warnings")), missing=missing, **counts)

@@ -7,7 +7,7 @@ import os
 from collections import OrderedDict
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import PARTITIONS, integer
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
     from kafkacomp.record import _Settings
 
-__all__ = ["Counts", "by_columns", "by_key", "published"]
-
-#: Segments, batches, bytes, start offset, end offset, records.
-Counts = tuple[int, int, int, int, int, int]
+__all__ = ["Written", "by_columns", "by_key", "published"]
 
 #: The columns of a record.
 _RECORD: Final = ("key", "value", "timestamp", "headers", "offset")
@@ -33,10 +30,17 @@ _RECORD: Final = ("key", "value", "timestamp", "headers", "offset")
 _MOST_OPEN: Final = 200
 
 
+class Written(NamedTuple):
+    """A partition that was written."""
+
+    log: _kafkacomp.WrittenLog
+    records: int
+
+
 def by_key(  # noqa: PLR0917 - what a log is made of
     reader: pa.RecordBatchReader, folder: Path, settings: _Settings, topic: str | None, partition: int | None,
     num_partitions: int | None, segment_bytes: int, topic_id: str | None,
-) -> dict[str, Counts]:  # fmt: skip
+) -> dict[str, Written]:  # fmt: skip
     """Write rows without offsets as Spark's sink does: by their partition, else by their key, else in turn."""
     pa = require("pyarrow")
 
@@ -55,14 +59,14 @@ def by_key(  # noqa: PLR0917 - what a log is made of
         staged.push(rows)
     files: dict[str, list[Path]] = {}
     records: dict[str, int] = {}
-    for of_topic, number, path, _, _, count in staged.finish():
-        name = f"{of_topic}-{number}"
-        files.setdefault(name, []).append(Path(path))
-        records[name] = records.get(name, 0) + count
+    for each in staged.finish():
+        name = f"{each.topic}-{each.partition}"
+        files.setdefault(name, []).append(each.path)
+        records[name] = records.get(name, 0) + each.records
     written = {}
     for name, paths in sorted(files.items()):
-        counts = _kafkacomp.assemble_log(paths, folder / name, None, segment_bytes, topic_id)
-        written[name] = (*counts, records[name])
+        log = _kafkacomp.assemble_log(paths, folder / name, None, segment_bytes, topic_id)
+        written[name] = Written(log, records[name])
         for path in paths:
             path.unlink()
     return written
@@ -85,7 +89,7 @@ def _with_narrow_partitions(rows: pa.RecordBatch) -> pa.RecordBatch:
 def by_columns(  # noqa: PLR0917 - what a log is made of
     reader: pa.RecordBatchReader, folder: Path, settings: _Settings, topic: str | None, partition: int | None,
     segment_bytes: int, topic_id: str | None,
-) -> dict[str, Counts]:  # fmt: skip
+) -> dict[str, Written]:  # fmt: skip
     """Write rows that have offsets: each partition's rows are collected in a file, then written as its log."""
     pa = require("pyarrow")
 
@@ -99,9 +103,10 @@ def by_columns(  # noqa: PLR0917 - what a log is made of
     for of_topic, number in rows.close():
         name = f"{of_topic}-{number}"
         try:
-            written[name] = _kafkacomp.write_log(
+            found = _kafkacomp.write_log(
                 rows.read((of_topic, number)), str(folder / name), settings, segment_bytes, topic_id
             )
+            written[name] = Written(found.log, found.records)
         except (KafkaCompError, ValueError) as error:
             error.args = (f"{name}: {error}", *error.args[1:])
             raise

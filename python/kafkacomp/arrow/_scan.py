@@ -11,6 +11,7 @@ from kafkacomp._arguments import INT64, checked_max_output_size, checked_threads
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
+from kafkacomp._storage.discovery import BoundedPartition
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.selection import select
 from kafkacomp.tiered.source import resolve
@@ -168,7 +169,7 @@ def scan(
     return ScanReader(sources, settings, total, progress)
 
 
-def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[tuple[object, ...]]:
+def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[BoundedPartition]:
     known: set[object] = {(each.topic, each.partition) for each in partitions}
     bounds: tuple[tuple[str, object], ...] = (("start_offset", start), ("end_offset", end))
     for name, bound in bounds:
@@ -187,7 +188,7 @@ def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> l
         low, high = _bound_of(start, each), _bound_of(end, each)
         if low is not None and high is not None and low > high:
             raise ValueError(f"start_offset {low} is above end_offset {high}: no offset lies between them")
-    return [each.as_tuple(_bound_of(start, each), _bound_of(end, each)) for each in partitions]
+    return [BoundedPartition(each, _bound_of(start, each), _bound_of(end, each)) for each in partitions]
 
 
 def _bound_of(bound: Offsets, partition: Partition) -> int | None:

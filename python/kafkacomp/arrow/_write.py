@@ -19,8 +19,8 @@ from kafkacomp.record import arrow_rows, batch_settings
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kafkacomp._kafkacomp import WrittenLog
     from kafkacomp._types import ArrowRows, CompressionTypeLike, StrPath
-    from kafkacomp.arrow._route import Counts
     from kafkacomp.record import _Settings
 
 __all__ = ["WriteReport", "write"]
@@ -134,7 +134,8 @@ def write(
     path = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-    return _report(path, _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id))
+    written = _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id)
+    return _report(path, written.log, written.records)
 
 
 def _reader(rows: ArrowRows) -> pa.RecordBatchReader:
@@ -165,8 +166,8 @@ def _write_several(  # noqa: PLR0917 - what a log is made of
                 raise ValueError("base_offset is for one partition: give topic and partition")
             written = by_key(reader, folder, settings, topic, partition, num_partitions, segment_bytes, topic_id)
     reports = tuple(
-        _report(os.path.join(directory, name), counts)  # noqa: PTH118 - as given
-        for name, counts in written.items()
+        _report(os.path.join(directory, name), log, records)  # noqa: PTH118 - as given
+        for name, (log, records) in written.items()
     )
     segments, batches, records, size = (
         sum(getattr(each, name) for each in reports) for name in ("segments", "batches", "records", "bytes_out")
@@ -174,6 +175,5 @@ def _write_several(  # noqa: PLR0917 - what a log is made of
     return WriteReport(directory, segments, batches, records, size, None, None, reports)
 
 
-def _report(path: str, counts: Counts) -> WriteReport:
-    segments, batches, size, start, end, records = counts
-    return WriteReport(path, segments, batches, records, size, start, end)
+def _report(path: str, log: WrittenLog, records: int) -> WriteReport:
+    return WriteReport(path, log.segments, log.batches, records, log.bytes, log.log_start_offset, log.log_end_offset)

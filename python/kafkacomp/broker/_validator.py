@@ -246,9 +246,7 @@ class LogValidator:
         now = time.time_ns() // 1_000_000 if now is None else now
         integer("offset", offset, (-MAX_LONG - 1, MAX_LONG))
         integer("now", now, (-MAX_LONG - 1, MAX_LONG))
-        stored, (max_timestamp, append_time, following, anew, *stats) = self._validator.validate(records, offset, now)
-        counts = RecordValidationStats(*stats)
-        return ValidationResult(stored, max_timestamp, append_time, following, anew, counts)
+        return self._validator.validate(records, offset, now)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By its configuration."""
@@ -315,12 +313,14 @@ def analyze_and_validate_records(
     """
     integer("leader_epoch", leader_epoch, (-MAX_INT - 1, MAX_INT))
     integer("max_message_size", max_message_size, (0, MAX_INT))
-    limits = (None if ignore_record_size else max_message_size, checked_max_output_size(max_output_size))
-    found = _kafkacomp.analyze_and_validate_records(
-        records, AppendOrigin(origin), require_offsets_monotonic, leader_epoch, limits
+    return _kafkacomp.analyze_and_validate_records(
+        records,
+        AppendOrigin(origin),
+        require_offsets_monotonic,
+        leader_epoch,
+        None if ignore_record_size else max_message_size,
+        checked_max_output_size(max_output_size),
     )
-    first, last, last_of_first, epoch, max_timestamp, source, valid_bytes = found
-    return LogAppendInfo(first, last, last_of_first, epoch, max_timestamp, CompressionType(source), valid_bytes)
 
 
 def trim_invalid_bytes(records: Buffer, info: LogAppendInfo) -> bytes:

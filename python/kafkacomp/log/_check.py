@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,23 +11,16 @@ from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._storage.discovery import Segment
 from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
-from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
 from kafkacomp.log._detect import log_format_of
-from kafkacomp.log._verify import (
-    CheckedSegment,
-    CodecCounts,
-    Finding,
-    PartitionReport,
-    SegmentReport,
-    verified_partition,
-)
+from kafkacomp.log._verify import CheckedSegment, PartitionReport, SegmentReport, SegmentToVerify, verified_partition
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.discovery import Partition
     from kafkacomp._types import StrPath
@@ -99,18 +93,24 @@ def check_segment(
     name = segment.name
     is_named = not name.startswith("<")
     old = log_format_of(segment.source, name if is_named else None, log_format) == "0.7"
-    epochs: list[tuple[int, int]] = []
-    indexes: tuple[bytes | None, bytes | None, bytes | None] = (None, None, None)
+    job = SegmentToVerify(
+        segment.source,
+        name,
+        *owner,
+        segment.base_offset,
+        next_base_offset,
+        may_be_truncated=not name.removesuffix(SWAP).endswith(_WHOLE),
+        is_message_set=old,
+    )
     if is_named:
-        indexes = segment.side_file("index"), segment.side_file("timeindex"), segment.side_file("txnindex")
-        epochs = _leader_epochs(segment)
-    bounds = (segment.base_offset, next_base_offset, epochs)
-    kind = (not name.removesuffix(SWAP).endswith(_WHOLE), old)
-    counts = _kafkacomp.verify_segment(segment.source, bounds, indexes, max_output_size, kind, progress)
-    codecs = {name: CodecCounts(*each) for name, each in counts.pop("by_compression_type").items()}
-    findings = tuple(Finding(*each) for each in counts.pop("findings"))
-    missing = tuple(MissingRange(*owner, first, last, name, reason) for first, last, reason in counts.pop("missing"))
-    return SegmentReport(by_compression_type=codecs, findings=findings, missing=missing, **counts)
+        job = replace(
+            job,
+            leader_epochs=_leader_epochs(segment),
+            offset_index=segment.side_file("index"),
+            time_index=segment.side_file("timeindex"),
+            transaction_index=segment.side_file("txnindex"),
+        )
+    return _kafkacomp.verify_segment(job, max_output_size, progress)
 
 
 def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
@@ -164,10 +164,10 @@ def check_partition(
     return verified_partition(owner, checked, partition.cleaned_to, max_output_size)
 
 
-def _leader_epochs(segment: Segment) -> list[tuple[int, int]]:
+def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:
     """The entries of the partition's checkpoint; a corrupt one is reported as a file of its own."""
     content = segment.neighbour("leader-epoch-checkpoint") or segment.side_file("leader_epoch_checkpoint")
     try:
-        return [(each.epoch, each.start_offset) for each in read_leader_epoch_checkpoint(content or b"")]
+        return read_leader_epoch_checkpoint(content or b"")
     except CorruptRecordError:
         return []

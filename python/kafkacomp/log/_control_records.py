@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from kafkacomp import _kafkacomp
+from kafkacomp._entries import ControlRecord
 
 __all__ = ["ControlRecord", "parse_control_record"]
-
-
-@dataclass(frozen=True)
-class ControlRecord:
-    """A control record's content."""
-
-    #: ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS or UNKNOWN.
-    type: str
-    #: The id in the key.
-    type_id: int
-    #: The value's fields, under the names of Kafka's schemas; none for UNKNOWN.
-    fields: dict[str, Any]
 
 
 def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord:
@@ -28,4 +14,4 @@ def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecor
     Raises:
         InvalidRecordError: they do not follow their type's schema.
     """
-    return ControlRecord(*_kafkacomp.parse_control_record(key, value))
+    return _kafkacomp.parse_control_record(key, value)

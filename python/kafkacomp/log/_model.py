@@ -246,7 +246,7 @@ class LogPartition:
     def end_offset(self) -> int | None:
         """One more than the last offset; ``None`` if the end of the last segment is corrupt."""
         last = self._found.segments[-1]
-        end = _kafkacomp.end_offset(last.as_tuple(), "auto")
+        end = _kafkacomp.end_offset(last, "auto")
         return end if end is None or last.offsets is None else min(end, last.offsets[1])
 
     @property
@@ -408,10 +408,10 @@ class LogSegment:
         self, *, verify_crc: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, position: int = 0
     ) -> BatchStream:
         found = self._found
-        if _kafkacomp.is_message_set(found.as_tuple()):
+        if _kafkacomp.is_message_set(found):
             raise ValueError(f"{self.path}: a log of Kafka 0.7 has messages, not batches: use scan")
         return BatchStream(
-            found.as_tuple(),
+            found,
             checked_max_output_size(max_output_size),
             verify_crc=verify_crc,
             may_be_truncated=found.active,

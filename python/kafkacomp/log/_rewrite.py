@@ -26,22 +26,21 @@ from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._storage.commit_state import sync_folder
 from kafkacomp._storage.filesystem import local_folder, open_filesystem
 from kafkacomp._storage.names import basename, partition_of
-from kafkacomp.arrow._report import MissingRange
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._offset_map import offset_map as open_offset_map
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from kafkacomp._kafkacomp import PartitionFindings, WrittenLog
     from kafkacomp._storage.discovery import Partition
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._types import CompressionTypeLike, StrPath
+    from kafkacomp.arrow._report import MissingRange
 
     Progress: TypeAlias = Callable[[int, int], object] | None
-    _Counts: TypeAlias = tuple[int, int, int, int, int]
-    _Found: TypeAlias = tuple[Sequence[tuple[int, int, int, Any]], int, Sequence[str]]
 
 __all__ = ["Repair", "RepairReport", "RewriteReport", "convert", "recompress", "repair"]
 
@@ -54,6 +53,18 @@ _METADATA = "__cluster_metadata"
 #: How much of a metadata file is copied at once.
 _PIECE = 1 << 20
 _METADATA_FILE = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint|quorum-state")
+
+
+#: What is counted of the repairs of all partitions.
+_REPAIR_COUNTS = (
+    "more_repairs",
+    "fixed_batches",
+    "restored_batches",
+    "repeated_batches",
+    "corrupt_ranges",
+    "corrupt_bytes",
+    "zero_tail_bytes",
+)
 
 
 @dataclass(frozen=True)
@@ -129,6 +140,24 @@ class RepairReport(RewriteReport):
         return not lost and all(each.reason == "compacted" for each in self.missing)
 
 
+@dataclass(frozen=True)
+class PartitionJob:
+    """A partition that the core rewrites into the folder of another one."""
+
+    partition: Partition
+    #: The content of the producer snapshot at the first segment's base offset.
+    producer_snapshot: bytes | None
+    leader_epoch_checkpoint: bytes | None
+    partition_metadata: bytes | None
+    #: The folder to make.
+    target: str
+    #: ``None``: segments begin where they did.
+    segment_bytes: int | None
+    max_output_size: int
+    #: Called as ``progress(bytes_done)`` now and then.
+    progress: Callable[[int], object] | None
+
+
 def recompress(
     source: StrPath,
     target: StrPath,
@@ -181,7 +210,8 @@ def recompress(
     with _Work(source, target, segment_bytes, max_output_size, progress) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
-            work.add(*_kafkacomp.recompress_partition(job, int(kind), compression_level, merge_bytes, threads))
+            done = _kafkacomp.recompress_partition(job, int(kind), compression_level, merge_bytes, threads)
+            work.add(done.log, done.findings)
         return RewriteReport(**work.fields())
 
 
@@ -244,14 +274,15 @@ def convert(
             work.refuse_metadata()
         for job in work.jobs():
             if _is_old(job, log_format, work.name, upgrade=upgrade, only_old=only_old):
-                mapped = None if take is None else partial(take, *job[0][:2])
+                mapped = None if take is None else partial(take, job.partition.topic, job.partition.partition)
                 work.add(_kafkacomp.migrate_partition(job, to_magic, first_offset or 0, batch_bytes, mapped))
             else:
-                work.add(*_kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes))
+                done = _kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes)
+                work.add(done.log, done.findings)
         return RewriteReport(**work.fields())
 
 
-def _is_old(job: tuple[Any, ...], given: str, name: str, *, upgrade: bool, only_old: bool) -> bool:
+def _is_old(job: PartitionJob, given: str, name: str, *, upgrade: bool, only_old: bool) -> bool:
     """Whether a partition is of Kafka 0.7, and what was asked for can be done with it."""
     found = _kafkacomp.partition_format(job) if given == "auto" else given
     if found is None:
@@ -265,7 +296,7 @@ def _is_old(job: tuple[Any, ...], given: str, name: str, *, upgrade: bool, only_
     return found == "0.7"
 
 
-def _refuse_old(job: tuple[Any, ...], name: str) -> None:
+def _refuse_old(job: PartitionJob, name: str) -> None:
     """A log of 0.7 can only be converted: whatever changes a message's length moves all offsets behind it."""
     if _kafkacomp.partition_format(job) == "0.7":
         message = f"{name}: a log of Kafka 0.7, whose offsets are byte positions and would change: convert it instead"
@@ -308,40 +339,23 @@ def repair(
         ValueError: a number out of range, or a log of Kafka 0.7, as in :func:`recompress`.
         OSError: the file system's.
     """
-    sums: dict[str, Any] = dict.fromkeys(
-        (
-            "more_repairs",
-            "fixed_batches",
-            "restored_batches",
-            "repeated_batches",
-            "corrupt_ranges",
-            "corrupt_bytes",
-            "zero_tail_bytes",
-        ),
-        0,
-    )
+    sums: dict[str, Any] = dict.fromkeys(_REPAIR_COUNTS, 0)
     repairs: list[Repair] = []
     with _Work(source, target, segment_bytes, max_output_size, progress, lenient=True) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
-            folder, found = _kafkacomp.repair_partition(job, QUARANTINE if quarantine else None)
-            own = [_repair(each, job[0][4]) for each in found["repairs"]]
-            if own:
-                folder.write(REPORT, json.dumps([dataclasses.asdict(each) for each in own], indent=1).encode())
-            if found["first_open_offset"] is not None and found["corrupt_ranges"]:
-                offset = found["first_open_offset"]
+            repaired = _kafkacomp.repair_partition(job, QUARANTINE if quarantine else None)
+            if repaired.repairs:
+                own = [dataclasses.asdict(each) for each in repaired.repairs]
+                repaired.folder.write(REPORT, json.dumps(own, indent=1).encode())
+            if repaired.first_open_offset is not None and repaired.corrupt_ranges:
+                offset = repaired.first_open_offset
                 work.warnings.append(f"{work.name}: a transaction is open from offset {offset} on; its end may be lost")
-            work.add(folder.finish(), found["found"])
-            repairs += own
+            work.add(repaired.folder.finish(), repaired.findings)
+            repairs += repaired.repairs
             for name in sums:
-                sums[name] += found[name]
+                sums[name] += getattr(repaired, name)
         return RepairReport(**work.fields(), repairs=tuple(repairs), **sums)
-
-
-def _repair(found: tuple[Any, ...], segments: list[tuple[Any, ...]]) -> Repair:
-    segment, position, length, action, missing, reason, quarantined_at = found
-    first, last = missing or (None, None)
-    return Repair(segments[segment][0], position, length, action, first, last, reason, quarantined_at)
 
 
 class _Work:
@@ -383,7 +397,6 @@ class _Work:
         self.warnings: list[str] = []
         self._missing: list[MissingRange] = []
         self._more_missing = 0
-        self._partition: Partition | None = None
         counted = ("partitions", "segments", "batches", "bytes_out")
         self.counts = dict.fromkeys(counted, 0) | {"bytes_in": self._total}
 
@@ -419,38 +432,32 @@ class _Work:
                 file.flush()
                 os.fsync(file.fileno())
 
-    def jobs(self) -> Any:  # noqa: ANN401 - an iterator of what the core takes
+    def jobs(self) -> Iterator[PartitionJob]:
         """What the core is to do, partition by partition."""
         done = 0
         for each in self._partitions:
             folder = _folder(each.segments[0].name)
             self.name = folder
-            self._partition = each
             target = self._target
             if self._staged is not None:
                 target = Path(str(self._staged.folder)) / f"{each.topic}-{each.partition}"
-            yield (each.as_tuple(), self._history(each, folder), str(target), *self._options, self._step(done))
+            yield PartitionJob(each, *self._history(each, folder), str(target), *self._options, self._step(done))
             if each.topic == _METADATA:
                 self._copy_metadata_files(target)
             done += sum(segment.size for segment in each.segments)
 
-    def add(self, counts: _Counts | None, found: _Found = ((), 0, ())) -> None:
+    def add(self, log: WrittenLog | None, found: PartitionFindings | None = None) -> None:
         """Count a partition that was written, and what was found in it."""
-        segments, batches, size, _, _ = counts or (0, 0, 0, 0, 0)
-        for name, count in (("partitions", 1), ("segments", segments), ("batches", batches), ("bytes_out", size)):
-            self.counts[name] += count
-        missing, more, warnings = found
-        partition = self._partition
-        if partition is None:
+        self.counts["partitions"] += 1
+        if log is not None:
+            for name, count in (("segments", log.segments), ("batches", log.batches), ("bytes_out", log.bytes)):
+                self.counts[name] += count
+        if found is None:
             return
-        own = [
-            MissingRange(partition.topic, partition.partition, first, last, partition.segments[index].name, reason)
-            for index, first, last, reason in missing
-        ]
-        self._missing += own
-        self._more_missing += more
-        self.warnings += warnings
-        gaps = [each for each in own if each.reason == "gap"]
+        self._missing += found.missing
+        self._more_missing += found.more_missing
+        self.warnings += found.warnings
+        gaps = [each for each in found.missing if each.reason == "gap"]
         if gaps:
             first, last = gaps[0].first_offset, gaps[0].last_offset
             what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
@@ -475,13 +482,11 @@ class _Work:
         progress = self._progress
         return None if progress is None else lambda done: progress(before + done, self._total)
 
-    def _history(
-        self, partition: Partition, folder: str
-    ) -> tuple[bytes | None, bytes | None, bytes | None, int | None]:
-        """The producer snapshot at the first segment's base, the leader epochs, the topic's id, what is cleaned."""
+    def _history(self, partition: Partition, folder: str) -> tuple[bytes | None, bytes | None, bytes | None]:
+        """The producer snapshot at the first segment's base offset, the leader epochs, and the topic's id."""
         first = partition.segments[0]
         if first.base_offset is None:
-            return None, None, None, None
+            return None, None, None
         snapshot = self._side_file(
             f"{folder}/{first.base_offset:020}.snapshot", _kafkacomp.read_producer_snapshot, self._filesystem
         )
@@ -489,7 +494,7 @@ class _Work:
             f"{folder}/leader-epoch-checkpoint", _kafkacomp.read_leader_epoch_checkpoint, self._filesystem
         )
         metadata = self._side_file(f"{folder}/partition.metadata", _kafkacomp.read_partition_metadata, self._filesystem)
-        return snapshot, epochs, metadata, partition.cleaned_to
+        return snapshot, epochs, metadata
 
     def _side_file(self, path: str, check: Callable[[bytes, str], object], filesystem: FileSystem) -> bytes | None:
         content = filesystem.read(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp import _kafkacomp
@@ -12,13 +12,18 @@ from kafkacomp.arrow._report import MissingRange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kafkacomp._entries import LeaderEpochEntry
+    from kafkacomp._kafkacomp import Overlap
+
 __all__ = [
     "CheckedSegment",
     "CodecCounts",
+    "FileOffsets",
     "Finding",
     "PartitionFinding",
     "PartitionReport",
     "SegmentReport",
+    "SegmentToVerify",
     "verified_partition",
 ]
 
@@ -64,6 +69,34 @@ class PartitionFinding(NamedTuple):
     message: str
     first_offset: int | None = None
     last_offset: int | None = None
+
+
+@dataclass(frozen=True)
+class SegmentToVerify:
+    """A segment with all that is known of it."""
+
+    #: What the core opens: a local path, bytes, or an object with ``open_segment`` and ``name``.
+    source: object
+    #: What reports call it.
+    name: str
+    topic: str | None
+    partition: int | None
+    #: The offset in its name; ``None`` for a captured record set.
+    base_offset: int | None
+    #: The base offset of the next segment; ``None`` for the last one.
+    next_base_offset: int | None
+    #: Whether its end may be truncated.
+    may_be_truncated: bool
+    #: Whether it is of Kafka 0.7.
+    is_message_set: bool
+    #: The partition's leader epoch checkpoint.
+    leader_epochs: list[LeaderEpochEntry] = field(default_factory=list)
+    #: The content of ``.index``.
+    offset_index: bytes | None = None
+    #: The content of ``.timeindex``.
+    time_index: bytes | None = None
+    #: The content of ``.txnindex``.
+    transaction_index: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +165,20 @@ class PartitionReport:
         return not any(finding.is_error for finding in self.findings)
 
 
+class FileOffsets(NamedTuple):
+    """The offsets of a segment file."""
+
+    base_offset: int
+    #: The first offset of an intact batch.
+    first_offset: int | None
+    #: The last one.
+    last_offset: int | None
+    #: Offsets that it should have and has not.
+    missing: list[MissingRange]
+    #: Whether compaction has removed records from its batches.
+    is_compacted: bool
+
+
 class CheckedSegment(NamedTuple):
     """A segment with what was found in it."""
 
@@ -164,12 +211,15 @@ class CheckedSegment(NamedTuple):
         last = self.report.last_offset
         return last if last is None or self.valid is None else min(last, self.valid[1] - 1)
 
-    def missing(self) -> list[tuple[int, int, str]]:
-        """Offsets that it should have: first, last and why."""
+    def offsets(self) -> FileOffsets:
+        """Its offsets, as far as they are valid."""
         first, end = self.valid or (0, 2**63 - 1)
-        found = ((max(each.first_offset, first), min(each.last_offset, end - 1), each.reason)
-                 for each in self.report.missing)  # fmt: skip
-        return [each for each in found if each[0] <= each[1]]
+        found = (
+            each._replace(first_offset=max(each.first_offset, first), last_offset=min(each.last_offset, end - 1))
+            for each in self.report.missing
+        )
+        missing = [each for each in found if each.first_offset <= each.last_offset]
+        return FileOffsets(self.base or 0, self.first_offset, self.last_offset, missing, self.report.is_compacted)
 
 
 def verified_partition(
@@ -196,21 +246,18 @@ def verified_partition(
             )
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
-    files = [
-        (each.base or 0, each.first_offset, each.last_offset, each.missing(), each.report.is_compacted)
-        for each in ordered
-    ]
-    lacking, more, overlaps = _kafkacomp.partition_offsets(files, cleaned_to)
+    together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], cleaned_to)
     missing = []
-    for index, first, last, reason in lacking:
-        path = ordered[index].name
-        missing.append(MissingRange(*owner, first, last, path, reason))  # type: ignore[arg-type]  # a known reason
-        if reason == "gap":
+    for lacking in together.missing:
+        segment, first, last = ordered[lacking.file], lacking.first_offset, lacking.last_offset
+        path = segment.name
+        missing.append(MissingRange(*owner, first, last, path, lacking.reason))
+        if lacking.reason == "gap":
             what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
-            position = gaps.get((path, first), ordered[index].report.length)
+            position = gaps.get((path, first), segment.report.length)
             message = f"{what} missing before byte {position}, where nothing is corrupt"
             findings.append(_error(path, position, message, first, last))
-    findings += _overlaps(ordered, overlaps, max_output_size)
+    findings += _overlaps(ordered, together.overlaps, max_output_size)
     findings += _epochs(ordered)
     findings += _names(ordered)
     # The files of a segment together, and its log first.
@@ -218,7 +265,9 @@ def verified_partition(
     for index, (path, *_) in enumerate(segments):
         places |= dict.fromkeys((side_file(path, suffix) for suffix in ("index", "timeindex", "txnindex")), index)
     findings.sort(key=lambda each: (places[each.file], each.file not in logs, len(each.file), each.position))
-    return PartitionReport(*owner, {each.name: each.report for each in segments}, tuple(findings), tuple(missing), more)
+    return PartitionReport(
+        *owner, {each.name: each.report for each in segments}, tuple(findings), tuple(missing), together.more_missing
+    )
 
 
 def _error(
@@ -229,15 +278,15 @@ def _error(
 
 def _overlaps(
     segments: Sequence[CheckedSegment],
-    overlaps: Sequence[tuple[int, int, int, int]],
+    overlaps: Sequence[Overlap],
     max_output_size: int,
 ) -> list[PartitionFinding]:
     """Whether the segments that have offsets in common agree about them."""
     found = []
-    for earlier, later, first, last in overlaps:
-        one, other = segments[earlier].name, segments[later].name
-        sources = segments[earlier].source, segments[later].source
-        offset = _kafkacomp.compare_segments(*sources, first, last, max_output_size)
+    for overlap in overlaps:
+        earlier, later = segments[overlap.earlier], segments[overlap.later]
+        one, other, first, last = earlier.name, later.name, overlap.first_offset, overlap.last_offset
+        offset = _kafkacomp.compare_segments(earlier.source, later.source, first, last, max_output_size)
         if offset is None:
             message = f"offsets {first} to {last} are in {one} as well, with the same records"
             found.append(PartitionFinding(other, 0, is_error=False, message=message))

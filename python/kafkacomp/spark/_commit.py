@@ -70,6 +70,11 @@ class Staged:
     batches: int
     records: int
 
+    @classmethod
+    def of(cls, file: _kafkacomp.StagedFile) -> Staged:
+        """What the core has staged, in a form that Spark pickles."""
+        return cls(file.topic, file.partition, file.path, file.bytes, file.batches, file.records)
+
 
 def new_staging(target: Path, owner: str | None = None) -> Path:
     """A name for a job's folder.
@@ -366,4 +371,4 @@ def _topic_id(folder: Path) -> str | None:
             content = file.read()
     except FileNotFoundError:
         return None
-    return _kafkacomp.read_partition_metadata(content, str(path))[1]
+    return _kafkacomp.read_partition_metadata(content, str(path)).topic_id

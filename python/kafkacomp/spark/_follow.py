@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import Seams
+from kafkacomp._storage.discovery import SplitBoundaries
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.spark._overlap import runs
 from kafkacomp.spark._plan import cut
 from kafkacomp.spark._select import name_of
 
 if TYPE_CHECKING:
-    from kafkacomp._storage.discovery import Partition, Segment
+    from kafkacomp._storage.discovery import AbortedRange, Partition, Segment
     from kafkacomp.spark._options import ReadOptions
     from kafkacomp.spark._overlap import Ends, Pieces, Run
 
@@ -91,7 +91,7 @@ class PartitionLog:
         is_new = here != self._segment
         skip = self._options.on_error == "skip"
         try:
-            stop = self._follower.follow(segment.as_tuple(), is_new, skip)
+            stop = self._follower.follow(segment, is_new, skip)
         except CorruptRecordError:
             if is_new or is_last:
                 raise
@@ -100,7 +100,7 @@ class PartitionLog:
             if is_last:
                 return False
             # Closed and replaced by its compacted form.
-            stop = self._follower.follow(segment.as_tuple(), True, skip)  # noqa: FBT003 - a position of the core's
+            stop = self._follower.follow(segment, True, skip)  # noqa: FBT003 - a position of the core's
         self._segment = here
         if stop == "corrupt":
             _LOGGER.warning("%s: no batch at byte %d; waiting", segment.name, self._follower.position)
@@ -110,15 +110,15 @@ class PartitionLog:
         if self._is_known_format:
             return
         filled = [each for each in partition.segments if each.size > 0]
-        if filled and _kafkacomp.is_message_set(filled[0].as_tuple()):
+        if filled and _kafkacomp.is_message_set(filled[0]):
             raise ValueError(
                 f"{name_of(partition)} is a log of Kafka 0.7, whose offsets are positions of bytes:"
                 " it cannot be followed as a stream; spark.read reads it"
             )
         self._is_known_format = bool(filled)
 
-    def aborted(self, start: int, end: int) -> list[tuple[int, int, int]]:
-        """Aborted transactions that reach into these offsets: producer id, first and last offset."""
+    def aborted(self, start: int, end: int) -> list[AbortedRange]:
+        """Aborted transactions that have offsets in this range."""
         return self._follower.aborted(start, end)
 
     def forget(self, offset: int) -> None:
@@ -145,8 +145,8 @@ class PartitionLog:
         if last is None:  # the segment may have grown since it was listed
             found[-1] = replace(found[-1], range=((found[-1].range or (0, 0))[0], _OPEN_END))
         if next_base is not None:
-            seams = found[-1].seams or Seams(None, None, segment.size, None)
-            found[-1] = replace(found[-1], seams=seams._replace(next_base=next_base))
+            known = found[-1].boundaries or SplitBoundaries(None, None, segment.size, None)
+            found[-1] = replace(found[-1], boundaries=known._replace(next_base=next_base))
         return found
 
     def _place(self, segment: Segment, offset: int) -> int | None:
@@ -167,12 +167,13 @@ def _overlaps(piece: Segment, first: int, stop: int) -> bool:
 
 
 def _within(piece: Segment, first: int, stop: int) -> Segment:
-    """What lies between two positions of a piece; its seams are where it was cut, and nowhere else."""
+    """The part of a split between two positions; its boundaries stay only where it was split."""
     begin, end = piece.range or (0, stop)
-    seams = piece.seams and piece.seams._replace(
-        begin=piece.seams.begin if begin >= first else None, end=piece.seams.end if end <= stop else None
+    known = piece.boundaries
+    boundaries = known and known._replace(
+        begin=known.begin if begin >= first else None, end=known.end if end <= stop else None
     )
-    return replace(piece, range=(max(begin, first), min(end, stop)), seams=seams)
+    return replace(piece, range=(max(begin, first), min(end, stop)), boundaries=boundaries)
 
 
 def _base(segment: Segment) -> int:

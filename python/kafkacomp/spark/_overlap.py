@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import Seams
+from kafkacomp._storage.discovery import SplitBoundaries
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Run(NamedTuple):
         last, next_base = self.pieces[-1]
         return [
             *(segment for segment, _ in self.pieces[:-1]),
-            replace(last, seams=Seams(None, None, last.size, next_base)),
+            replace(last, boundaries=SplitBoundaries(None, None, last.size, next_base)),
         ]
 
 
@@ -109,9 +109,9 @@ def _with_true_ends(pieces: Pieces, ends: list[int | None], log_format: str) -> 
     return found
 
 
-def _asked(ask: Callable[[tuple[object, ...], str], int | None], segment: Segment, log_format: str) -> int | None:
+def _asked(ask: Callable[[Segment, str], int | None], segment: Segment, log_format: str) -> int | None:
     try:
-        return ask(segment.as_tuple(), log_format)
+        return ask(segment, log_format)
     except FileNotFoundError:
         raise
     except (KafkaCompError, OSError, ValueError):

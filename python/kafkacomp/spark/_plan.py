@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql.datasource import InputPartition
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import Partition, Seams, Segment
+from kafkacomp._storage.discovery import Partition, Segment, Split, SplitBoundaries, Transactions
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._overlap import runs
@@ -32,7 +32,7 @@ from kafkacomp.spark._select import name_of, select
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkacomp._storage.discovery import Seam
+    from kafkacomp._storage.discovery import AbortedRange
     from kafkacomp.spark._options import Bounds, ReadOptions, Times
 
 __all__ = [
@@ -149,12 +149,13 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
     if not pieces:
         return
     known = transactions(partition, options) if options.is_committed else None
-    aborted = _Aborted(known[1] if known else [])
+    aborted = _Aborted(known.aborted if known else [])
     for run in runs(pieces, options.log_format):
         segment, following = run.pieces[0][0], run.next_base
-        if known is not None and known[0] is not None and (segment.first_offset or 0) >= known[0]:
+        stable = known and known.last_stable_offset
+        if stable is not None and (segment.first_offset or 0) >= stable:
             return  # nothing is stable from here on
-        own = known and (known[0], aborted.reaching_into(segment.first_offset, following))
+        own = known and Transactions(stable, aborted.reaching_into(segment.first_offset, following))
         start = max((each for each in (offsets.start, run.start) if each is not None), default=None)
         is_one = len(run.pieces) == 1
         for segments in [[each] for each in cut(segment, options, following)] if is_one else [run.together()]:
@@ -172,8 +173,8 @@ def before_next(piece: Segment, end: int | None) -> int | None:
 
     Batches that are there twice or in a wrong order would otherwise be delivered by both.
     """
-    behind = piece.seams.end if piece.seams else None
-    first = behind[2] if behind else None
+    following = piece.boundaries.end if piece.boundaries else None
+    first = following.first_offset if following else None
     return min((each for each in (end, first) if each is not None), default=None)
 
 
@@ -185,53 +186,55 @@ def cut(segment: Segment, options: ReadOptions, next_base: int | None = None) ->
     if segment.size == 0:
         return [segment]  # empty, or the file system does not tell
     if segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
-        pieces: list[tuple[int, int, Seam | None]] = [(0, segment.size, None)]
+        splits = [Split(0, segment.size, None)]
     else:
-        pieces = _kafkacomp.cut_segment(segment.as_tuple(), options.split_size, options.log_format)
-        length = pieces[-1][1]
+        splits = _kafkacomp.cut_segment(segment, options.split_size, options.log_format)
+        length = splits[-1].stop
         if next_base is not None and length != segment.size:
             raise _ReplacedError(f"{segment.name}: had {segment.size} bytes when it was listed, then {length}")
     base = segment.base_offset
-    if base is not None and any(seam and seam[2] is not None and seam[2] <= base for _, _, seam in pieces):
-        pieces = [(0, pieces[-1][1], None)]  # its name is wrong, and tells nothing about the offsets of its pieces
-    # Only the last piece can end in a batch that a broker is just writing.
+    stop = splits[-1].stop
+    firsts = [split.boundary.first_offset for split in splits if split.boundary]
+    if base is not None and any(first is not None and first <= base for first in firsts):
+        splits = [Split(0, stop, None)]  # its name is wrong, and says nothing about the offsets of its splits
+    # Only the last split can end in a batch that a broker is just writing.
     found = [
-        replace(segment, range=(begin, end), active=segment.active and end == pieces[-1][1]) for begin, end, _ in pieces
+        replace(segment, range=(split.start, split.stop), active=segment.active and split.stop == stop)
+        for split in splits
     ]
-    if segment.base_offset is not None:
-        for piece, (_, _, seam), behind in zip(found, pieces, [*pieces[1:], None], strict=True):
-            piece.seams = Seams(seam, behind and behind[2], segment.size, None if behind else next_base)
+    if base is not None:
+        for piece, split, following in zip(found, splits, [*splits[1:], None], strict=True):
+            end = following and following.boundary
+            piece.boundaries = SplitBoundaries(split.boundary, end, segment.size, None if following else next_base)
     return found
 
 
-def transactions(partition: Partition, options: ReadOptions) -> tuple[int | None, list[tuple[int, int, int]]]:
-    """What a committed reader sees of a partition, by the headers of all its segments.
-
-    Returns:
-        The first offset that is not stable, or ``None``, and aborted transactions: producer id, first and last offset.
-    """
-    found, warnings = _kafkacomp.find_transactions(partition.as_tuple(), options.log_format, options.on_error == "skip")
-    for warning in warnings:
+def transactions(partition: Partition, options: ReadOptions) -> Transactions:
+    """What a committed reader sees of a partition, by the headers of all its segments."""
+    found = _kafkacomp.find_transactions(partition, options.log_format, options.on_error == "skip")
+    for warning in found.warnings:
         _LOGGER.warning("%s", warning)
-    return found
+    return found.transactions
 
 
 class _Aborted:
-    """Aborted transactions: producer id, first and last offset; those of a range are found without a look at all.
+    """Aborted transactions; those of a range are found without a look at all.
 
     A tree over the transactions by their first offsets: each node has the greatest last offset below it.
     """
 
-    def __init__(self, transactions: list[tuple[int, int, int]]) -> None:
-        self._all = sorted(transactions, key=lambda each: each[1])
-        self._firsts = [each[1] for each in self._all]
+    def __init__(self, transactions: list[AbortedRange]) -> None:
+        self._all = sorted(transactions, key=lambda each: each.first_offset)
+        self._firsts = [each.first_offset for each in self._all]
         self._leaves = 1 << max(len(self._all) - 1, 0).bit_length()
         #: The children of node ``n`` are ``2 * n`` and ``2 * n + 1``; the leaves are the transactions.
-        self._latest = [-1] * self._leaves + [each[2] for each in self._all] + [-1] * (self._leaves - len(self._all))
+        self._latest = (
+            [-1] * self._leaves + [each.last_offset for each in self._all] + [-1] * (self._leaves - len(self._all))
+        )
         for node in range(self._leaves - 1, 0, -1):
             self._latest[node] = max(self._latest[2 * node : 2 * node + 2])
 
-    def reaching_into(self, start: int | None, end: int | None) -> list[tuple[int, int, int]]:
+    def reaching_into(self, start: int | None, end: int | None) -> list[AbortedRange]:
         """Those that have offsets in ``start <= offset < end``, by their last offsets; ``None`` is no bound."""
         least = 0 if start is None else start
         stop = len(self._all) if end is None else bisect_left(self._firsts, end)
@@ -245,7 +248,7 @@ class _Aborted:
             else:
                 half = width // 2
                 nodes += [(2 * node + 1, begin + half, half), (2 * node, begin, half)]
-        return sorted(found, key=lambda each: each[2])
+        return sorted(found, key=lambda each: each.last_offset)
 
 
 def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:
@@ -269,7 +272,7 @@ def _is_message_set(partition: Partition, options: ReadOptions) -> bool:
     if options.log_format != "auto":
         return options.log_format == "0.7"
     first = partition.segments[0]
-    return first.name.endswith(".kafka") or _kafkacomp.is_message_set(first.as_tuple())
+    return first.name.endswith(".kafka") or _kafkacomp.is_message_set(first)
 
 
 # ------------------------------------------------------------------------------------- bounds
@@ -309,7 +312,7 @@ def _end(partition: Partition, options: ReadOptions) -> int | None:
 def offset_for(partition: Partition, time: int, options: ReadOptions) -> int | None:
     """The offset of a partition's first record with a time, ms, or later."""
     return _kafkacomp.offset_for_time(
-        partition.as_tuple(), time, options.log_format, options.on_error == "skip", options.max_output_size
+        partition, time, options.log_format, options.on_error == "skip", options.max_output_size
     )
 
 
@@ -337,7 +340,7 @@ def check_offset(name: str, offset: int, partition: Partition, options: ReadOpti
     if offset < first:
         problem = f"the log begins at {first}"
     elif offset > last.base_offset:
-        end = _kafkacomp.end_offset(last.as_tuple(), options.log_format)
+        end = _kafkacomp.end_offset(last, options.log_format)
         if end is None or offset <= end:
             return
         problem = f"the log ends at {end}"

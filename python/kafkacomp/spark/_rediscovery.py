@@ -34,12 +34,12 @@ def own_offsets(segment: Segment) -> tuple[int | None, int | None] | None:
     Returns:
         ``None`` where the format does not tell: a cut at compressed messages of magic 0 or 1.
     """
-    if segment.seams is None:
+    if segment.boundaries is None:
         return None, None
-    begin, end, _, next_base = segment.seams
-    if (begin is not None and begin[2] is None) or (end is not None and end[2] is None):
+    begin, end, _, next_base = segment.boundaries
+    if (begin is not None and begin.first_offset is None) or (end is not None and end.first_offset is None):
         return None
-    return begin[2] if begin else segment.base_offset, end[2] if end else next_base
+    return begin.first_offset if begin else segment.base_offset, end.first_offset if end else next_base
 
 
 def moved(partition: Partition, start: int | None, end: int | None, options: ReadOptions) -> Partition | None:
@@ -66,7 +66,7 @@ def moved(partition: Partition, start: int | None, end: int | None, options: Rea
     if end is None:
         segments = segments[:1]
     elif _base(segments[-1]) < end:
-        known = _kafkacomp.end_offset(segments[-1].as_tuple(), options.log_format)
+        known = _kafkacomp.end_offset(segments[-1], options.log_format)
         if known is not None and known < end:
             return None  # truncated
     segments = [each for each in segments if end is None or _base(each) < end]

@@ -81,7 +81,7 @@ class Job:
             for batch in batches:
                 with _located(number):
                     files.push(batch.select(self.columns))
-            return TaskCommit(tuple(Staged(*each) for each in files.finish()))
+            return TaskCommit(tuple(map(Staged.of, files.finish())))
         except FileNotFoundError as error:
             reason = "the job's folder is gone: it has ended, or driver and executors do not share the target"
             raise OSError(error.errno, reason, error.filename) from None

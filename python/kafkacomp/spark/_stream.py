@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from kafkacomp._storage.discovery import Transactions
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets
@@ -141,7 +142,7 @@ class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
             segment, next_base = run.pieces[0]
             first = max(start, (segment.base_offset or 0) if run.start is None else run.start)
             last = end if run.next_base is None else min(end, run.next_base)
-            known = (None, log.aborted(first, last)) if self.options.is_committed else None
+            known = Transactions(None, log.aborted(first, last)) if self.options.is_committed else None
             is_one = len(run.pieces) == 1
             pieces = log.pieces(segment, first, last, next_base) if is_one else []
             for segments in [[each] for each in pieces] or [run.together()]:

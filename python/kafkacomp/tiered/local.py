@@ -88,10 +88,12 @@ class LocalLogs:
         checkpoints = found[0].checkpoints if found else None
         metadata = filesystem.read(f"{path}/partition.metadata")
         epochs = filesystem.read(f"{path}/leader-epoch-checkpoint")
-        topic_id = _kafkacomp.read_partition_metadata(metadata, f"{path}/partition.metadata")[1] if metadata else None
+        topic_id = (
+            _kafkacomp.read_partition_metadata(metadata, f"{path}/partition.metadata").topic_id if metadata else None
+        )
         entries = _kafkacomp.read_leader_epoch_checkpoint(epochs, f"{path}/leader-epoch-checkpoint") if epochs else []
-        by_epoch = [(epoch, start) for epoch, start in entries]
-        starts = [start for _, start in by_epoch[:1]]
+        by_epoch: list[tuple[int, int]] = [*entries]
+        starts = [each.start_offset for each in entries[:1]]
         if checkpoints is not None and (start := checkpoints.offset("log-start-offset-checkpoint", topic, partition)):
             starts.append(start)
         return LocalLog(path, topic_id, by_epoch, max(starts, default=None), segments, checkpoints)

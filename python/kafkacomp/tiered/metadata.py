@@ -119,9 +119,7 @@ def _values(partition: Partition) -> Iterator[tuple[int, bytes]]:
     """The offset and value of each record of a partition, without tombstones."""
     end = 0
     for segment in partition.segments:
-        with BatchStream(
-            segment.as_tuple(), DEFAULT_MAX_OUTPUT_SIZE, verify_crc=True, may_be_truncated=segment.active
-        ) as batches:
+        with BatchStream(segment, DEFAULT_MAX_OUTPUT_SIZE, verify_crc=True, may_be_truncated=segment.active) as batches:
             for batch in batches:
                 # A segment that a broker has rolled or merged meanwhile may repeat what was read.
                 if batch.is_control_batch or batch.last_offset < end:

@@ -294,7 +294,7 @@ class _Reader:
 
     def _with_epochs(self, known: RemoteSegment, segment: Segment) -> RemoteSegment:
         """End offset and epochs, by the segment and its leader epoch checkpoint."""
-        end = _kafkacomp.end_offset(segment.as_tuple(), "0.8+")
+        end = _kafkacomp.end_offset(segment, "0.8+")
         path = self._folder.file(known.start_offset, known.id, "leader_epoch_checkpoint")
         content = self._folder.filesystem.read(path)
         if end is None or content is None:
@@ -302,7 +302,7 @@ class _Reader:
             raise CorruptRecordError(
                 f"{segment.name}: its offsets and epochs are not known: {problem}: give remote_log_metadata"
             )
-        checkpoint = [(epoch, start) for epoch, start in _kafkacomp.read_leader_epoch_checkpoint(content, path)]
+        checkpoint: list[tuple[int, int]] = [*_kafkacomp.read_leader_epoch_checkpoint(content, path)]
         return replace(known, end_offset=end - 1, leader_epochs=epochs_within(checkpoint, known.start_offset, end - 1))
 
     def _chunked(self, wanted: _Wanted) -> _Remote:

@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::error::{read_to_py, to_py};
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
-use crate::segment::{SegmentTuple, segment};
+use crate::segment::{SegmentFields, segment};
 
 /// Bytes that are read at once; a larger batch is read whole.
 const CHUNK: usize = 1 << 20;
@@ -76,13 +76,13 @@ impl BatchStream {
     #[pyo3(signature = (source, max_output_size, *, verify_crc, may_be_truncated, position=0))]
     fn new(
         py: Python<'_>,
-        source: SegmentTuple<'_>,
+        source: SegmentFields<'_>,
         max_output_size: usize,
         verify_crc: bool,
         may_be_truncated: bool,
         position: u64,
     ) -> PyResult<Self> {
-        let (name, raised) = (source.0.clone(), Raised::default());
+        let (name, raised) = (source.name().to_owned(), Raised::default());
         let segment = interruptible(segment(source, &raised)?, &raised);
         let opened = py.detach(|| {
             let source = segment.files.open()?;

@@ -144,23 +144,30 @@ pub fn compress_cells(
     py.detach(|| cells::compress(data.0.as_ref(), options)).map(ArrowArray).map_err(|error| cell_to_py(py, error))
 }
 
-/// The records of cells that are record sets: columns, unit of the timestamps, control records, checksums.
+/// `kafkacomp.arrow._cells.RecordFields`.
+#[derive(FromPyObject)]
+pub struct RecordFields {
+    columns: Vec<String>,
+    timestamp_unit: String,
+    include_control: bool,
+    verify_crc: bool,
+}
+
+/// The records of cells that are record sets.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as above")]
 pub fn parse_cells(
     py: Python<'_>,
     data: Whole,
-    columns: Vec<String>,
-    shape: (String, bool, bool),
+    fields: RecordFields,
     bad_is_null: bool,
     max_output_size: usize,
 ) -> PyResult<ArrowArray> {
-    let (unit, include_control, verify_crc) = shape;
     let options = ParseOptions {
-        columns: columns.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
-        timestamp_unit: time_unit(&unit),
-        include_control,
-        verify_crc,
+        columns: fields.columns.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
+        timestamp_unit: time_unit(&fields.timestamp_unit),
+        include_control: fields.include_control,
+        verify_crc: fields.verify_crc,
         on_bad_cell: on_bad_cell(bad_is_null),
         max_output_size,
     };

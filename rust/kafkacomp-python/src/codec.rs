@@ -7,12 +7,15 @@ use kafkacomp_core::record::lz4_checksum::decode_options;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView, PySlice};
+use pyo3::types::{PyBytes, PyDict, PyMemoryView, PySlice};
 
 use crate::bytes::bytes;
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
 use crate::scratch::with_output;
+use crate::value::PackageClass;
+
+static FRAME_INFO: PackageClass = PackageClass::new("kafkacomp.lz4", "FrameInfo");
 
 /// Decodes with the GIL free, and gives what was decoded to `take` with the GIL held.
 fn decoded<R>(
@@ -111,31 +114,28 @@ pub fn zstd_frame_info(data: &Bound<'_, PyAny>) -> PyResult<(Option<u64>, u32)> 
     Ok((info.content_size, info.dictionary_id))
 }
 
-/// Position, header length, FLG, BD, largest block, content size, dictionary id, stored, standard and broken
-/// header checksum, rule.
-type FrameInfo = (usize, usize, u8, u8, usize, Option<u64>, Option<u32>, u8, u8, u8, &'static str);
-
-/// What the header of the first LZ4 frame says.
+/// The header of the first LZ4 frame, as a `kafkacomp.lz4.FrameInfo`.
 #[pyfunction]
-pub fn lz4_frame_info(data: &Bound<'_, PyAny>) -> PyResult<FrameInfo> {
-    let info = lz4::frame_info(&bytes_like(data)?).map_err(|error| codec_to_py(data.py(), error))?;
+pub fn lz4_frame_info<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = data.py();
+    let info = lz4::frame_info(&bytes_like(data)?).map_err(|error| codec_to_py(py, error))?;
     let rule = match info.header_checksum_found() {
         HeaderChecksumFound::FrameDescriptor => "standard",
         HeaderChecksumFound::WithMagic => "broken",
         HeaderChecksumFound::Both => "both",
         HeaderChecksumFound::Neither => "neither",
     };
-    Ok((
-        info.position,
-        info.header_length,
-        info.flg.byte(),
-        info.bd.byte(),
-        info.bd.block_max_size().bytes(),
-        info.content_size,
-        info.dictionary_id,
-        info.header_checksum,
-        info.checksum_of_descriptor,
-        info.checksum_with_magic,
-        rule,
-    ))
+    let fields = PyDict::new(py);
+    fields.set_item("position", info.position)?;
+    fields.set_item("header_length", info.header_length)?;
+    fields.set_item("flg", info.flg.byte())?;
+    fields.set_item("bd", info.bd.byte())?;
+    fields.set_item("block_max_size", info.bd.block_max_size().bytes())?;
+    fields.set_item("content_size", info.content_size)?;
+    fields.set_item("dictionary_id", info.dictionary_id)?;
+    fields.set_item("header_checksum", info.header_checksum)?;
+    fields.set_item("standard_header_checksum", info.checksum_of_descriptor)?;
+    fields.set_item("broken_header_checksum", info.checksum_with_magic)?;
+    fields.set_item("header_checksum_rule", rule)?;
+    FRAME_INFO.make_with(&fields)
 }

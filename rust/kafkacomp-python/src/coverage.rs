@@ -5,36 +5,54 @@ use kafkacomp_core::log::{MissingRange, MissingReason};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A segment file as Python gives it: base offset, first and last offset, missing ranges, whether it is compacted.
-type FileTuple = (i64, Option<i64>, Option<i64>, Vec<(i64, i64, String)>, bool);
+use crate::results::{MissingOffsets, Overlap, PartitionOffsets};
 
-/// Segment files that overlap: the indexes of both, and the first and last offset.
-type OverlapTuple = (usize, usize, i64, i64);
-
-/// A missing range as Python takes it: file, first and last offset, reason.
-type MissingTuple = (usize, i64, i64, &'static str);
-
-/// The offsets that a partition lacks, by file, first and last offset and reason; how many further ranges; which files
-/// overlap.
-#[pyfunction]
-pub fn partition_offsets(
-    files: Vec<FileTuple>,
-    cleaned_to: Option<i64>,
-) -> PyResult<(Vec<MissingTuple>, u64, Vec<OverlapTuple>)> {
-    let files = files.into_iter().map(file).collect::<PyResult<Vec<_>>>()?;
-    let (missing, more) = listed(missing_offsets(&files, cleaned_to));
-    let missing =
-        missing.into_iter().map(|(at, range)| (at, range.first_offset, range.last_offset, range.reason.name()));
-    let both = overlaps(&files).into_iter().map(|each| (each.earlier, each.later, each.first_offset, each.last_offset));
-    Ok((missing.collect(), more, both.collect()))
+/// A `FileOffsets` of `kafkacomp.log._verify`.
+#[derive(FromPyObject)]
+pub struct FileFields {
+    base_offset: i64,
+    first_offset: Option<i64>,
+    last_offset: Option<i64>,
+    missing: Vec<MissingFields>,
+    is_compacted: bool,
 }
 
-fn file((base_offset, first_offset, last_offset, missing, is_compacted): FileTuple) -> PyResult<FileOffsets> {
+/// A `kafkacomp.arrow.MissingRange`, as far as it is about offsets.
+#[derive(FromPyObject)]
+struct MissingFields {
+    first_offset: i64,
+    last_offset: i64,
+    reason: String,
+}
+
+/// What the segment files of a partition lack, and where they overlap. They are in the order of their base offsets.
+#[pyfunction]
+pub fn partition_offsets(files: Vec<FileFields>, cleaned_to: Option<i64>) -> PyResult<PartitionOffsets> {
+    let files = files.into_iter().map(file).collect::<PyResult<Vec<_>>>()?;
+    let (missing, more_missing) = listed(missing_offsets(&files, cleaned_to));
+    let missing = missing.into_iter().map(|(file, range)| MissingOffsets {
+        file,
+        first_offset: range.first_offset,
+        last_offset: range.last_offset,
+        reason: range.reason.name(),
+    });
+    let overlaps = overlaps(&files).into_iter().map(|each| Overlap {
+        earlier: each.earlier,
+        later: each.later,
+        first_offset: each.first_offset,
+        last_offset: each.last_offset,
+    });
+    Ok(PartitionOffsets { missing: missing.collect(), more_missing, overlaps: overlaps.collect() })
+}
+
+fn file(fields: FileFields) -> PyResult<FileOffsets> {
+    let FileFields { base_offset, first_offset, last_offset, missing, is_compacted } = fields;
     let missing = missing.into_iter().map(range).collect::<PyResult<_>>()?;
     Ok(FileOffsets { base_offset, first_offset, last_offset, missing, is_compacted })
 }
 
-fn range((first_offset, last_offset, reason): (i64, i64, String)) -> PyResult<MissingRange> {
+fn range(fields: MissingFields) -> PyResult<MissingRange> {
+    let MissingFields { first_offset, last_offset, reason } = fields;
     let reason = MissingReason::for_name(&reason)
         .ok_or_else(|| PyValueError::new_err(format!("unknown reason of missing offsets: {reason:?}")))?;
     Ok(MissingRange { first_offset, last_offset, reason })

@@ -47,15 +47,22 @@ pub fn compression(kind: CompressionType, level: Option<Level>) -> PyResult<Comp
     compression.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The options of an LZ4 frame: header checksum, block size in bytes, block checksum, content checksum.
-pub type Lz4Options = (String, usize, bool, bool);
+/// `kafkacomp.lz4.FrameOptions`.
+#[derive(FromPyObject)]
+pub struct FrameOptions {
+    header_checksum: String,
+    block_size: usize,
+    block_checksum: bool,
+    content_checksum: bool,
+    content_size: bool,
+}
 
 /// These options with a level that was checked.
 ///
 /// # Errors
 /// `ValueError` for a header checksum or block size that cannot be written.
-pub fn lz4_options(level: i32, options: Lz4Options, content_size: bool) -> PyResult<EncodeOptions> {
-    let (header_checksum, block_size, block_checksum, content_checksum) = options;
+pub fn lz4_options(level: i32, options: FrameOptions) -> PyResult<EncodeOptions> {
+    let FrameOptions { header_checksum, block_size, block_checksum, content_checksum, content_size } = options;
     let header_checksum = match header_checksum.as_str() {
         "standard" => HeaderChecksum::FrameDescriptor,
         "broken" => HeaderChecksum::WithMagic,
@@ -107,10 +114,9 @@ pub fn compress<'py>(
 pub fn lz4_compress<'py>(
     data: &Bound<'py, PyAny>,
     level: Option<Level>,
-    options: Lz4Options,
-    content_size: bool,
+    options: FrameOptions,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let compression = compression(CompressionType::Lz4, level)?;
-    let options = lz4_options(compression.level(), options, content_size)?;
+    let options = lz4_options(compression.level(), options)?;
     compressed(data, |data, out| lz4::compress(data, options, out))
 }

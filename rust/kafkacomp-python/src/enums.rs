@@ -3,26 +3,24 @@
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::record::TimestampType;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
 
-use crate::gil::call;
+use crate::value::PackageClass;
 
-static COMPRESSION_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static TIMESTAMP_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static COMPRESSION_TYPE: PackageClass = PackageClass::new("kafkacomp._types", "CompressionType");
+static TIMESTAMP_TYPE: PackageClass = PackageClass::new("kafkacomp._types", "TimestampType");
 
 /// The member of `kafkacomp.CompressionType`.
 ///
 /// # Errors
-/// Only what the import says.
-pub fn compression_type(py: Python<'_>, kind: CompressionType) -> PyResult<Bound<'_, PyAny>> {
-    call(COMPRESSION_TYPE.import(py, "kafkacomp._types", "CompressionType")?, (kind.id(),))
+/// Only those of the import.
+pub fn compression_type(py: Python<'_>, compression_type: CompressionType) -> PyResult<Bound<'_, PyAny>> {
+    COMPRESSION_TYPE.make(py, (compression_type.id(),))
 }
 
 /// The member of `kafkacomp.record.TimestampType`.
 ///
 /// # Errors
-/// Only what the import says.
-pub fn timestamp_type(py: Python<'_>, kind: TimestampType) -> PyResult<Bound<'_, PyAny>> {
-    call(TIMESTAMP_TYPE.import(py, "kafkacomp._types", "TimestampType")?, (kind as i8,))
+/// Only those of the import.
+pub fn timestamp_type(py: Python<'_>, timestamp_type: TimestampType) -> PyResult<Bound<'_, PyAny>> {
+    TIMESTAMP_TYPE.make(py, (timestamp_type as i8,))
 }

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use crate::error::{read_to_py, to_py};
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
+use crate::plan::aborted_ranges;
 use crate::process::Owner;
-use crate::segment::{SegmentTuple, segment};
+use crate::segment::{SegmentFields, segment};
 
 /// What has come to a partition's log since the last look, by headers.
 #[pyclass(module = "kafkacomp", frozen)]
@@ -38,7 +39,7 @@ impl LogFollower {
     }
 
     /// Looks at a segment: the one of the last look, or if `is_new` another one from its start.
-    fn follow(&self, py: Python<'_>, source: SegmentTuple<'_>, is_new: bool, skip: bool) -> PyResult<&'static str> {
+    fn follow(&self, py: Python<'_>, source: SegmentFields<'_>, is_new: bool, skip: bool) -> PyResult<&'static str> {
         self.owner.check("follower")?;
         let raised = Raised::default();
         let segment = interruptible(segment(source, &raised)?, &raised);
@@ -60,10 +61,8 @@ impl LogFollower {
     }
 
     /// Aborted transactions that reach into these offsets.
-    fn aborted(&self, py: Python<'_>, start: i64, end: i64) -> PyResult<Vec<(i64, i64, i64)>> {
-        let mut found = self.with(py, |follower| follower.aborted(start, end))?;
-        found.sort_unstable();
-        Ok(found.into_iter().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect())
+    fn aborted<'py>(&self, py: Python<'py>, start: i64, end: i64) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        aborted_ranges(py, self.with(py, |follower| follower.aborted(start, end))?)
     }
 
     /// Forgets aborted transactions that end before this offset.

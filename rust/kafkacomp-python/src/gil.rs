@@ -12,7 +12,7 @@ use std::thread::park;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::process::Inside;
 
@@ -97,8 +97,24 @@ macro_rules! unwinding {
 ///
 /// # Errors
 /// What it raises.
-#[expect(unsafe_code, reason = "PyO3's calls are declared as if nothing could unwind through them")]
 pub fn call<'py, A>(callable: &Bound<'py, PyAny>, arguments: A) -> PyResult<Bound<'py, PyAny>>
+where
+    A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
+    PyErr: From<A::Error>,
+{
+    call_with(callable, arguments, None)
+}
+
+/// As [`call`], with keyword arguments.
+///
+/// # Errors
+/// What it raises.
+#[expect(unsafe_code, reason = "PyO3's calls are declared as if nothing could unwind through them")]
+pub fn call_with<'py, A>(
+    callable: &Bound<'py, PyAny>,
+    arguments: A,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>>
 where
     A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
     PyErr: From<A::Error>,
@@ -106,8 +122,10 @@ where
     let function = unwinding!(ffi::PyObject_Call, (Object, Object, Object));
     let arguments = arguments.into_pyobject(callable.py())?;
     let (callee, tuple) = (callable.as_ptr(), arguments.as_ptr());
-    // SAFETY: both are live objects of this interpreter, to which the thread is attached; no keyword arguments.
-    let result = or_hang(|| unsafe { function(callee, tuple, std::ptr::null_mut()) });
+    let keywords = keywords.map_or(std::ptr::null_mut(), Bound::as_ptr);
+    // SAFETY: all are live objects of this interpreter, to which the thread is attached; the keyword arguments are a
+    // dictionary or null.
+    let result = or_hang(|| unsafe { function(callee, tuple, keywords) });
     // SAFETY: a new reference, or null with the exception set.
     unsafe { Bound::from_owned_ptr_or_err(callable.py(), result) }
 }

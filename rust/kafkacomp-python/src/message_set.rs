@@ -9,20 +9,19 @@ use kafkacomp_core::message_set::message::{Message, SIZE_LENGTH};
 use kafkacomp_core::message_set::{Entries, Entry, Error, MessageSetFault, MessageSetReader};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyType};
+use pyo3::types::PyBytes;
 
 use crate::bytes::bytes;
 use crate::enums::compression_type;
 use crate::error::to_py;
-use crate::gil::call;
 use crate::input::bytes_like;
 use crate::record::{Backing, Span};
+use crate::value::PackageClass;
 
 /// So many plain messages are read with the GIL freed once; a wrapper is a piece of its own.
 const PLAIN_MESSAGES: usize = 256;
 
-static MESSAGE_AND_OFFSET: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static MESSAGE_AND_OFFSET: PackageClass = PackageClass::new("kafkacomp.message_set", "MessageAndOffset");
 
 thread_local! {
     /// Contexts and buffers are kept from wrapper to wrapper.
@@ -140,8 +139,7 @@ impl MessageReader {
             if let Some(&(span, offset)) = self.piece.messages.get(self.piece.next) {
                 self.piece.next = self.piece.next.saturating_add(1);
                 let message = PyMessage { backing: self.piece.backing.clone(), span };
-                let kind = MESSAGE_AND_OFFSET.import(py, "kafkacomp.message_set", "MessageAndOffset")?;
-                return call(kind, (message, offset)).map(Some);
+                return MESSAGE_AND_OFFSET.make(py, (message, offset)).map(Some);
             }
             if let Some(error) = self.piece.error.take() {
                 return Err(to_py(py, &error, None));

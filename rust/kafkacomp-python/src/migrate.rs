@@ -2,49 +2,46 @@
 
 use std::ops::ControlFlow;
 
-use kafkacomp_core::log::LogFormat;
 use kafkacomp_core::log::maintain::migrate::{Mapping, Migrator};
 use kafkacomp_core::log::maintain::partition::MigrateOptions;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::bytes::bytes;
 use crate::error::log_to_py;
 use crate::gil::call;
 use crate::input::bytes_like;
-use crate::job::{JobTuple, completed, partition_to_py};
-use crate::rewrite::{Counts, counts};
+use crate::job::{JobFields, Work};
+use crate::results::WrittenLog;
+use crate::scan::log_format_name;
+use crate::value::PackageClass;
+
+static CONVERTED: PackageClass = PackageClass::new("kafkacomp.message_set._read", "Converted");
 
 /// The log format of a partition: `0.7` or `0.8+`; `None` if neither content nor names decide.
 #[pyfunction]
-pub fn partition_format(py: Python<'_>, job: JobTuple<'_>) -> PyResult<Option<&'static str>> {
-    let (job, _) = crate::job::job(job)?;
-    let log_format = py.detach(|| job.log_format()).map_err(|error| partition_to_py(py, error))?;
-    Ok(log_format.map(|log_format| match log_format {
-        LogFormat::MessageSet => "0.7",
-        LogFormat::Records => "0.8+",
-    }))
+pub fn partition_format(py: Python<'_>, job: JobFields<'_>) -> PyResult<Option<&'static str>> {
+    let found = Work::new(job)?.run(py, |work| work.job.log_format().map(ControlFlow::Continue))?;
+    Ok(found.map(log_format_name))
 }
 
 /// Migrates a partition. `mapped` is called with old positions and the offsets that they lead to.
 #[pyfunction]
 pub fn migrate_partition(
     py: Python<'_>,
-    job: JobTuple<'_>,
+    job: JobFields<'_>,
     to_magic: i8,
     first_offset: i64,
     batch_bytes: i32,
     mapped: Option<Py<PyAny>>,
-) -> PyResult<Counts> {
-    let (job, progress) = crate::job::job(job)?;
+) -> PyResult<WrittenLog> {
     let options = MigrateOptions { to_magic, first_offset, batch_bytes };
-    let done = py.detach(move || {
-        job.migrate(options, &mut |mappings, done| match hand(mapped.as_ref(), mappings) {
-            Ok(()) => progress.report(done),
+    let migrated = Work::new(job)?.run(py, |work| {
+        work.job.migrate(options, &mut |mappings, done| match hand(mapped.as_ref(), mappings) {
+            Ok(()) => work.report(done),
             Err(error) => ControlFlow::Break(error),
         })
-    });
-    completed(py, done).map(counts)
+    })?;
+    Ok(migrated.into())
 }
 
 fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> PyResult<()> {
@@ -61,11 +58,11 @@ pub fn migrate_set<'py>(
     first_offset: i64,
     batch_bytes: i32,
     max_output_size: usize,
-) -> PyResult<(Bound<'py, PyBytes>, Vec<Mapping>)> {
+) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
     let data = bytes_like(data)?;
     let migrator = Migrator::new(to_magic, first_offset, batch_bytes, max_output_size);
     let migrated = py.detach(|| migrator.set(&data, initial_offset));
     let (batches, mappings) = migrated.map_err(|error| log_to_py(py, error, None))?;
-    Ok((bytes(py, &batches)?, mappings))
+    CONVERTED.make(py, (bytes(py, &batches)?, mappings))
 }

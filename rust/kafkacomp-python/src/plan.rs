@@ -4,8 +4,7 @@ use kafkacomp_arrow::byte_range::{self, MessageFormat};
 use kafkacomp_arrow::committed::transaction_filter;
 use kafkacomp_arrow::split_boundaries::SplitBoundary;
 use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits};
-use kafkacomp_core::log::LogFormat;
-use pyo3::exceptions::PyValueError;
+use kafkacomp_core::log::{AbortedRange, LogFormat};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -14,36 +13,47 @@ use crate::error::scan_to_py;
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
 use crate::scan::log_format as log_format_of;
-use crate::segment::{PartitionTuple, SeamTuple, SegmentTuple, Transactions, partitions, segment};
+use crate::segment::{PartitionFields, SegmentFields, partition, segment};
+use crate::value::{PackageClass, value_methods};
 
-/// Where a segment may be cut: ranges of about `piece_bytes`, each with what the batch at its beginning is known by.
+static SPLIT: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "Split");
+static SPLIT_BOUNDARY: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "SplitBoundary");
+static ABORTED_RANGE: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "AbortedRange");
+static TRANSACTIONS: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "Transactions");
+
+/// Where a segment may be cut: ranges of about `piece_bytes`, each with the batch at its beginning.
 #[pyfunction]
-pub fn cut_segment(
-    py: Python<'_>,
-    source: SegmentTuple<'_>,
+pub fn cut_segment<'py>(
+    py: Python<'py>,
+    source: SegmentFields<'_>,
     piece_bytes: u64,
     log_format: &str,
-) -> PyResult<Vec<(u64, u64, Option<SeamTuple>)>> {
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
     let splits = py.detach(|| splits::split(&segment, piece_bytes, &options));
     let splits = raised.or(py, splits.map_err(|error| scan_to_py(py, error)))?;
-    let known = |boundary: SplitBoundary| (boundary.offset, boundary.size, boundary.first_offset);
-    Ok(splits.into_iter().map(|(start, stop, boundary)| (start, stop, boundary.map(known))).collect())
+    let known = |SplitBoundary { offset, size, first_offset }: SplitBoundary| {
+        SPLIT_BOUNDARY.make(py, (offset, size, first_offset))
+    };
+    let split = |(start, stop, boundary): (u64, u64, Option<SplitBoundary>)| {
+        SPLIT.make(py, (start, stop, boundary.map(known).transpose()?))
+    };
+    splits.into_iter().map(split).collect()
 }
 
 /// Whether a segment is of Kafka 0.7.
 #[pyfunction]
-pub fn is_message_set(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<bool> {
+pub fn is_message_set(py: Python<'_>, source: SegmentFields<'_>) -> PyResult<bool> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
     let found = py.detach(|| log_format::of_segment(&segment, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found).map(|log_format| log_format == LogFormat::MessageSet)
 }
 
-/// Where a log ends whose last segment is `source`; `None` where damage hides it.
+/// Where a log ends whose last segment is `source`; `None` where corruption hides it.
 #[pyfunction]
-pub fn end_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) -> PyResult<Option<i64>> {
+pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
     let found = py.detach(|| lookup::end_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
@@ -52,7 +62,7 @@ pub fn end_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) ->
 
 /// The first offset of the segment `source`, below that of its name if its batches show that the name is wrong.
 #[pyfunction]
-pub fn start_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) -> PyResult<Option<i64>> {
+pub fn start_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
     let found = py.detach(|| lookup::start_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
@@ -64,7 +74,7 @@ pub fn start_offset(py: Python<'_>, source: SegmentTuple<'_>, log_format: &str) 
 #[pyfunction]
 pub fn read_range<'py>(
     py: Python<'py>,
-    source: SegmentTuple<'py>,
+    source: SegmentFields<'py>,
     begin: u64,
     end: u64,
 ) -> PyResult<(u64, Bound<'py, PyBytes>, bool)> {
@@ -77,7 +87,7 @@ pub fn read_range<'py>(
 
 /// The message format of a segment's last batch, `0.7` or the magic; `None` without a batch.
 #[pyfunction]
-pub fn newest_message_format(py: Python<'_>, source: SegmentTuple<'_>) -> PyResult<Option<String>> {
+pub fn newest_message_format(py: Python<'_>, source: SegmentFields<'_>) -> PyResult<Option<String>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
     let found = py.detach(|| byte_range::newest_message_format(&segment, &options));
@@ -92,39 +102,59 @@ pub fn newest_message_format(py: Python<'_>, source: SegmentTuple<'_>) -> PyResu
 #[pyfunction]
 pub fn offset_for_time(
     py: Python<'_>,
-    source: PartitionTuple<'_>,
+    source: PartitionFields<'_>,
     timestamp: i64,
     log_format: &str,
     skip: bool,
     max_output_size: usize,
 ) -> PyResult<Option<i64>> {
     let raised = Raised::default();
-    let (partition, options) = (partition(source, &raised)?, options(log_format, skip, Some(max_output_size)));
+    let (partition, options) = (whole_partition(source, &raised)?, options(log_format, skip, Some(max_output_size)));
     let found = py.detach(|| lookup::offset_for_time(&partition, timestamp, &options));
     raised.or(py, found.map_err(|error| scan_to_py(py, error)))
 }
 
-/// What a committed reader sees of a partition, and what was odd.
+/// What a committed reader sees of a partition, and warnings.
 #[pyfunction]
 pub fn find_transactions(
     py: Python<'_>,
-    source: PartitionTuple<'_>,
+    source: PartitionFields<'_>,
     log_format: &str,
     skip: bool,
-) -> PyResult<(Transactions, Vec<String>)> {
+) -> PyResult<FoundTransactions> {
     let raised = Raised::default();
-    let (partition, options) = (partition(source, &raised)?, options(log_format, skip, None));
+    let (partition, options) = (whole_partition(source, &raised)?, options(log_format, skip, None));
     let found = py.detach(|| transaction_filter(&partition, &options));
     let (filter, warnings) = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
-    let mut aborted: Vec<_> =
-        filter.aborted().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect();
-    aborted.sort_unstable();
-    Ok(((filter.last_stable_offset(), aborted), warnings))
+    let aborted = aborted_ranges(py, filter.aborted().collect())?;
+    let transactions = TRANSACTIONS.make(py, (filter.last_stable_offset(), aborted))?.unbind();
+    Ok(FoundTransactions { transactions, warnings })
 }
 
-fn partition(source: PartitionTuple<'_>, raised: &Raised) -> PyResult<Partition> {
-    let found = partitions(vec![source], raised)?.pop();
-    let mut partition = found.ok_or_else(|| PyValueError::new_err("no partition"))?;
+/// What a committed reader sees of a partition.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
+pub struct FoundTransactions {
+    /// A `Transactions`.
+    transactions: Py<PyAny>,
+    /// What was unexpected, such as markers of transactions without a beginning.
+    warnings: Vec<String>,
+}
+
+value_methods!(FoundTransactions { transactions, warnings });
+
+/// Aborted transactions as `AbortedRange` objects, in order.
+///
+/// # Errors
+/// Only those of the import.
+pub fn aborted_ranges(py: Python<'_>, found: Vec<(i64, AbortedRange)>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let mut found: Vec<_> =
+        found.into_iter().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect();
+    found.sort_unstable();
+    found.into_iter().map(|range| ABORTED_RANGE.make(py, range)).collect()
+}
+
+fn whole_partition(source: PartitionFields<'_>, raised: &Raised) -> PyResult<Partition> {
+    let mut partition = partition(source, raised)?;
     for segments in [&mut partition.segments, &mut partition.context] {
         *segments = segments.drain(..).map(|segment| interruptible(segment, raised)).collect();
     }

@@ -2,18 +2,22 @@
 
 use std::path::PathBuf;
 
-use kafkacomp_core::log::maintain::partition::{PartitionFindings, RepairedPartition};
+use kafkacomp_core::log::maintain::partition;
 use kafkacomp_core::log::maintain::repair::Repair;
 use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite};
-use kafkacomp_core::log::write::{LogWriter, Staging, WriteReport};
+use kafkacomp_core::log::write::{LogWriter, Staging};
 use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::PyTuple;
 
 use crate::codec::kind;
 use crate::encode::{Level, compression};
 use crate::error::log_to_py;
-use crate::job::{self, JobTuple, completed};
+use crate::job::{JobFields, Work};
+use crate::results::{PartitionFindings, WrittenLog};
+use crate::value::{PackageClass, value_methods};
+
+static REPAIR: PackageClass = PackageClass::new("kafkacomp.log._rewrite", "Repair");
 
 /// A folder that appears whole or not at all.
 #[pyclass(module = "kafkacomp._kafkacomp")]
@@ -57,51 +61,41 @@ impl RepairedFolder {
     }
 
     /// Gives it its name; `None` if that is done already.
-    fn finish(&mut self, py: Python<'_>) -> PyResult<Option<Counts>> {
+    fn finish(&mut self, py: Python<'_>) -> PyResult<Option<WrittenLog>> {
         let Some(writer) = self.0.take() else { return Ok(None) };
-        py.detach(|| writer.finish()).map(|report| Some(counts(report))).map_err(|error| log_to_py(py, error, None))
+        py.detach(|| writer.finish()).map(|report| Some(report.into())).map_err(|error| log_to_py(py, error, None))
     }
 }
 
-/// Segments, batches and bytes written, first offset, end offset.
-pub type Counts = (u64, u64, u64, i64, i64);
-
-/// As Python takes it.
-pub fn counts(report: WriteReport) -> Counts {
-    (report.segments, report.batches, report.bytes, report.log_start_offset, report.log_end_offset)
+/// A partition that was rewritten.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
+pub struct RewrittenPartition {
+    /// What was written.
+    log: WrittenLog,
+    /// What was found: a `PartitionFindings`.
+    findings: Py<PartitionFindings>,
 }
 
-/// What is missing in the source by segment, first and last offset and reason; how many further ranges; warnings.
-type FoundTuple = (Vec<(usize, i64, i64, &'static str)>, u64, Vec<String>);
+value_methods!(RewrittenPartition { log, findings });
 
-fn found(findings: PartitionFindings) -> FoundTuple {
-    let PartitionFindings { missing, more_missing, warnings } = findings;
-    let missing = missing
-        .into_iter()
-        .map(|(index, range)| (index, range.first_offset, range.last_offset, range.reason.name()))
-        .collect();
-    (missing, more_missing, warnings)
-}
-
-fn rewrite_partition(py: Python<'_>, arguments: JobTuple<'_>, mut rewrite: Rewrite) -> PyResult<(Counts, FoundTuple)> {
-    let (job, progress) = job::job(arguments)?;
-    let done = py.detach(|| job.rewrite(&mut rewrite, &mut |done| progress.report(done)));
-    let (report, findings) = completed(py, done)?;
-    Ok((counts(report), found(findings)))
+fn rewrite_partition(py: Python<'_>, job: JobFields<'_>, mut rewrite: Rewrite) -> PyResult<RewrittenPartition> {
+    let work = Work::new(job)?;
+    let (report, found) = work.run(py, |work| work.job.rewrite(&mut rewrite, &mut |done| work.report(done)))?;
+    Ok(RewrittenPartition { log: report.into(), findings: Py::new(py, work.findings(py, found)?)? })
 }
 
 /// Recompresses a partition; with `merge_bytes` small batches are merged.
 #[pyfunction]
 pub fn recompress_partition(
     py: Python<'_>,
-    job: JobTuple<'_>,
+    job: JobFields<'_>,
     compression_type: u8,
     level: Option<Level>,
     merge_bytes: Option<usize>,
     threads: usize,
-) -> PyResult<(Counts, FoundTuple)> {
+) -> PyResult<RewrittenPartition> {
     let compression = compression(kind(compression_type)?, level)?;
-    let max_output_size = job.4;
+    let max_output_size = job.max_output_size();
     let rewrite = match merge_bytes {
         Some(bytes) => Rewrite::Merge(Merger::new(compression, bytes, max_output_size)),
         None => Rewrite::Recompress(ParallelRecompressor::new(compression, max_output_size, threads)),
@@ -113,44 +107,74 @@ pub fn recompress_partition(
 #[pyfunction]
 pub fn convert_partition(
     py: Python<'_>,
-    job: JobTuple<'_>,
+    job: JobFields<'_>,
     to_magic: i8,
     upgrade: bool,
     batch_bytes: i32,
-) -> PyResult<(Counts, FoundTuple)> {
-    let max_output_size = job.4;
+) -> PyResult<RewrittenPartition> {
+    let max_output_size = job.max_output_size();
     let options = ConvertOptions { to_magic, upgrade, batch_bytes, max_output_size, ..ConvertOptions::default() };
     rewrite_partition(py, job, Rewrite::Convert(Converter::new(options)))
 }
 
-/// Repairs a partition; corrupt bytes go to the file `quarantine` of the new folder, which the caller finishes.
-#[pyfunction]
-pub fn repair_partition<'py>(
-    py: Python<'py>,
-    job: JobTuple<'_>,
-    quarantine: Option<&str>,
-) -> PyResult<(RepairedFolder, Bound<'py, PyDict>)> {
-    let (job, progress) = crate::job::job(job)?;
-    let done = py.detach(|| job.repair(quarantine, &mut |done| progress.report(done)));
-    let RepairedPartition { writer, report, findings } = completed(py, done)?;
-    let fields = PyDict::new(py);
-    fields.set_item("repairs", report.repairs.iter().map(repair).collect::<Vec<_>>())?;
-    fields.set_item("more_repairs", report.more_repairs)?;
-    fields.set_item("fixed_batches", report.fixed_batches)?;
-    fields.set_item("restored_batches", report.restored_batches)?;
-    fields.set_item("repeated_batches", report.repeated_batches)?;
-    fields.set_item("corrupt_ranges", report.corrupt_ranges)?;
-    fields.set_item("corrupt_bytes", report.corrupt_bytes)?;
-    fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
-    fields.set_item("first_open_offset", writer.producers().first_open_offset())?;
-    fields.set_item("found", found(findings))?;
-    Ok((RepairedFolder(Some(writer)), fields))
+/// A partition that was repaired.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
+pub struct RepairedPartition {
+    /// Its folder, which the caller finishes.
+    folder: Py<RepairedFolder>,
+    /// `kafkacomp.log.Repair` objects.
+    repairs: Py<PyTuple>,
+    more_repairs: u64,
+    fixed_batches: u64,
+    restored_batches: u64,
+    repeated_batches: u64,
+    corrupt_ranges: u64,
+    corrupt_bytes: u64,
+    zero_tail_bytes: u64,
+    /// The first offset of the earliest transaction that is open at the end of the log.
+    first_open_offset: Option<i64>,
+    /// What was found: a `PartitionFindings`.
+    findings: Py<PartitionFindings>,
 }
 
-/// Segment, position, length, action, missing offsets, reason, place in the quarantine file.
-type RepairTuple<'a> = (usize, u64, u64, &'static str, Option<(i64, i64)>, &'a str, Option<u64>);
+value_methods!(RepairedPartition {
+    folder,
+    repairs,
+    more_repairs,
+    fixed_batches,
+    restored_batches,
+    repeated_batches,
+    corrupt_ranges,
+    corrupt_bytes,
+    zero_tail_bytes,
+    first_open_offset,
+    findings,
+});
 
-fn repair(repair: &Repair) -> RepairTuple<'_> {
+/// Repairs a partition; corrupt bytes go to the file `quarantine` of the new folder.
+#[pyfunction]
+pub fn repair_partition(py: Python<'_>, job: JobFields<'_>, quarantine: Option<&str>) -> PyResult<RepairedPartition> {
+    let work = Work::new(job)?;
+    let repaired = work.run(py, |work| work.job.repair(quarantine, &mut |done| work.report(done)))?;
+    let partition::RepairedPartition { writer, report, findings } = repaired;
+    let repairs = report.repairs.iter().map(|each| repair(py, &work, each)).collect::<PyResult<Vec<_>>>()?;
+    Ok(RepairedPartition {
+        repairs: PyTuple::new(py, repairs)?.unbind(),
+        more_repairs: report.more_repairs,
+        fixed_batches: report.fixed_batches,
+        restored_batches: report.restored_batches,
+        repeated_batches: report.repeated_batches,
+        corrupt_ranges: report.corrupt_ranges,
+        corrupt_bytes: report.corrupt_bytes,
+        zero_tail_bytes: report.zero_tail_bytes,
+        first_open_offset: writer.producers().first_open_offset(),
+        findings: Py::new(py, work.findings(py, findings)?)?,
+        folder: Py::new(py, RepairedFolder(Some(writer)))?,
+    })
+}
+
+fn repair<'py>(py: Python<'py>, work: &Work, repair: &Repair) -> PyResult<Bound<'py, PyAny>> {
     let Repair { segment, position, length, action, missing, ref reason, quarantined_at } = *repair;
-    (segment, position, length, action.name(), missing, reason, quarantined_at)
+    let ((first, last), file) = (missing.unzip(), work.segment_name(segment));
+    REPAIR.make(py, (file, position, length, action.name(), first, last, reason, quarantined_at))
 }

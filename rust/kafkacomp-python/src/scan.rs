@@ -13,7 +13,7 @@ use kafkacomp_arrow::{
 use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::{PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
@@ -22,8 +22,13 @@ use crate::cells::{column, time_unit};
 use crate::error::scan_to_py;
 use crate::file_object::{Raised, not_the_end};
 use crate::gil::{call, with_gil};
+use crate::job::missing_range;
 use crate::process::{Exiting, Inside, Owner, must_leave};
-use crate::segment::partitions;
+use crate::segment::{BoundedPartitionFields, bounded_partition};
+use crate::value::PackageClass;
+
+static SCAN_REPORT: PackageClass = PackageClass::new("kafkacomp.arrow._report", "ScanReport");
+static SKIPPED_RANGE: PackageClass = PackageClass::new("kafkacomp.arrow._report", "SkippedRange");
 
 /// The names of all columns, in the order of the documentation.
 #[pyfunction]
@@ -204,7 +209,15 @@ fn in_use() -> PyErr {
     PyValueError::new_err("this scan is being read: by another thread, or by a call that has not returned")
 }
 
-/// The log format that `format` names; `None`: the segments tell.
+/// The name of a log format.
+pub fn log_format_name(log_format: LogFormat) -> &'static str {
+    match log_format {
+        LogFormat::MessageSet => "0.7",
+        LogFormat::Records => "0.8+",
+    }
+}
+
+/// The log format with this name; `None` where the content of the segments decides.
 pub fn log_format(format: &str) -> Option<LogFormat> {
     match format {
         "0.7" => Some(LogFormat::MessageSet),
@@ -267,16 +280,16 @@ impl ScanReader {
 #[pymethods]
 impl ScanReader {
     #[new]
-    #[expect(clippy::needless_pass_by_value, reason = "an argument is extracted to a value")]
     fn new(
-        sources: Vec<Bound<'_, PyAny>>,
+        sources: Vec<BoundedPartitionFields<'_>>,
         settings: &Bound<'_, PyDict>,
         total_bytes: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let tuples = sources.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<_>>>()?;
         let (raised, owner) = (Raised::default(), Owner::current());
-        let scan = Scan::new(partitions(tuples, &raised)?, options(settings)?, total_bytes);
+        let partitions =
+            sources.into_iter().map(|fields| bounded_partition(fields, &raised)).collect::<PyResult<_>>()?;
+        let scan = Scan::new(partitions, options(settings)?, total_bytes);
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let closer = scan.closer();
         let stream = Stream {
@@ -401,26 +414,28 @@ impl ScanReader {
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.owner.check("scan")?;
         let report = lock(&self.report).clone();
-        let counts = PyDict::new(py);
-        counts.set_item("batches", report.batches)?;
-        counts.set_item("records", report.records)?;
-        counts.set_item("bytes_in", report.bytes_in)?;
-        counts.set_item("bytes_out", report.bytes_out)?;
-        let skipped = report
-            .skipped
-            .iter()
-            .map(|s| (&*s.segment, s.position, s.length, s.reason.name(), &*s.message, s.first_offset, s.last_offset));
-        counts.set_item("records_below_log_start", report.records_below_log_start)?;
-        counts.set_item("records_above_high_watermark", report.records_above_high_watermark)?;
-        counts.set_item("clamped_timestamps", report.clamped_timestamps)?;
-        counts.set_item("skipped", skipped.collect::<Vec<_>>())?;
-        counts.set_item("warnings", report.warnings)?;
+        let skipped = report.skipped.iter().map(|s| {
+            let (file, reason) = (&*s.segment, s.reason.name());
+            SKIPPED_RANGE.make(py, (file, s.position, s.length, reason, &*s.message, s.first_offset, s.last_offset))
+        });
+        let skipped = PyTuple::new(py, skipped.collect::<PyResult<Vec<_>>>()?)?;
         let ranges = report.missing.ranges();
         let missing = ranges.iter().map(|Missing { topic, partition, segment, range }| {
-            (topic.as_deref(), *partition, range.first_offset, range.last_offset, &**segment, range.reason.name())
+            missing_range(py, (topic.as_deref(), *partition), &**segment, *range)
         });
-        counts.set_item("missing", missing.collect::<Vec<_>>())?;
-        counts.set_item("more_missing", report.missing.more())?;
-        call(&py.import("kafkacomp.arrow._report")?.getattr("ScanReport")?.getattr("_of")?, (counts,))
+        let missing = PyTuple::new(py, missing.collect::<PyResult<Vec<_>>>()?)?;
+        let fields = PyDict::new(py);
+        fields.set_item("batches", report.batches)?;
+        fields.set_item("records", report.records)?;
+        fields.set_item("bytes_in", report.bytes_in)?;
+        fields.set_item("bytes_out", report.bytes_out)?;
+        fields.set_item("skipped", skipped)?;
+        fields.set_item("warnings", PyTuple::new(py, report.warnings)?)?;
+        fields.set_item("missing", missing)?;
+        fields.set_item("more_missing", report.missing.more())?;
+        fields.set_item("records_below_log_start", report.records_below_log_start)?;
+        fields.set_item("records_above_high_watermark", report.records_above_high_watermark)?;
+        fields.set_item("clamped_timestamps", report.clamped_timestamps)?;
+        SCAN_REPORT.make_with(&fields)
     }
 }

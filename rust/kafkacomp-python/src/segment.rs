@@ -15,67 +15,133 @@ use crate::file_object::{PySegment, Raised};
 use crate::gil::Held;
 use crate::input::bytes_like;
 
-/// A partition as Python gives it: topic, partition, bounds, segments, context, transactions, checkpoints, what would decide
-/// between segments that disagree.
-pub type PartitionTuple<'py> = (
-    Option<String>,
-    Option<i32>,
-    Option<i64>,
-    Option<i64>,
-    Vec<SegmentTuple<'py>>,
-    Vec<SegmentTuple<'py>>,
-    Known,
-    CheckpointsTuple,
-    Option<String>,
-);
+/// A `Partition` of `kafkacomp._storage.discovery`.
+#[derive(FromPyObject)]
+pub struct PartitionFields<'py> {
+    topic: Option<String>,
+    partition: Option<i32>,
+    begins: Option<i64>,
+    segments: Vec<SegmentFields<'py>>,
+    context: Vec<SegmentFields<'py>>,
+    transactions: Option<Transactions>,
+    log_start_offset: Option<i64>,
+    high_watermark: Option<i64>,
+    cleaned_to: Option<i64>,
+    deciding: Option<String>,
+}
 
-/// Log start offset, high watermark, and the offset up to which the log is compacted.
-pub type CheckpointsTuple = (Option<i64>, Option<i64>, Option<i64>);
+/// A `BoundedPartition` of `kafkacomp._storage.discovery`.
+pub struct BoundedPartitionFields<'py> {
+    partition: PartitionFields<'py>,
+    start_offset: Option<i64>,
+    end_offset: Option<i64>,
+}
 
-/// Transactions as they were found before: the first offset that is not stable, and aborted ones by producer id, first
+/// Not derived, as that would replace exceptions of the file system from which a partition's checkpoints are read.
+impl<'py> FromPyObject<'_, 'py> for BoundedPartitionFields<'py> {
+    type Error = PyErr;
+
+    fn extract(fields: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self {
+            partition: fields.getattr("partition")?.extract()?,
+            start_offset: fields.getattr("start_offset")?.extract()?,
+            end_offset: fields.getattr("end_offset")?.extract()?,
+        })
+    }
+}
+
+/// `Transactions` of `kafkacomp._storage.discovery`: the last stable offset, and aborted transactions by producer id, first
 /// and last offset.
 pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
 
-/// What is known of a partition's transactions.
-pub type Known = Option<Transactions>;
+/// A `Segment` of `kafkacomp._storage.discovery`.
+#[derive(FromPyObject)]
+pub struct SegmentFields<'py> {
+    name: Name,
+    base_offset: Option<i64>,
+    source: Bound<'py, PyAny>,
+    range: Option<(u64, u64)>,
+    boundaries: Option<BoundariesFields>,
+    active: bool,
+    offsets: Option<(i64, i64)>,
+    named_offset: Option<i64>,
+}
 
-/// A segment as Python gives it: name, base offset, path or bytes or opener, range, boundaries, whether it is active, valid
-/// offsets, the offset in its name where that is wrong.
-pub type SegmentTuple<'py> =
-    (String, Option<i64>, Bound<'py, PyAny>, Option<(u64, u64)>, SeamsTuple, bool, Option<(i64, i64)>, Option<i64>);
+impl SegmentFields<'_> {
+    /// Its path, URL or name.
+    pub fn name(&self) -> &str {
+        &self.name.0
+    }
+}
 
-/// What a piece's ends are known by: the batch at the beginning and that behind the end by [`SeamTuple`], the segment's
-/// length, where the next segment begins.
-pub type SeamsTuple = Option<(Option<SeamTuple>, Option<SeamTuple>, u64, Option<i64>)>;
+/// `SplitBoundaries` of `kafkacomp._storage.discovery`.
+#[derive(FromPyObject)]
+struct BoundariesFields {
+    begin: Option<BoundaryFields>,
+    end: Option<BoundaryFields>,
+    length: u64,
+    next_base: Option<i64>,
+}
 
-/// A batch's offset field, its size, and its first offset if that is known.
-pub type SeamTuple = (i64, u64, Option<i64>);
+/// A `SplitBoundary` of `kafkacomp._storage.discovery`.
+#[derive(FromPyObject)]
+struct BoundaryFields {
+    offset: i64,
+    size: u64,
+    first_offset: Option<i64>,
+}
 
-/// Reads the partitions that a scan is given; `raised` takes the exception of a file object that must end it.
+impl BoundaryFields {
+    fn boundary(self) -> SplitBoundary {
+        let Self { offset, size, first_offset } = self;
+        SplitBoundary { offset, size, first_offset }
+    }
+}
+
+/// A name as messages show it: what is not Unicode is escaped.
+struct Name(String);
+
+impl FromPyObject<'_, '_> for Name {
+    type Error = PyErr;
+
+    fn extract(name: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if let Ok(name) = name.extract::<String>() {
+            return Ok(Self(name));
+        }
+        let escaped = name.call_method1("encode", ("utf-8", "backslashreplace"))?;
+        escaped.call_method0("decode")?.extract().map(Self)
+    }
+}
+
+/// The partition to read; `raised` takes the exception of a file object that must end the work.
 ///
 /// # Errors
-/// `TypeError` for anything else.
-pub fn partitions(tuples: Vec<PartitionTuple<'_>>, raised: &Raised) -> PyResult<Vec<Partition>> {
-    let segments_of = |tuples: Vec<SegmentTuple<'_>>| -> PyResult<Vec<_>> {
-        tuples.into_iter().map(|tuple| segment(tuple, raised)).collect()
+/// `TypeError` for a segment that cannot be opened.
+pub fn partition(fields: PartitionFields<'_>, raised: &Raised) -> PyResult<Partition> {
+    bounded_partition(BoundedPartitionFields { partition: fields, start_offset: None, end_offset: None }, raised)
+}
+
+/// The same between two offsets.
+///
+/// # Errors
+/// As [`partition`].
+pub fn bounded_partition(fields: BoundedPartitionFields<'_>, raised: &Raised) -> PyResult<Partition> {
+    let BoundedPartitionFields { partition: fields, start_offset, end_offset } = fields;
+    let segments_of = |segments: Vec<SegmentFields<'_>>| -> PyResult<Vec<_>> {
+        segments.into_iter().map(|fields| segment(fields, raised)).collect()
     };
-    tuples
-        .into_iter()
-        .map(|(topic, partition, start_offset, end_offset, segments, context, known, checkpoints, deciding)| {
-            let (log_start_offset, high_watermark, cleaned_to) = checkpoints;
-            Ok(Partition {
-                topic: topic.map(Arc::from),
-                partition,
-                start_offset,
-                end_offset,
-                segments: segments_of(segments)?,
-                context: segments_of(context)?,
-                transactions: known.map(|known| Arc::new(filter_of(known))),
-                checkpoints: Checkpoints { log_start_offset, high_watermark, cleaned_to },
-                deciding: deciding.map(Arc::from),
-            })
-        })
-        .collect()
+    let PartitionFields { log_start_offset, high_watermark, cleaned_to, .. } = fields;
+    Ok(Partition {
+        topic: fields.topic.map(Arc::from),
+        partition: fields.partition,
+        start_offset: start_offset.max(fields.begins),
+        end_offset,
+        segments: segments_of(fields.segments)?,
+        context: segments_of(fields.context)?,
+        transactions: fields.transactions.map(|found| Arc::new(filter_of(found))),
+        checkpoints: Checkpoints { log_start_offset, high_watermark, cleaned_to },
+        deciding: fields.deciding.map(Arc::from),
+    })
 }
 
 fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
@@ -85,14 +151,12 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
     TransactionFilter::new(last_stable_offset, ranges)
 }
 
-/// Reads one segment.
+/// The segment to read.
 ///
 /// # Errors
-/// As [`partitions`].
-pub fn segment(
-    (name, base_offset, source, range, known, active, offsets, named_offset): SegmentTuple<'_>,
-    raised: &Raised,
-) -> PyResult<Segment> {
+/// As [`partition`].
+pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> {
+    let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, named_offset } = fields;
     let mut may_be_cut = false;
     let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
         Arc::new(LocalSegment(source.extract::<PathBuf>()?))
@@ -103,15 +167,14 @@ pub fn segment(
         may_be_cut = true;
         Arc::new(MemorySegment(Arc::new(SharedBytes(Held::new(bytes_like(&source)?)))))
     };
-    let boundary = |(offset, size, first_offset)| SplitBoundary { offset, size, first_offset };
-    let boundaries = known.map_or_else(SplitBoundaries::default, |(begin, end, length, next_base)| SplitBoundaries {
-        begin: begin.map(boundary),
-        end: end.map(boundary),
-        length,
-        next_base,
+    let boundaries = boundaries.map_or_else(SplitBoundaries::default, |known| SplitBoundaries {
+        begin: known.begin.map(BoundaryFields::boundary),
+        end: known.end.map(BoundaryFields::boundary),
+        length: known.length,
+        next_base: known.next_base,
     });
     Ok(Segment {
-        name: Arc::from(name),
+        name: Arc::from(name.0),
         base_offset,
         named_offset,
         files,

@@ -12,12 +12,9 @@ use pyo3::sync::MutexExt;
 use crate::builder::Settings;
 use crate::error::log_to_py;
 use crate::process::Owner;
-use crate::rewrite::{Counts, counts};
+use crate::results::{StagedFile, WrittenLog};
 use crate::rows::{Rows, rows_to_py};
 use crate::write::{parse_topic_id, write_to_py};
-
-/// Topic, partition, file, its bytes, batches and records.
-type StagedFile = (String, i32, PathBuf, u64, u64, u64);
 
 /// Rows as batches in files `<prefix>.<number>.batches`, one for each topic and partition.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen)]
@@ -65,8 +62,14 @@ impl StagedBatches {
         let mut guard = self.staged.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let staged = &mut *guard;
         let files = py.detach(|| staged.finish()).map_err(|error| write_to_py(py, error))?;
-        let file =
-            |file: build::StagedFile| (file.topic, file.partition, file.path, file.bytes, file.batches, file.records);
+        let file = |build::StagedFile { topic, partition, path, bytes, batches, records }| StagedFile {
+            topic,
+            partition,
+            path,
+            bytes,
+            batches,
+            records,
+        };
         Ok(files.into_iter().map(file).collect())
     }
 }
@@ -81,8 +84,8 @@ pub fn assemble_log(
     existing: Option<PathBuf>,
     segment_bytes: u32,
     topic_id: Option<&str>,
-) -> PyResult<Counts> {
+) -> PyResult<WrittenLog> {
     let options = WriteOptions { segment_bytes, topic_id: parse_topic_id(topic_id)?, ..WriteOptions::default() };
     let report = py.detach(|| assemble(&staged, &target, existing.as_deref(), options));
-    report.map(counts).map_err(|error| log_to_py(py, error, None))
+    report.map(Into::into).map_err(|error| log_to_py(py, error, None))
 }

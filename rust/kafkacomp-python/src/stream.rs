@@ -17,7 +17,7 @@ use pyo3::types::PyBytes;
 
 use crate::bytes::bytes;
 use crate::codec::{kind, specification};
-use crate::encode::{Level, Lz4Options, compression, lz4_options};
+use crate::encode::{FrameOptions, Level, compression, lz4_options};
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
 use crate::scratch::with_output;
@@ -63,11 +63,11 @@ impl Compressor {
     /// As Kafka's stream of this magic, or an LZ4 one with these options.
     #[new]
     #[pyo3(signature = (compression_type, level, magic, lz4_options=None))]
-    fn new(compression_type: u8, level: Option<Level>, magic: i8, lz4_options: Option<Lz4Options>) -> PyResult<Self> {
+    fn new(compression_type: u8, level: Option<Level>, magic: i8, lz4_options: Option<FrameOptions>) -> PyResult<Self> {
         let compression = compression(kind(compression_type)?, level)?;
         let compression_type = compression.compression_type();
         let encoder: Box<dyn Encoder> = match lz4_options {
-            Some(options) => Box::new(lz4::encoder(self::lz4_options(compression.level(), options, false)?)),
+            Some(options) => Box::new(lz4::encoder(self::lz4_options(compression.level(), options)?)),
             None => Python::attach(|py| {
                 encoder(compression, written_header_checksum(magic)).map_err(|error| codec_to_py(py, error))
             })?,

@@ -10,18 +10,22 @@ use kafkacomp_core::memory;
 use kafkacomp_core::record::TimestampType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::bytes::bytes;
 use crate::encode::{Level, compression};
+use crate::enums;
 use crate::error::{of_kind, to_py};
-use crate::gil::call;
 use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 use crate::shared::Shared;
+use crate::value::PackageClass;
 
-static RECORD_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static RECORD_ERROR: PackageClass = PackageClass::new("kafkacomp.exceptions", "RecordError");
+static VALIDATION_RESULT: PackageClass = PackageClass::new("kafkacomp.broker._validator", "ValidationResult");
+static RECORD_VALIDATION_STATS: PackageClass =
+    PackageClass::new("kafkacomp.broker._validator", "RecordValidationStats");
+static LOG_APPEND_INFO: PackageClass = PackageClass::new("kafkacomp.broker._validator", "LogAppendInfo");
 
 /// `kafkacomp.broker.ValidatorConfig`, which has checked its fields.
 #[derive(FromPyObject)]
@@ -109,9 +113,6 @@ pub struct Validator {
     inner: Shared<validator::LogValidator>,
 }
 
-/// `max_timestamp`, `log_append_time`, `next_offset`, whether written anew, temporary bytes, converted records.
-type Outcome = (i64, i64, i64, bool, i64, i32);
-
 #[pymethods]
 impl Validator {
     #[new]
@@ -119,13 +120,8 @@ impl Validator {
         Ok(Self { inner: Shared::new(validator::LogValidator::new(config.config()?)) })
     }
 
-    /// The records to be stored, and what else there is to say.
-    fn validate<'py>(
-        &self,
-        records: &Bound<'py, PyAny>,
-        offset: i64,
-        now: i64,
-    ) -> PyResult<(Bound<'py, PyBytes>, Outcome)> {
+    /// A `ValidationResult`: the records to store, with their offsets and times.
+    fn validate<'py>(&self, records: &Bound<'py, PyAny>, offset: i64, now: i64) -> PyResult<Bound<'py, PyAny>> {
         let py = records.py();
         let records = bytes_like(records)?;
         let mut changed = memory::copy_of(&records).map_err(out_of_memory)?;
@@ -138,32 +134,30 @@ impl Validator {
         })?;
         let result = result.map_err(|error| refusal_to_py(py, &error))?;
         let stats = result.record_validation_stats;
-        let outcome = (
+        let stats = RECORD_VALIDATION_STATS.make(py, (stats.temporary_memory_bytes, stats.num_records_converted))?;
+        let fields = (
+            bytes(py, &stored)?,
             result.max_timestamp_ms,
             result.log_append_time_ms,
             result.next_offset,
             result.message_size_maybe_changed,
-            stats.temporary_memory_bytes,
-            stats.num_records_converted,
+            stats,
         );
-        Ok((bytes(py, &stored)?, outcome))
+        VALIDATION_RESULT.make(py, fields)
     }
 }
 
-/// First offset, last offset, last offset of the first batch, last leader epoch, max timestamp, source compression
-/// type, valid bytes.
-type AppendInfo = (i64, i64, i64, Option<i32>, i64, u8, usize);
-
-/// The shallow pass; the limits are `max_message_size` (`None` to ignore it) and `max_output_size`.
+/// The pass over batch headers, as a `LogAppendInfo`. Without `max_message_size` batches may have any size.
 #[pyfunction]
-pub fn analyze_and_validate_records(
-    records: &Bound<'_, PyAny>,
+pub fn analyze_and_validate_records<'py>(
+    records: &Bound<'py, PyAny>,
     origin: u8,
     require_offsets_monotonic: bool,
     leader_epoch: i32,
-    limits: (Option<i32>, usize),
-) -> PyResult<AppendInfo> {
-    let (py, (max_message_size, max_output_size)) = (records.py(), limits);
+    max_message_size: Option<i32>,
+    max_output_size: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = records.py();
     let records = bytes_like(records)?;
     let options = AnalyzeOptions {
         origin: append_origin(origin)?,
@@ -175,15 +169,16 @@ pub fn analyze_and_validate_records(
     };
     let info = py.detach(|| validator::analyze_and_validate_records(&records, &options));
     let info = info.map_err(|error| refusal_to_py(py, &error))?;
-    Ok((
+    let fields = (
         info.first_offset,
         info.last_offset,
         info.last_offset_of_first_batch,
         info.last_leader_epoch,
         info.max_timestamp,
-        info.source_compression.id(),
+        enums::compression_type(py, info.source_compression)?,
         info.valid_bytes,
-    ))
+    );
+    LOG_APPEND_INFO.make(py, fields)
 }
 
 /// The settings of `kafkacomp.broker.BrokerProfile.append`, which has checked them: an object with these attributes.
@@ -276,7 +271,7 @@ fn refusal_to_py(py: Python<'_>, error: &broker::Error) -> PyErr {
 
 /// Refused records as a tuple of `RecordError`.
 fn record_errors<'py>(py: Python<'py>, errors: &[RecordError]) -> PyResult<Bound<'py, PyTuple>> {
-    let class = RECORD_ERROR.import(py, "kafkacomp.exceptions", "RecordError")?;
-    let made: PyResult<Vec<_>> = errors.iter().map(|error| call(class, (error.batch_index, error.message()))).collect();
+    let made: PyResult<Vec<_>> =
+        errors.iter().map(|error| RECORD_ERROR.make(py, (error.batch_index, error.message()))).collect();
     PyTuple::new(py, made?)
 }

@@ -10,9 +10,23 @@ use pyo3::prelude::*;
 
 use crate::builder::Settings;
 use crate::error::{arrow_build_to_py, log_to_py};
+use crate::results::WrittenLog;
 use crate::rows::{Rows, rows_to_py};
+use crate::value::value_methods;
 
-/// Writes all rows as a partition's folder: what [`LogWritten`] has.
+/// A partition's log that was written from rows.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all, eq)]
+#[derive(Clone, PartialEq, Eq)]
+pub struct WrittenRows {
+    /// What was written.
+    log: WrittenLog,
+    /// Its records.
+    records: usize,
+}
+
+value_methods!(WrittenRows { log, records });
+
+/// Writes all rows as a partition's folder.
 #[pyfunction]
 pub fn write_log(
     py: Python<'_>,
@@ -21,12 +35,12 @@ pub fn write_log(
     settings: Settings,
     segment_bytes: u32,
     topic_id: Option<&str>,
-) -> PyResult<(u64, u64, u64, i64, i64, usize)> {
+) -> PyResult<WrittenRows> {
     let options = WriteOptions { segment_bytes, topic_id: parse_topic_id(topic_id)?, ..WriteOptions::default() };
     let settings = settings.settings()?;
     let written = py.detach(move || build::write_log(rows, &target, settings, options));
     let LogWritten { report, records } = written.map_err(|error| write_to_py(py, error))?;
-    Ok((report.segments, report.batches, report.bytes, report.log_start_offset, report.log_end_offset, records))
+    Ok(WrittenRows { log: report.into(), records })
 }
 
 /// The topic id in `partition.metadata`.

@@ -1,0 +1,95 @@
+//! The files next to segments: `kafkacomp.log.read_offset_index` and its siblings.
+
+use kafkacomp_core::log::{self, OffsetIndex, PartitionMetadata, ProducerSnapshot, TimeIndex, TransactionIndex};
+use pyo3::prelude::*;
+
+use crate::error::to_py;
+use crate::input::bytes_like;
+use crate::value::PackageClass;
+
+static OFFSET_POSITION: PackageClass = PackageClass::new("kafkacomp._entries", "OffsetPosition");
+static TIMESTAMP_OFFSET: PackageClass = PackageClass::new("kafkacomp._entries", "TimestampOffset");
+static ABORTED_TXN: PackageClass = PackageClass::new("kafkacomp._entries", "AbortedTxn");
+static PRODUCER_ENTRY: PackageClass = PackageClass::new("kafkacomp._entries", "ProducerEntry");
+static LEADER_EPOCH_ENTRY: PackageClass = PackageClass::new("kafkacomp._entries", "LeaderEpochEntry");
+static OFFSET_CHECKPOINT_ENTRY: PackageClass = PackageClass::new("kafkacomp._entries", "OffsetCheckpointEntry");
+static PARTITION_METADATA: PackageClass = PackageClass::new("kafkacomp._entries", "PartitionMetadata");
+
+/// What is returned to Python.
+type Objects<'py> = PyResult<Vec<Bound<'py, PyAny>>>;
+
+/// Runs `read` with the GIL free; `name` is the file that errors name.
+fn parsed<T: Send>(
+    data: &Bound<'_, PyAny>,
+    name: Option<&str>,
+    read: impl FnOnce(&[u8]) -> Result<T, log::ContentError> + Send,
+) -> PyResult<T> {
+    let py = data.py();
+    let data = bytes_like(data)?;
+    py.detach(|| read(&data)).map_err(|error| to_py(py, &error, name))
+}
+
+/// `OffsetPosition` objects.
+#[pyfunction]
+pub fn read_offset_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
+    let read = |data: &[u8]| Ok(OffsetIndex::parse(data, base_offset)?.iter().collect::<Vec<_>>());
+    let entries = parsed(data, name, read)?.into_iter();
+    entries.map(|entry| OFFSET_POSITION.make(data.py(), (entry.offset, entry.position))).collect()
+}
+
+/// `TimestampOffset` objects.
+#[pyfunction]
+pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
+    let read = |data: &[u8]| Ok(TimeIndex::parse(data, base_offset)?.iter().collect::<Vec<_>>());
+    let entries = parsed(data, name, read)?.into_iter();
+    entries.map(|entry| TIMESTAMP_OFFSET.make(data.py(), (entry.timestamp, entry.offset))).collect()
+}
+
+/// `AbortedTxn` objects.
+#[pyfunction]
+pub fn read_transaction_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
+    let read = |data: &[u8]| Ok(TransactionIndex::parse(data, base_offset)?.iter().collect::<Vec<_>>());
+    let fields = |t: log::AbortedTxn| (t.version, t.producer_id, t.first_offset, t.last_offset, t.last_stable_offset);
+    parsed(data, name, read)?.into_iter().map(|entry| ABORTED_TXN.make(data.py(), fields(entry))).collect()
+}
+
+/// `ProducerEntry` objects.
+#[pyfunction]
+pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
+    let fields = |entry: &log::ProducerEntry| {
+        (
+            entry.producer_id,
+            entry.epoch,
+            entry.last_sequence,
+            entry.last_offset,
+            entry.offset_delta,
+            entry.timestamp,
+            entry.coordinator_epoch,
+            (entry.current_txn_first_offset >= 0).then_some(entry.current_txn_first_offset),
+            entry.first_sequence(),
+        )
+    };
+    let snapshot = parsed(data, name, ProducerSnapshot::parse)?;
+    snapshot.producers.iter().map(|entry| PRODUCER_ENTRY.make(data.py(), fields(entry))).collect()
+}
+
+/// `LeaderEpochEntry` objects.
+#[pyfunction]
+pub fn read_leader_epoch_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
+    let entries = parsed(data, name, log::read_leader_epoch_checkpoint)?.into_iter();
+    entries.map(|entry| LEADER_EPOCH_ENTRY.make(data.py(), (entry.epoch, entry.start_offset))).collect()
+}
+
+/// `OffsetCheckpointEntry` objects.
+#[pyfunction]
+pub fn read_offset_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
+    let entries = parsed(data, name, log::read_offset_checkpoint)?.into_iter();
+    entries.map(|each| OFFSET_CHECKPOINT_ENTRY.make(data.py(), (each.topic, each.partition, each.offset))).collect()
+}
+
+/// A `PartitionMetadata`.
+#[pyfunction]
+pub fn read_partition_metadata<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    let metadata = parsed(data, name, PartitionMetadata::parse)?;
+    PARTITION_METADATA.make(data.py(), (metadata.version, metadata.topic_id.to_string()))
+}

@@ -1,0 +1,202 @@
+//! The check of a segment: `kafkacomp.log.verify_segment`; and what is asked of segment files before.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::log::continuity::sequence::{FolderSegments, OtherSegments};
+use kafkacomp_core::log::{
+    self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, ReadAt, ReadError, SideFiles, VerifyOptions,
+};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use crate::error::{log_to_py, read_to_py};
+use crate::file_object::{PySegment, Raised};
+use crate::gil::call;
+use crate::input::bytes_like;
+use crate::interrupt::interruptible_source;
+use crate::job::missing_range;
+use crate::scan::log_format_name;
+use crate::value::PackageClass;
+
+static SEGMENT_REPORT: PackageClass = PackageClass::new("kafkacomp.log._verify", "SegmentReport");
+static CODEC_COUNTS: PackageClass = PackageClass::new("kafkacomp.log._verify", "CodecCounts");
+static FINDING: PackageClass = PackageClass::new("kafkacomp.log._verify", "Finding");
+
+/// The log format that the content of a path, bytes or an opened segment has: `0.7` or `0.8+`; `None` if it does not decide.
+#[pyfunction]
+pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    let raised = Raised::default();
+    let (name, source) = open(source, &raised)?;
+    let found = py.detach(|| {
+        let length = source.length().map_err(ReadError::Io)?;
+        log::LogFormat::of_named_content(source.as_ref(), length, &name)
+    });
+    let log_format = raised.or(py, found.map_err(|error| read_to_py(py, &name, error)))?;
+    Ok(log_format.map(log_format_name))
+}
+
+/// A path, bytes, or an object with `open_segment() -> file` and `name`; and its name. Ctrl-C interrupts reading it.
+fn open(source: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<(String, Box<dyn ReadAt>)> {
+    let py = source.py();
+    let failed = |name: &str, error| read_to_py(py, name, ReadError::Io(error));
+    let (name, file): (String, Arc<dyn ReadAt>) = if source.is_instance_of::<PyString>() {
+        let path = source.extract::<PathBuf>()?;
+        let name = path.to_string_lossy().into_owned();
+        let file = log::open_file(&path).map_err(|error| failed(&name, error))?;
+        (name, Arc::new(file))
+    } else if source.hasattr("open_segment")? {
+        let name = source.getattr("name")?.extract::<String>()?;
+        let opened = PySegment::new(source.clone().unbind(), raised).open();
+        let file = raised.or(py, opened.map_err(|error| failed(&name, error)))?;
+        (name, file)
+    } else {
+        ("<bytes>".to_owned(), Arc::new(InMemory(bytes_like(source)?)))
+    };
+    Ok((name, Box::new(interruptible_source(file, raised))))
+}
+
+/// A `SegmentToVerify` of `kafkacomp.log._verify`.
+#[derive(FromPyObject)]
+pub struct SegmentFields<'py> {
+    source: Bound<'py, PyAny>,
+    /// A path, which need not be Unicode, or what bytes are called.
+    name: Bound<'py, PyString>,
+    topic: Option<String>,
+    partition: Option<i32>,
+    base_offset: Option<i64>,
+    next_base_offset: Option<i64>,
+    leader_epochs: Vec<EpochFields>,
+    offset_index: Option<PyBackedBytes>,
+    time_index: Option<PyBackedBytes>,
+    transaction_index: Option<PyBackedBytes>,
+    may_be_truncated: bool,
+    is_message_set: bool,
+}
+
+/// A `kafkacomp.log.LeaderEpochEntry`.
+#[derive(FromPyObject)]
+struct EpochFields {
+    epoch: i32,
+    start_offset: i64,
+}
+
+/// Checks a segment: a `kafkacomp.log.SegmentReport`. `progress(bytes_done)`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
+pub fn verify_segment<'py>(
+    py: Python<'py>,
+    segment: SegmentFields<'py>,
+    max_output_size: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let raised = Raised::default();
+    let is_local = segment.source.is_instance_of::<PyString>();
+    let (name, source) = open(&segment.source, &raised)?;
+    let side_files = SideFiles {
+        offset_index: segment.offset_index.as_deref(),
+        time_index: segment.time_index.as_deref(),
+        transaction_index: segment.transaction_index.as_deref(),
+    };
+    let epochs = segment.leader_epochs.iter();
+    let leader_epochs: Vec<_> =
+        epochs.map(|&EpochFields { epoch, start_offset }| LeaderEpochEntry { epoch, start_offset }).collect();
+    let others = segment.base_offset.filter(|_| is_local).map(|_| FolderSegments(PathBuf::from(&name)));
+    let options = VerifyOptions {
+        base_offset: segment.base_offset,
+        next_base_offset: segment.next_base_offset,
+        leader_epochs: &leader_epochs,
+        max_output_size,
+        may_be_truncated: segment.may_be_truncated,
+        others: others.as_ref().map(|others| others as &dyn OtherSegments),
+    };
+    let is_message_set = segment.is_message_set;
+    let mut tell = |done: u64| report(progress.as_ref(), done).map_or_else(ControlFlow::Break, ControlFlow::Continue);
+    let verified = py.detach(|| {
+        if is_message_set {
+            log::verify_message_set(source.as_ref(), options, &mut tell)
+        } else {
+            log::verify_segment(source.as_ref(), side_files, options, &mut tell)
+        }
+    });
+    match verified {
+        Ok(ControlFlow::Continue(found)) => segment_report(py, &segment, &found),
+        Ok(ControlFlow::Break(error)) => Err(error),
+        Err(error) => raised.or(py, Err(log_to_py(py, error, Some(&name)))),
+    }
+}
+
+/// The least offset from `first_offset` to `last_offset` at which two segment files have different records.
+#[pyfunction]
+pub fn compare_segments(
+    py: Python<'_>,
+    earlier: &Bound<'_, PyAny>,
+    later: &Bound<'_, PyAny>,
+    first_offset: i64,
+    last_offset: i64,
+    max_output_size: usize,
+) -> PyResult<Option<i64>> {
+    let raised = Raised::default();
+    let ((earlier_name, earlier), (later_name, later)) = (open(earlier, &raised)?, open(later, &raised)?);
+    let compared = py
+        .detach(|| log::compare_overlap(earlier.as_ref(), later.as_ref(), first_offset, last_offset, max_output_size));
+    let (name, error) = match compared {
+        Ok(found) => return Ok(found),
+        Err(OverlapError::Earlier(error)) => (earlier_name, error),
+        Err(OverlapError::Later(error)) => (later_name, error),
+    };
+    raised.or(py, Err(log_to_py(py, error, Some(&name))))
+}
+
+/// Calls the caller's progress function. Its exception, or that of a signal's handler, ends the work.
+fn report(progress: Option<&Py<PyAny>>, done: u64) -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        progress.map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
+    })
+}
+
+fn segment_report<'py>(
+    py: Python<'py>,
+    segment: &SegmentFields<'py>,
+    report: &log::SegmentReport,
+) -> PyResult<Bound<'py, PyAny>> {
+    let codecs = PyDict::new(py);
+    for (compression_type, counts) in CompressionType::ALL.iter().zip(&report.by_compression_type) {
+        if counts.batches > 0 {
+            let counts = (counts.batches, counts.records, counts.stored_bytes, counts.records_bytes);
+            codecs.set_item(compression_type.name(), CODEC_COUNTS.make(py, counts)?)?;
+        }
+    }
+    let owner = (segment.topic.as_deref(), segment.partition);
+    let missing = report.missing.ranges().iter().map(|range| missing_range(py, owner, &segment.name, *range));
+    let missing = PyTuple::new(py, missing.collect::<PyResult<Vec<_>>>()?)?;
+    let findings = report.findings.iter().map(|each| {
+        let (first, last) = each.missing.unzip();
+        let file = each.file.suffix();
+        FINDING.make(py, (file, each.position, each.is_error, each.message.as_str(), first, last, each.is_gap))
+    });
+    let findings = PyTuple::new(py, findings.collect::<PyResult<Vec<_>>>()?)?;
+    let fields = PyDict::new(py);
+    fields.set_item("by_compression_type", codecs)?;
+    fields.set_item("length", report.length)?;
+    fields.set_item("corrupt_batches", report.corrupt_batches)?;
+    fields.set_item("repeated_batches", report.repeated_batches)?;
+    fields.set_item("unreadable_bytes", report.unreadable_bytes)?;
+    fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
+    fields.set_item("first_offset", report.first_offset)?;
+    fields.set_item("last_offset", report.last_offset)?;
+    fields.set_item("missing", missing)?;
+    fields.set_item("more_missing", report.missing.more())?;
+    fields.set_item("is_compacted", report.is_compacted)?;
+    fields.set_item("first_leader_epoch", report.first_leader_epoch)?;
+    fields.set_item("last_leader_epoch", report.last_leader_epoch)?;
+    fields.set_item("findings", findings)?;
+    fields.set_item("more_findings", report.more_findings)?;
+    fields.set_item("errors", report.errors)?;
+    fields.set_item("warnings", report.warnings)?;
+    SEGMENT_REPORT.make_with(&fields)
+}
