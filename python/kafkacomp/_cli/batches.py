@@ -48,7 +48,7 @@ def batches(
         return
     segment = Segment(file.name, file.source, file.size, base_offset=file.base_offset)
     try:
-        with BatchStream(segment.as_tuple(), max_output_size, verify_crc=False, may_be_truncated=may_be_cut) as found:
+        with BatchStream(segment, max_output_size, verify_crc=False, may_be_truncated=may_be_cut) as found:
             yield from found
     except KafkaCompError as error:
         yield Damage(error.position or 0, str(error))

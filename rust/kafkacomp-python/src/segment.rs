@@ -12,11 +12,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyString;
 
 use crate::file_object::{PySegment, Raised};
-use crate::gil::Held;
+use crate::gil::{Held, attribute};
 use crate::input::bytes_like;
 
 /// A `Partition` of `kafkacomp._storage.discovery`.
-#[derive(FromPyObject)]
 pub struct PartitionFields<'py> {
     topic: Option<String>,
     partition: Option<i32>,
@@ -28,6 +27,26 @@ pub struct PartitionFields<'py> {
     high_watermark: Option<i64>,
     cleaned_to: Option<i64>,
     deciding: Option<String>,
+}
+
+/// Not derived, because some attributes are properties that read files: see [`attribute`].
+impl<'py> FromPyObject<'_, 'py> for PartitionFields<'py> {
+    type Error = PyErr;
+
+    fn extract(fields: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self {
+            topic: attribute(&fields, "topic")?.extract()?,
+            partition: attribute(&fields, "partition")?.extract()?,
+            begins: attribute(&fields, "begins")?.extract()?,
+            segments: attribute(&fields, "segments")?.extract()?,
+            context: attribute(&fields, "context")?.extract()?,
+            transactions: attribute(&fields, "transactions")?.extract()?,
+            log_start_offset: attribute(&fields, "log_start_offset")?.extract()?,
+            high_watermark: attribute(&fields, "high_watermark")?.extract()?,
+            cleaned_to: attribute(&fields, "cleaned_to")?.extract()?,
+            deciding: attribute(&fields, "deciding")?.extract()?,
+        })
+    }
 }
 
 /// A `BoundedPartition` of `kafkacomp._storage.discovery`.
