@@ -95,11 +95,11 @@ def find_transactions(source: Partition, log_format: str, skip: bool) -> FoundTr
 
 @final
 class LogFollower:
-    """What has come to a partition's log since the last look, by headers."""
+    """Follows a partition's log: what was appended since the last look, by batch headers."""
 
     def __new__(cls, transactions: bool) -> LogFollower: ...
     def follow(self, source: Segment, is_new: bool, skip: bool) -> Literal["end", "truncated", "corrupt", "shrunk"]:
-        """Look at a segment: the one of the last look from where that ended, or if ``is_new`` from its start."""
+        """Look at a segment: that of the last look from where the look ended, or if ``is_new`` from its start."""
 
     def aborted(self, start: int, end: int) -> list[AbortedRange]:
         """Aborted transactions that have offsets in this range."""
@@ -109,30 +109,30 @@ class LogFollower:
 
     @property
     def position(self) -> int:
-        """Where in the segment the next batch begins."""
+        """The byte of the segment at which the next batch begins."""
 
     @property
     def end_offset(self) -> int | None:
-        """The offset behind the last batch; ``None`` before the first."""
+        """The offset after the last batch; ``None`` before the first."""
 
     @property
     def first_open(self) -> int | None:
         """The first offset of the earliest open transaction."""
 
 def compress(data: Buffer, compression_type: int, level: int | None, magic: int) -> bytes:
-    """As Kafka's stream of this type and magic frames it."""
+    """Compress as Kafka's stream of this type and magic does."""
 
 def lz4_compress(data: Buffer, level: int | None, options: FrameOptions) -> bytes:
     """Compress to one LZ4 frame with these options."""
 
 def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes:
-    """By the codec's specification."""
+    """Decompress by the codec's specification."""
 
 def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: str) -> int:
-    """By the codec's specification, to the front of a writable buffer; the number of bytes."""
+    """Decompress by the codec's specification to the start of a writable buffer; return the number of bytes."""
 
 def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes:
-    """As Kafka reads a record set of this magic."""
+    """Decompress as Kafka reads a record set of this magic."""
 
 def zstd_frame_info(data: Buffer) -> tuple[int | None, int]:
     """The size of the content and the id of the dictionary, as the header of the first zstd frame declares them."""
@@ -436,7 +436,7 @@ def migrate_set(
     data: Buffer, to_magic: int, initial_offset: int, first_offset: int, batch_bytes: int, max_output_size: int
 ) -> Converted: ...
 def valid_bytes(data: Buffer) -> int:
-    """How many bytes at the front of a message set of Kafka 0.7 are whole entries."""
+    """The length of the complete entries at the start of a message set of Kafka 0.7."""
 
 def build_batches(rows: ArrowRows, settings: _Settings) -> bytes: ...
 
@@ -538,9 +538,9 @@ class RecordBatchBuilder:
     ) -> None:
         """Append a record at the offset that follows the last one, or at ``offset``.
 
-        Raises ValueError for an offset that does not increase or lies more than 2^31 - 1 behind the base offset, a
+        Raises ValueError for an offset that does not increase or is more than 2^31 - 1 above the base offset, a
         negative timestamp other than -1, headers before magic 2, a control batch, a batch that is built;
-        TypeError for a value or key that is no bytes, a header key that is no string; ``RecordTooLargeError`` where
+        TypeError for a value or key that is not bytes, a header key that is not a string; ``RecordTooLargeError`` where
         record or batch would pass 2^31 - 1 bytes. The builder is as it was then.
         """
 
@@ -555,30 +555,30 @@ class RecordBatchBuilder:
         """Append the marker that ends the producer's transaction, to a transactional control batch."""
 
     def append_arrow(self, rows: ArrowRows) -> int:
-        """Append rows of Arrow columns, as ``build_batches`` takes them, while there is room; how many."""
+        """Append rows of Arrow columns, as ``build_batches`` takes them, while there is room; return their number."""
 
     def build(self) -> bytes:
-        """The batch; without records no bytes. The builder takes no more records then, and gives the same again.
+        """Build the batch; without records it has no bytes. The builder takes no further records, and returns the same bytes again.
 
         Raises ValueError for a transactional batch without producer id, a producer id without epoch or sequence or
         before magic 2, an aborted batch.
         """
 
     def abort(self) -> None:
-        """Give the records up."""
+        """Discard the records."""
 
     def override_last_offset(self, last_offset: int) -> None:
-        """Make the batch end at this offset, as that of a record that compaction removed."""
+        """Make the batch end at this offset, like a batch whose last records compaction removed."""
 
     def set_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
     ) -> None:
-        """Set what a producer learns late; ValueError once the batch is built."""
+        """Set the producer state, which a producer learns late; ValueError once the batch is built."""
 
     def reopen_and_rewrite_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
     ) -> None:
-        """Set it anew for a batch that is built, as a producer does before it sends it again."""
+        """Set the producer state of a batch that is built, as a producer does before it sends it again."""
 
     def has_room_for(
         self,
@@ -588,13 +588,13 @@ class RecordBatchBuilder:
         timestamp: int = -1,
         headers: Headers | None = None,
     ) -> bool:
-        """Whether this record would keep the batch within ``write_limit``; it counts uncompressed."""
+        """Whether the batch would stay within ``write_limit`` with this record, which counts uncompressed."""
 
     def has_room_for_bytes(self, size: int) -> bool:
-        """Whether as many bytes more would keep the batch within ``write_limit``."""
+        """Whether the batch would stay within ``write_limit`` with this many more bytes."""
 
     def set_estimated_compression_ratio(self, ratio: float) -> None:
-        """Set the ratio by which sizes are estimated, as a producer learns it from earlier batches. 1 at first."""
+        """Set the ratio by which sizes are estimated, as a producer learns it from earlier batches; initially 1."""
 
     @property
     def magic(self) -> int:
@@ -642,7 +642,7 @@ class RecordBatchBuilder:
 
     @property
     def shallow_offset_of_max_timestamp(self) -> int:
-        """Where it is: of all that is one batch, the last offset; -1 without timestamps."""
+        """The offset of the largest timestamp: the last offset, if all records are one batch; -1 without timestamps."""
 
     @property
     def compression_ratio(self) -> float:
@@ -678,7 +678,7 @@ class MessageReader(Iterator[MessageAndOffset]):
 
 @final
 class Message:
-    """A message of Kafka 0.7: a frozen view of the set that it was read from, made into bytes when asked for."""
+    """A message of Kafka 0.7: a frozen view of the set that it was read from."""
 
     def __bytes__(self) -> bytes:
         """The message as stored, from the magic on, without its size."""
@@ -709,7 +709,7 @@ class Message:
 
     @property
     def payload(self) -> bytes:
-        """What the producer sent; of a compressed message, the compressed set."""
+        """The payload that the producer sent; for a compressed message, the compressed set."""
 
 @final
 class BatchReader:
@@ -724,11 +724,11 @@ class BatchReader:
 
     @property
     def partial_bytes(self) -> int:
-        """Bytes behind the last whole batch that are the beginning of another one; 0 before the end."""
+        """Bytes after the last complete batch that are the beginning of another one; 0 before the end."""
 
     @property
     def zero_bytes(self) -> int:
-        """Zero bytes behind the last batch (a preallocated tail); 0 before the end."""
+        """Zero bytes after the last batch (a preallocated file); 0 before the end."""
 
 @final
 class BatchStream:
@@ -842,23 +842,23 @@ class RecordBatch:
 
     @property
     def partition_leader_epoch(self) -> int:
-        """-1 where there is none."""
+        """-1 without one."""
 
     @property
     def producer_id(self) -> int:
-        """-1 where there is none."""
+        """-1 without one."""
 
     @property
     def producer_epoch(self) -> int:
-        """-1 where there is none."""
+        """-1 without one."""
 
     @property
     def base_sequence(self) -> int:
-        """The first record's sequence, -1 where there is none."""
+        """The first record's sequence, -1 without one."""
 
     @property
     def last_sequence(self) -> int:
-        """The last record's sequence, -1 where there is none."""
+        """The last record's sequence, -1 without one."""
 
     @property
     def is_transactional(self) -> bool:
@@ -884,7 +884,7 @@ class RecordIterator(Iterator[Record]):
 class Record:
     """One record. Records are compared by their fields, and can be hashed and pickled.
 
-    A record of a batch refers to the batch's bytes; each field is converted when it is used.
+    A record of a batch refers to the batch's bytes; each field is decoded on access.
     """
 
     def __new__(
@@ -928,7 +928,7 @@ class Record:
 
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
-        """Key and value of each header, in order; what is no UTF-8 in a key becomes U+FFFD, as in Java."""
+        """Key and value of each header, in order; invalid UTF-8 in a key becomes U+FFFD, as in Java."""
 
     @property
     def is_valid(self) -> bool | None:
@@ -989,7 +989,7 @@ class ScanReader:
         /,
     ) -> None: ...
     def close(self) -> None:
-        """Stop the scan and free what it holds."""
+        """Stop the scan and free its memory and files."""
 
     @property
     def closed(self) -> bool:
@@ -1001,7 +1001,7 @@ class ScanReader:
 
     @property
     def report(self) -> ScanReport:
-        """What was done so far."""
+        """The report so far."""
 
 @final
 class ChunkDecoder:

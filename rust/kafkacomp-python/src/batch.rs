@@ -19,7 +19,7 @@ use crate::gil::call;
 use crate::memory::out_of_memory;
 use crate::record::{Backing, Records};
 
-/// Decompressed records of more bytes are given to Python with the reader's buffer, fewer are copied.
+/// Up to this size, decompressed records are copied; larger ones take the reader's buffer with them.
 const MOST_COPIED: usize = 1 << 20;
 
 static RECORD_COLUMNS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -90,7 +90,7 @@ impl BatchReader {
         self.origin.saturating_add(self.position as u64)
     }
 
-    /// Bytes behind the last whole batch that are the beginning of another one; 0 before the end.
+    /// Bytes after the last complete batch that are the beginning of another one; 0 before the end.
     #[getter]
     fn partial_bytes(&self) -> u64 {
         match self.tail {
@@ -99,7 +99,7 @@ impl BatchReader {
         }
     }
 
-    /// Zero bytes behind the last batch (a preallocated tail); 0 before the end.
+    /// Zero bytes after the last batch (a preallocated file); 0 before the end.
     #[getter]
     fn zero_bytes(&self) -> u64 {
         match self.tail {
@@ -158,8 +158,8 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
-    /// Decompresses the batch and iterates over its records. What is wrong is raised where Kafka's own
-    /// iterator throws: after the records before it.
+    /// Decompresses the batch and iterates over its records. An error is raised where Kafka's own iterator throws it:
+    /// after the records before it.
     fn __iter__(&self, py: Python<'_>) -> PyResult<Records> {
         self.read(py)
     }

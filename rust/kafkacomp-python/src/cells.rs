@@ -91,7 +91,7 @@ impl Argument {
     }
 
     fn compression_type(&self) -> PyResult<Parameter<'_, kafkacomp_core::CompressionType>> {
-        // What is out of a byte is no id either.
+        // A number that does not fit into a byte is not an id.
         self.parameter(|id| kind(id.and_then(|id| u8::try_from(id).ok()).unwrap_or(u8::MAX)))
     }
 

@@ -14,11 +14,11 @@ use crate::codec::kind;
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
 
-/// The most memory that a thread keeps for the next call.
+/// The largest buffer that a thread keeps for the next call.
 const MAX_KEPT: usize = kafkacomp_core::limits::MAX_POOLED_BUFFER;
 
-/// A level as a caller gives it; `TypeError` for what is no integer, and for a bool, which Python takes for one. What is
-/// beyond 32 bits becomes the nearest number that is not: it is as wrong, and the message names it.
+/// A level as a caller gives it; `TypeError` for what is not an integer, and for a bool, which is an `int` in Python. A
+/// number beyond 32 bits is clamped to them: no codec has such a level either.
 #[derive(Clone, Copy)]
 pub struct Level(i32);
 

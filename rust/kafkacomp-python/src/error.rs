@@ -314,7 +314,7 @@ pub fn build_to_py(py: Python<'_>, fault: BuildFault) -> PyErr {
     }
 }
 
-/// The exception for a column of cells. A cell's own has `row` beside the position in the cell.
+/// The exception for a column of cells. That of a cell has its `row`, and the position in the cell.
 pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
     let message = error.to_string();
     match error {

@@ -1,4 +1,4 @@
-//! Segments that code of the caller's opens and reads: a file system of pyarrow, of fsspec, or any other.
+//! Segments that the caller's Python code opens and reads: file systems of pyarrow and fsspec, and file objects.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 use crate::process::Exiting;
 
-/// What the operating system calls bytes that the storage does not return.
+/// The error number for bytes that the storage does not return.
 const EIO: i32 = 5;
 /// What it calls a file that is too large: an index that is none.
 const EFBIG: i32 = 27;
@@ -93,7 +93,7 @@ fn attached<T>(raised: &Raised, f: impl FnOnce(Python<'_>) -> PyResult<T>) -> io
     done.unwrap_or_else(|| Err(io::Error::other(Exiting)))
 }
 
-/// What `error` means for a reader; one that must end the scan goes to `raised` as well.
+/// `error` for a reader. If it must end the scan, `raised` keeps it.
 pub fn failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
     let value = error.value(py);
     let errno = || value.getattr("errno").and_then(|errno| errno.extract::<i32>()).ok();
@@ -169,7 +169,7 @@ impl OpenSegment for PySegment {
     }
 }
 
-/// How many bytes of a file that says nothing about it take as long to read as a request: it may be far away.
+/// How many bytes take as long to read as one request, unless the file object says otherwise: it may be remote.
 const WORTH_READING: usize = 4 << 20;
 
 /// An object with `read_at(nbytes, offset) -> bytes` and `size() -> int`, as pyarrow's files have them, and perhaps
@@ -206,7 +206,7 @@ impl PyFile {
                 let message = format!("read_at({wanted}, {position}) returned no bytes of a file of {size} bytes");
                 return Err(PyOSError::new_err((EIO, message)));
             }
-            // It became shorter, which the reader finds out by the length.
+            // The file became shorter; the reader notices it by the length.
             self.length.store(size, Ordering::Relaxed);
         }
         Ok(data.len())

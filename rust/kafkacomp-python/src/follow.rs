@@ -12,7 +12,7 @@ use crate::plan::aborted_ranges;
 use crate::process::Owner;
 use crate::segment::{SegmentFields, segment};
 
-/// What has come to a partition's log since the last look, by headers.
+/// Follows a partition's log: what was appended since the last look, by batch headers.
 #[pyclass(module = "kafkacomp", frozen)]
 pub struct LogFollower {
     follower: Mutex<Follower>,
@@ -76,7 +76,7 @@ impl LogFollower {
         self.with(py, |follower| follower.position())
     }
 
-    /// The offset behind the last batch.
+    /// The offset after the last batch.
     #[getter]
     fn end_offset(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         self.with(py, |follower| follower.end_offset())

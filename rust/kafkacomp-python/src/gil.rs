@@ -1,5 +1,5 @@
-//! Entering the interpreter where `PyO3`'s own means are not enough: from threads of ours, from callbacks of Arrow streams,
-//! and around code of the caller's that may not return before the interpreter ends.
+//! Entering the interpreter where `PyO3`'s functions are not enough: from threads that Rust started, from callbacks of
+//! Arrow streams, and around the caller's code, which may not return before the interpreter ends.
 //!
 //! A thread that takes the GIL after finalization has begun does not get it: `CPython` up to 3.13 ends the thread by
 //! `pthread_exit`, which unwinds the stack and aborts at the first Rust frame that catches panics; from 3.14 on it lets the

@@ -18,7 +18,7 @@ use crate::input::bytes_like;
 use crate::record::{Backing, Span};
 use crate::value::PackageClass;
 
-/// So many plain messages are read with the GIL freed once; a wrapper is a piece of its own.
+/// Plain messages that are read while the GIL is released once; a wrapper is read alone.
 const PLAIN_MESSAGES: usize = 256;
 
 static MESSAGE_AND_OFFSET: PackageClass = PackageClass::new("kafkacomp.message_set", "MessageAndOffset");
@@ -28,7 +28,7 @@ thread_local! {
     static READER: RefCell<MessageSetReader> = RefCell::new(MessageSetReader::new(0));
 }
 
-/// Messages that share one backing, and what is wrong behind them.
+/// Messages that share one backing, and the error after them.
 struct Piece {
     backing: Backing,
     messages: Vec<(Span, i64)>,
@@ -113,7 +113,7 @@ impl MessageReader {
     }
 }
 
-/// Where a message stands in what begins at the address `from`.
+/// The span of a message in the bytes that begin at the address `from`.
 fn span(message: &Message<'_>, from: usize) -> Span {
     let mut span = Span::of(message.data());
     span.rebase(from);
@@ -223,7 +223,7 @@ impl PyMessage {
     }
 }
 
-/// How many bytes at the front of a set are whole entries.
+/// The length of the complete entries at the start of a set.
 #[pyfunction]
 pub fn valid_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
     let data = bytes_like(data)?;

@@ -26,6 +26,7 @@ pub fn partition_format(py: Python<'_>, job: JobFields<'_>) -> PyResult<Option<&
 
 /// Migrates a partition. `mapped` is called with old positions and the offsets that they lead to.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn migrate_partition(
     py: Python<'_>,
     job: JobFields<'_>,

@@ -42,7 +42,7 @@ impl Backing {
     }
 }
 
-/// A piece of the backing. While records are collected `start` is an address.
+/// A part of the backing. While records are collected, `start` is an address.
 #[derive(Clone, Copy, Default)]
 pub struct Span {
     start: usize,
@@ -55,12 +55,12 @@ impl Span {
         Self { start: bytes.as_ptr().addr(), length: bytes.len() }
     }
 
-    /// Where the piece begins in its backing.
+    /// Where it begins in its backing.
     pub fn start(self) -> usize {
         self.start
     }
 
-    /// Turns the address into a place behind `from`.
+    /// Turns the address into an offset from `from`.
     pub fn rebase(&mut self, from: usize) {
         self.start = self.start.wrapping_sub(from);
     }
@@ -96,7 +96,7 @@ impl RecordSpan {
         }
     }
 
-    /// Turns addresses into places behind `from`.
+    /// Turns the addresses into offsets from `from`.
     pub fn rebase(&mut self, from: usize) {
         for span in self.key.iter_mut().chain(&mut self.value).chain([&mut self.headers]) {
             span.rebase(from);
@@ -104,7 +104,7 @@ impl RecordSpan {
     }
 }
 
-/// So many records are read at once: a batch of any size is not more in memory than its bytes.
+/// Records that are read at once, so that a batch needs little more memory than its bytes.
 const READ_AT_ONCE: usize = 256;
 
 /// Iterates over the records of a batch.
@@ -117,17 +117,17 @@ pub struct Records {
     paused: Option<PausedRecords>,
     spans: Vec<RecordSpan>,
     next: usize,
-    /// What is wrong after the records that were read.
+    /// The error after the records that were read.
     error: Option<Error>,
 }
 
 impl Records {
-    /// The records that stand in these bytes of `backing`.
+    /// The records in these bytes of `backing`.
     pub fn new(backing: Backing, range: (usize, usize), paused: PausedRecords) -> Self {
         Self { backing, range, paused: Some(paused), spans: Vec::new(), next: 0, error: None }
     }
 
-    /// No record, but what is wrong.
+    /// Without records, and with an error.
     pub fn failed(backing: Backing, error: Error) -> Self {
         Self { backing, range: (0, 0), paused: None, spans: Vec::new(), next: 0, error: Some(error) }
     }

@@ -36,7 +36,7 @@ pub fn columns() -> Vec<&'static str> {
     Column::ALL.iter().map(|column| column.name()).collect()
 }
 
-/// How long a wait for the next batch lasts before somebody looks for Ctrl-C.
+/// How long to wait for the next batch before signals are checked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A scan that is read once.
@@ -65,7 +65,8 @@ enum State {
 /// The exception that ended the scan; a C stream carries no more than its text.
 type Failure = Arc<Mutex<Option<Py<PyAny>>>>;
 
-/// The scan with everything that happens around each of its batches. Runs with the GIL free, whoever pulls.
+/// The scan, with the warnings and the progress callback of each of its batches. It runs without the GIL, also when an
+/// Arrow consumer pulls.
 struct Stream {
     /// `None` only while it is dropped.
     scan: Option<Scan>,

@@ -1,4 +1,4 @@
-//! State that several threads use one after another, also after a fork.
+//! State that threads use one after another, also after a fork.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -11,7 +11,7 @@ use pyo3::sync::MutexExt;
 
 use crate::process::forks;
 
-/// How long a lock may be held by nobody known: a thread that has just taken it is about to leave its mark.
+/// How long a lock may be held without a mark of its process: a thread that has just taken it sets the mark next.
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(1);
 
@@ -41,7 +41,7 @@ impl<T> Shared<T> {
         Ok(self.mark(guard))
     }
 
-    /// Waits for it, with the GIL free meanwhile.
+    /// Waits for it, and releases the GIL meanwhile.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).

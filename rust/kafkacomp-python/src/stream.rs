@@ -195,7 +195,7 @@ impl Decompressing {
         self.waiting.bytes().get(self.taken..).unwrap_or_default()
     }
 
-    /// Takes new input behind what is left of the old.
+    /// Appends new input to what is left of the old.
     fn give(&mut self, data: PyBackedBytes) -> Result<(), OutOfMemory> {
         if self.rest().is_empty() {
             (self.waiting, self.taken) = (Waiting::Given(data), 0);

@@ -129,8 +129,8 @@ impl Validator {
             let mut rebuilt = Vec::new();
             let mut inner = self.inner.lock()?;
             let result = inner.validate_messages_and_assign_offsets(&mut changed, offset, now, &mut rebuilt);
-            let anew = result.as_ref().is_ok_and(|result| result.message_size_maybe_changed);
-            PyResult::Ok((result, if anew { rebuilt } else { changed }))
+            let is_rebuilt = result.as_ref().is_ok_and(|result| result.message_size_maybe_changed);
+            PyResult::Ok((result, if is_rebuilt { rebuilt } else { changed }))
         })?;
         let result = result.map_err(|error| refusal_to_py(py, &error))?;
         let stats = result.record_validation_stats;
@@ -246,7 +246,7 @@ pub fn profile_names() -> Vec<&'static str> {
     Broker::ALL.iter().map(|broker| broker.name()).collect()
 }
 
-/// The version that stands for this one, `None` if there is none.
+/// The version whose profile is used for this one; `None` if there is no profile.
 #[pyfunction]
 pub fn profile_name(version: &str) -> Option<&'static str> {
     Broker::for_name(version).map(Broker::name)

@@ -114,12 +114,13 @@ pub fn verify_segment<'py>(
         others: others.as_ref().map(|others| others as &dyn OtherSegments),
     };
     let is_message_set = segment.is_message_set;
-    let mut tell = |done: u64| report(progress.as_ref(), done).map_or_else(ControlFlow::Break, ControlFlow::Continue);
+    let mut on_progress =
+        |done: u64| report(progress.as_ref(), done).map_or_else(ControlFlow::Break, ControlFlow::Continue);
     let verified = py.detach(|| {
         if is_message_set {
-            log::verify_message_set(source.as_ref(), options, &mut tell)
+            log::verify_message_set(source.as_ref(), options, &mut on_progress)
         } else {
-            log::verify_segment(source.as_ref(), side_files, options, &mut tell)
+            log::verify_segment(source.as_ref(), side_files, options, &mut on_progress)
         }
     });
     match verified {
