@@ -175,8 +175,8 @@ def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:
         paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".log")]  # noqa: PTH118, PTH208
         named = ((segment_offset(basename(path)), path) for path in paths)
         ordered = sorted((base, path) for base, path in named if base is not None)
-        for index, first in _kafkacomp.misnamed_segments([(path, base) for base, path in ordered]):
-            found[ordered[index][1]] = first
+        for each in _kafkacomp.misnamed_segments([(path, base) for base, path in ordered]):
+            found[ordered[each.index][1]] = each.first_offset
     return found
 
 
