@@ -558,7 +558,7 @@ class RecordBatchBuilder:
         """Append rows of Arrow columns, as ``build_batches`` takes them, while there is room; return their number."""
 
     def build(self) -> bytes:
-        """Build the batch; without records it has no bytes. The builder takes no further records, and returns the same bytes again.
+        """Build the batch; without records it has no bytes. The builder takes no further records then.
 
         Raises ValueError for a transactional batch without producer id, a producer id without epoch or sequence or
         before magic 2, an aborted batch.
