@@ -63,13 +63,8 @@ class MisnamedSegment:
     """A segment that does not begin at the offset in its name."""
 
     __match_args__: Final = ("index", "first_offset")
-    @property
-    def index(self) -> int:
-        """Its index among the segments."""
-
-    @property
-    def first_offset(self) -> int:
-        """The offset at which it begins."""
+    index: Final[int]
+    first_offset: Final[int]
 
 def misnamed_segments(segments: list[tuple[str, int]]) -> list[MisnamedSegment]:
     """The local segments of a partition whose names are wrong; they are given by path and base offset, in order."""
@@ -82,13 +77,8 @@ class FoundTransactions:
     """What a committed reader sees of a partition."""
 
     __match_args__: Final = ("transactions", "warnings")
-    @property
-    def transactions(self) -> Transactions:
-        """What a committed reader sees."""
-
-    @property
-    def warnings(self) -> list[str]:
-        """What was unexpected, such as markers of transactions without a beginning."""
+    transactions: Final[Transactions]
+    warnings: Final[list[str]]
 
 def find_transactions(source: Partition, log_format: str, skip: bool) -> FoundTransactions:
     """Find the transactions of a partition, by the headers of its batches."""
@@ -161,59 +151,29 @@ class MissingOffsets:
     """Offsets that no file of a partition has."""
 
     __match_args__: Final = ("file", "first_offset", "last_offset", "reason")
-    @property
-    def file(self) -> int:
-        """The index of the file that should have them."""
-
-    @property
-    def first_offset(self) -> int:
-        """The first one."""
-
-    @property
-    def last_offset(self) -> int:
-        """The last one."""
-
-    @property
-    def reason(self) -> MissingReason:
-        """Why they are missing."""
+    file: Final[int]
+    first_offset: Final[int]
+    last_offset: Final[int]
+    reason: Final[MissingReason]
 
 @final
 class Overlap:
     """Two segment files that have offsets in common."""
 
     __match_args__: Final = ("earlier", "later", "first_offset", "last_offset")
-    @property
-    def earlier(self) -> int:
-        """The index of the file with the lesser base offset."""
-
-    @property
-    def later(self) -> int:
-        """The index of the other one."""
-
-    @property
-    def first_offset(self) -> int:
-        """The first offset that both may have."""
-
-    @property
-    def last_offset(self) -> int:
-        """The last one."""
+    earlier: Final[int]
+    later: Final[int]
+    first_offset: Final[int]
+    last_offset: Final[int]
 
 @final
 class PartitionOffsets:
     """How the segment files of a partition fit together."""
 
     __match_args__: Final = ("missing", "more_missing", "overlaps")
-    @property
-    def missing(self) -> list[MissingOffsets]:
-        """The offsets that the partition lacks."""
-
-    @property
-    def more_missing(self) -> int:
-        """Further ranges."""
-
-    @property
-    def overlaps(self) -> list[Overlap]:
-        """The files that have offsets in common."""
+    missing: Final[list[MissingOffsets]]
+    more_missing: Final[int]
+    overlaps: Final[list[Overlap]]
 
 def partition_offsets(files: Sequence[FileOffsets], cleaned_to: int | None) -> PartitionOffsets:
     """Put the offsets of a partition's segment files together, in the order of their base offsets."""
@@ -223,25 +183,11 @@ class WrittenLog:
     """A partition's log as it was written."""
 
     __match_args__: Final = ("segments", "batches", "bytes", "log_start_offset", "log_end_offset")
-    @property
-    def segments(self) -> int:
-        """Segments."""
-
-    @property
-    def batches(self) -> int:
-        """Batches."""
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of all segments."""
-
-    @property
-    def log_start_offset(self) -> int:
-        """The base offset of the first segment."""
-
-    @property
-    def log_end_offset(self) -> int:
-        """One more than the last offset."""
+    segments: Final[int]
+    batches: Final[int]
+    bytes: Final[int]
+    log_start_offset: Final[int]
+    log_end_offset: Final[int]
 
 @final
 class StagedFolder:
@@ -263,30 +209,17 @@ class PartitionFindings:
     """What was found in the segments of a partition that was rewritten."""
 
     __match_args__: Final = ("missing", "more_missing", "warnings")
-    @property
-    def missing(self) -> tuple[MissingRange, ...]:
-        """Offsets that the partition lacks."""
-
-    @property
-    def more_missing(self) -> int:
-        """Further ranges."""
-
-    @property
-    def warnings(self) -> list[str]:
-        """Warnings."""
+    missing: Final[tuple[MissingRange, ...]]
+    more_missing: Final[int]
+    warnings: Final[list[str]]
 
 @final
 class RewrittenPartition:
     """A partition that was rewritten."""
 
     __match_args__: Final = ("log", "findings")
-    @property
-    def log(self) -> WrittenLog:
-        """What was written."""
-
-    @property
-    def findings(self) -> PartitionFindings:
-        """What was found."""
+    log: Final[WrittenLog]
+    findings: Final[PartitionFindings]
 
 @final
 class RepairedFolder:
@@ -315,49 +248,17 @@ class RepairedPartition:
         "first_open_offset",
         "findings",
     )
-    @property
-    def folder(self) -> RepairedFolder:
-        """Its folder, which the caller finishes."""
-
-    @property
-    def repairs(self) -> tuple[Repair, ...]:
-        """What was repaired, in file order."""
-
-    @property
-    def more_repairs(self) -> int:
-        """Further repairs."""
-
-    @property
-    def fixed_batches(self) -> int:
-        """Batches whose LZ4 header checksum was corrected."""
-
-    @property
-    def restored_batches(self) -> int:
-        """Batches whose offset field or leader epoch was restored."""
-
-    @property
-    def repeated_batches(self) -> int:
-        """Batches that were there a second time."""
-
-    @property
-    def corrupt_ranges(self) -> int:
-        """Ranges that are not in the new log because they are corrupt."""
-
-    @property
-    def corrupt_bytes(self) -> int:
-        """Their bytes."""
-
-    @property
-    def zero_tail_bytes(self) -> int:
-        """Zero bytes after the last batches."""
-
-    @property
-    def first_open_offset(self) -> int | None:
-        """The first offset of the earliest transaction that is open at the end of the log."""
-
-    @property
-    def findings(self) -> PartitionFindings:
-        """What was found."""
+    folder: Final[RepairedFolder]
+    repairs: Final[tuple[Repair, ...]]
+    more_repairs: Final[int]
+    fixed_batches: Final[int]
+    restored_batches: Final[int]
+    repeated_batches: Final[int]
+    corrupt_ranges: Final[int]
+    corrupt_bytes: Final[int]
+    zero_tail_bytes: Final[int]
+    first_open_offset: Final[int | None]
+    findings: Final[PartitionFindings]
 
 def recompress_partition(
     job: PartitionJob, compression_type: int, level: int | None, merge_bytes: int | None, threads: int
@@ -445,13 +346,8 @@ class WrittenRows:
     """A partition's log that was written from rows."""
 
     __match_args__: Final = ("log", "records")
-    @property
-    def log(self) -> WrittenLog:
-        """What was written."""
-
-    @property
-    def records(self) -> int:
-        """Its records."""
+    log: Final[WrittenLog]
+    records: Final[int]
 
 def write_log(
     rows: ArrowRows, target: str, settings: _Settings, segment_bytes: int, topic_id: str | None
@@ -463,29 +359,12 @@ class StagedFile:
     """A file of batches of one partition."""
 
     __match_args__: Final = ("topic", "partition", "path", "bytes", "batches", "records")
-    @property
-    def topic(self) -> str:
-        """The topic."""
-
-    @property
-    def partition(self) -> int:
-        """The partition's number."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def bytes(self) -> int:
-        """Its bytes."""
-
-    @property
-    def batches(self) -> int:
-        """Its batches."""
-
-    @property
-    def records(self) -> int:
-        """Its records."""
+    topic: Final[str]
+    partition: Final[int]
+    path: Final[Path]
+    bytes: Final[int]
+    batches: Final[int]
+    records: Final[int]
 
 @final
 class StagedBatches:

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import fs
 
 import kafkacomp as kc
-from kafkacomp._storage.discovery import find_in
+from kafkacomp._storage.discovery import AbortedRange, find_in
 from kafkacomp._storage.filesystem import _Arrow
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
@@ -303,13 +303,13 @@ def test_aborted_transactions_are_found_without_a_look_at_all(shape: str) -> Non
     """Many transactions, many ranges: n log n looks, and what a search one by one finds."""
     total, width = 20_000, 10
     number = {"short": 0, "one over all": total, "nested": total, "of one length": 5_000}[shape]
-    transactions = [(n, n, n + 3) for n in range(0, total, 2)]
+    transactions = [AbortedRange(n, n, n + 3) for n in range(0, total, 2)]
     if shape == "one over all":
-        transactions.append((-1, 0, number))
+        transactions.append(AbortedRange(-1, 0, number))
     elif shape == "nested":
-        transactions += [(total + n, n, number - n) for n in range(50)]
+        transactions += [AbortedRange(total + n, n, number - n) for n in range(50)]
     elif shape == "of one length":
-        transactions = [(n, n, n + number) for n in range(total // 2, total // 2 + 500)]
+        transactions = [AbortedRange(n, n, n + number) for n in range(total // 2, total // 2 + 500)]
     aborted = _Aborted(transactions)
     aborted._latest = Counted(aborted._latest)
     Counted.looks, results = 0, 0
