@@ -37,51 +37,31 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
-def cut_segment(source: Segment, piece_bytes: int, log_format: str) -> list[Split]:
-    """Split a segment into ranges of about ``piece_bytes``."""
-
-def is_message_set(source: Segment) -> bool:
-    """Whether a segment is of Kafka 0.7."""
-
-def read_range(source: Segment, begin: int, end: int) -> tuple[int, bytes, bool]:
-    """Read the batches, or messages of Kafka 0.7, that begin in a range of bytes of a segment.
-
-    The position of the first one, their bytes, and whether the segment ends within another one.
-    """
-
-def newest_message_format(source: Segment) -> str | None:
-    """The message format of a segment's last batch, ``0.7`` or the magic; ``None`` without a batch."""
-
-def end_offset(source: Segment, log_format: str) -> int | None:
-    """The end offset of a log by its last segment; ``None`` if corruption hides it."""
-
-def start_offset(source: Segment, log_format: str) -> int | None:
-    """The first offset of a segment, below that of its name if its batches show that the name is wrong."""
+def cut_segment(source: Segment, piece_bytes: int, log_format: str) -> list[Split]: ...
+def is_message_set(source: Segment) -> bool: ...
+def read_range(source: Segment, begin: int, end: int) -> tuple[int, bytes, bool]: ...
+def newest_message_format(source: Segment) -> str | None: ...
+def end_offset(source: Segment, log_format: str) -> int | None: ...
+def start_offset(source: Segment, log_format: str) -> int | None: ...
 
 @final
 class MisnamedSegment:
-    """A segment that does not begin at the offset in its name."""
-
     __match_args__: Final = ("index", "first_offset")
     index: Final[int]
     first_offset: Final[int]
 
-def misnamed_segments(segments: list[tuple[str, int]]) -> list[MisnamedSegment]:
-    """The local segments of a partition whose names are wrong; they are given by path and base offset, in order."""
-
-def offset_for_time(source: Partition, timestamp: int, log_format: str, skip: bool, max_output_size: int) -> int | None:
-    """The offset of the first record of a partition with ``timestamp`` ms or later."""
+def misnamed_segments(segments: list[tuple[str, int]]) -> list[MisnamedSegment]: ...
+def offset_for_time(
+    source: Partition, timestamp: int, log_format: str, skip: bool, max_output_size: int
+) -> int | None: ...
 
 @final
 class FoundTransactions:
-    """What a committed reader sees of a partition."""
-
     __match_args__: Final = ("transactions", "warnings")
     transactions: Final[Transactions]
     warnings: Final[list[str]]
 
-def find_transactions(source: Partition, log_format: str, skip: bool) -> FoundTransactions:
-    """Find the transactions of a partition, by the headers of its batches."""
+def find_transactions(source: Partition, log_format: str, skip: bool) -> FoundTransactions: ...
 
 @final
 class LogFollower:
@@ -109,27 +89,13 @@ class LogFollower:
     def first_open(self) -> int | None:
         """The first offset of the earliest open transaction."""
 
-def compress(data: Buffer, compression_type: int, level: int | None, magic: int) -> bytes:
-    """Compress as Kafka's stream of this type and magic does."""
-
-def lz4_compress(data: Buffer, level: int | None, options: FrameOptions) -> bytes:
-    """Compress to one LZ4 frame with these options."""
-
-def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes:
-    """Decompress by the codec's specification."""
-
-def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: str) -> int:
-    """Decompress by the codec's specification to the start of a writable buffer; return the number of bytes."""
-
-def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes:
-    """Decompress as Kafka reads a record set of this magic."""
-
-def zstd_frame_info(data: Buffer) -> tuple[int | None, int]:
-    """The size of the content and the id of the dictionary, as the header of the first zstd frame declares them."""
-
-def lz4_frame_info(data: Buffer) -> FrameInfo:
-    """Read the header of the first LZ4 frame."""
-
+def compress(data: Buffer, compression_type: int, level: int | None, magic: int) -> bytes: ...
+def lz4_compress(data: Buffer, level: int | None, options: FrameOptions) -> bytes: ...
+def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes: ...
+def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: str) -> int: ...
+def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes: ...
+def zstd_frame_info(data: Buffer) -> tuple[int | None, int]: ...
+def lz4_frame_info(data: Buffer) -> FrameInfo: ...
 def read_offset_index(data: Buffer, base_offset: int, name: str | None) -> list[OffsetPosition]: ...
 def read_time_index(data: Buffer, base_offset: int, name: str | None) -> list[TimestampOffset]: ...
 def read_transaction_index(data: Buffer, base_offset: int, name: str | None) -> list[AbortedTxn]: ...
@@ -148,8 +114,6 @@ def compare_segments(
 
 @final
 class MissingOffsets:
-    """Offsets that no file of a partition has."""
-
     __match_args__: Final = ("file", "first_offset", "last_offset", "reason")
     file: Final[int]
     first_offset: Final[int]
@@ -158,8 +122,6 @@ class MissingOffsets:
 
 @final
 class Overlap:
-    """Two segment files that have offsets in common."""
-
     __match_args__: Final = ("earlier", "later", "first_offset", "last_offset")
     earlier: Final[int]
     later: Final[int]
@@ -168,20 +130,15 @@ class Overlap:
 
 @final
 class PartitionOffsets:
-    """How the segment files of a partition fit together."""
-
     __match_args__: Final = ("missing", "more_missing", "overlaps")
     missing: Final[list[MissingOffsets]]
     more_missing: Final[int]
     overlaps: Final[list[Overlap]]
 
-def partition_offsets(files: Sequence[FileOffsets], cleaned_to: int | None) -> PartitionOffsets:
-    """Put the offsets of a partition's segment files together, in the order of their base offsets."""
+def partition_offsets(files: Sequence[FileOffsets], cleaned_to: int | None) -> PartitionOffsets: ...
 
 @final
 class WrittenLog:
-    """A partition's log as it was written."""
-
     __match_args__: Final = ("segments", "batches", "bytes", "log_start_offset", "log_end_offset")
     segments: Final[int]
     batches: Final[int]
@@ -195,19 +152,12 @@ class StagedFolder:
 
     def __new__(cls, target: str) -> Self: ...
     @property
-    def folder(self) -> str | None:
-        """Where its files are written before it appears; ``None`` once it is published or discarded."""
-
-    def publish(self) -> None:
-        """Give it its name."""
-
-    def discard(self) -> None:
-        """Remove it, unless it has been published."""
+    def folder(self) -> str | None: ...
+    def publish(self) -> None: ...
+    def discard(self) -> None: ...
 
 @final
 class PartitionFindings:
-    """What was found in the segments of a partition that was rewritten."""
-
     __match_args__: Final = ("missing", "more_missing", "warnings")
     missing: Final[tuple[MissingRange, ...]]
     more_missing: Final[int]
@@ -215,8 +165,6 @@ class PartitionFindings:
 
 @final
 class RewrittenPartition:
-    """A partition that was rewritten."""
-
     __match_args__: Final = ("log", "findings")
     log: Final[WrittenLog]
     findings: Final[PartitionFindings]
@@ -225,16 +173,11 @@ class RewrittenPartition:
 class RepairedFolder:
     """A repaired partition's folder before it appears."""
 
-    def write(self, name: str, content: bytes) -> None:
-        """Write another file into it."""
-
-    def finish(self) -> WrittenLog | None:
-        """Give it its name; ``None`` if that is done already."""
+    def write(self, name: str, content: bytes) -> None: ...
+    def finish(self) -> WrittenLog | None: ...
 
 @final
 class RepairedPartition:
-    """A partition that was repaired."""
-
     __match_args__: Final = (
         "folder",
         "repairs",
@@ -285,11 +228,7 @@ class Compressor:
     FLUSH_BLOCK: Final = 1
     FLUSH_FRAME: Final = 2
     def __new__(
-        cls,
-        compression_type: int,
-        level: int | None,
-        magic: int,
-        lz4_options: FrameOptions | None = None,
+        cls, compression_type: int, level: int | None, magic: int, lz4_options: FrameOptions | None = None
     ) -> Self: ...
     @property
     def last_mode(self) -> int: ...
@@ -301,12 +240,7 @@ class Decompressor:
     """The base of the decompressing classes."""
 
     def __new__(
-        cls,
-        compression_type: int,
-        checksum: str,
-        magic: int | None,
-        max_output_size: int | None,
-        frames: bool,
+        cls, compression_type: int, checksum: str, magic: int | None, max_output_size: int | None, frames: bool
     ) -> Self: ...
     @property
     def eof(self) -> bool: ...
@@ -336,28 +270,21 @@ def migrate_partition(
 def migrate_set(
     data: Buffer, to_magic: int, initial_offset: int, first_offset: int, batch_bytes: int, max_output_size: int
 ) -> Converted: ...
-def valid_bytes(data: Buffer) -> int:
-    """The length of the complete entries at the start of a message set of Kafka 0.7."""
-
+def valid_bytes(data: Buffer) -> int: ...
 def build_batches(rows: ArrowRows, settings: _Settings) -> bytes: ...
 
 @final
 class WrittenRows:
-    """A partition's log that was written from rows."""
-
     __match_args__: Final = ("log", "records")
     log: Final[WrittenLog]
     records: Final[int]
 
 def write_log(
     rows: ArrowRows, target: str, settings: _Settings, segment_bytes: int, topic_id: str | None
-) -> WrittenRows:
-    """Write a partition's folder."""
+) -> WrittenRows: ...
 
 @final
 class StagedFile:
-    """A file of batches of one partition."""
-
     __match_args__: Final = ("topic", "partition", "path", "bytes", "batches", "records")
     topic: Final[str]
     partition: Final[int]
@@ -379,26 +306,17 @@ class StagedBatches:
         known: dict[str, int],
         start: int,
     ) -> Self: ...
-    def push(self, rows: ArrowRows) -> None:
-        """Take rows."""
-
-    def finish(self) -> list[StagedFile]:
-        """Write what is left; all files."""
+    def push(self, rows: ArrowRows) -> None: ...
+    def finish(self) -> list[StagedFile]: ...
 
 def assemble_log(
     staged: list[Path], target: Path, existing: Path | None, segment_bytes: int, topic_id: str | None
-) -> WrittenLog:
-    """Make a folder of staged files, which continue the log in ``existing``."""
-
+) -> WrittenLog: ...
 def convert(
     data: Buffer, to_magic: int, first_offset: int, upgrade: bool, batch_bytes: int, max_output_size: int
 ) -> bytes: ...
 def estimate_batch_size_upper_bound(
-    magic: int,
-    compression_type: int,
-    value: Buffer | None,
-    key: Buffer | None,
-    headers: Headers | None,
+    magic: int, compression_type: int, value: Buffer | None, key: Buffer | None, headers: Headers | None
 ) -> int: ...
 
 @disjoint_base
@@ -460,12 +378,7 @@ class RecordBatchBuilder:
         """Set the producer state of a batch that is built, as a producer does before it sends it again."""
 
     def has_room_for(
-        self,
-        value: Buffer | None,
-        *,
-        key: Buffer | None = None,
-        timestamp: int = -1,
-        headers: Headers | None = None,
+        self, value: Buffer | None, *, key: Buffer | None = None, timestamp: int = -1, headers: Headers | None = None
     ) -> bool:
         """Whether the batch would stay within ``write_limit`` with this record, which counts uncompressed."""
 
@@ -614,13 +527,7 @@ class BatchStream:
     """Iterates over the batches of a file, chunk by chunk; made by :func:`kafkacomp.record.open_batches`."""
 
     def __new__(
-        cls,
-        source: Segment,
-        max_output_size: int,
-        *,
-        verify_crc: bool,
-        may_be_truncated: bool,
-        position: int = 0,
+        cls, source: Segment, max_output_size: int, *, verify_crc: bool, may_be_truncated: bool, position: int = 0
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> RecordBatch: ...
@@ -827,20 +734,15 @@ def decompress_cells(
     magic: int | ArrowColumn,
     bad_is_null: bool,
     max_output_size: int,
-) -> ArrowArray:
-    """The contents of compressed cells."""
-
+) -> ArrowArray: ...
 def compress_cells(
     data: ArrowColumn,
     compression_type: int | ArrowColumn,
     level: int | ArrowColumn | None,
     magic: int | ArrowColumn,
     bad_is_null: bool,
-) -> ArrowArray:
-    """Cells, compressed."""
-
-def parse_cells(data: ArrowColumn, fields: RecordFields, bad_is_null: bool, max_output_size: int) -> ArrowArray:
-    """The records of cells that are record sets."""
+) -> ArrowArray: ...
+def parse_cells(data: ArrowColumn, fields: RecordFields, bad_is_null: bool, max_output_size: int) -> ArrowArray: ...
 
 @final
 class ScanReader:
