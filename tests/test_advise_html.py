@@ -231,4 +231,4 @@ def test_what_is_missing_is_said_before_the_run(
     assert main(["advise", str(VECTORS / "restarts"), "--html", str(tmp_path / "x.html")]) == 2
     out, err = capfd.readouterr()
     assert out == ""
-    assert "--html needs altair: pip install 'kafkacomp[report]'" in err
+    assert "--html: altair is not installed: pip install 'kafkacomp[report]'" in err
