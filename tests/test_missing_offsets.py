@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kafkacomp as kc
+from kafkacomp import log as kafka_log
 from kafkacomp._cli.command import run
 from kafkacomp.record import RecordBatchBuilder
 
@@ -64,7 +65,7 @@ def read(source: Any, **options: Any) -> tuple[list[int], kc.ScanReport, BaseExc
     return offsets, reader.report, error
 
 
-def losses(report: kc.ScanReport) -> Losses:
+def losses(report: kc.ScanReport | kafka_log.PartitionReport | kafka_log.RewriteReport) -> Losses:
     """Missing offsets and why."""
     return [(each.first_offset, each.last_offset, each.reason) for each in report.missing]
 
@@ -123,6 +124,21 @@ def test_gaps_that_compaction_explains(tmp_path: Path) -> None:
         builder.append(value=b"x", timestamp=1, offset=offset)
     folder = log(tmp_path, {0: [*run_of(0, 40), bytes(builder.build()), *run_of(50, 100)], 200: run_of(200, 220)})
     assert losses(read(folder)[1]) == [(45, 49, "compacted"), (100, 199, "compacted")]
+
+
+def test_the_cleaner_has_not_been_above_its_checkpoint(tmp_path: Path) -> None:
+    """A segment that was deleted there was not compacted away, by every tool."""
+    builder = RecordBatchBuilder(2, "none", base_offset=40)
+    for offset in (40, 44):
+        builder.append(value=b"x", timestamp=1, offset=offset)
+    folder = log(tmp_path, {0: [*run_of(0, 40), bytes(builder.build()), *run_of(50, 100)], 200: run_of(200, 220)})
+    tmp_path.joinpath("cleaner-offset-checkpoint").write_text("0\n1\nt 0 100\n", encoding="utf-8")
+    wanted = [(45, 49, "compacted"), (100, 199, "gap")]
+    assert losses(read(folder)[1]) == wanted
+    verified = kafka_log.verify_partition(folder)
+    assert losses(verified) == wanted
+    assert [each.first_offset for each in verified.findings if each.is_error] == [100]
+    assert losses(kafka_log.repair(folder, tmp_path / "out" / "t-0")) == wanted
 
 
 # ----------------------------------------------------------------------------------------- zeros and empty files

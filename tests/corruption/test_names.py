@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
@@ -13,6 +14,7 @@ from corruption.logs import all_logs
 from corruption.model import expected
 from corruption.tools import TOOLS
 from kafkacomp import log as kafka_log
+from kafkacomp.record import RecordBatchBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +57,34 @@ def test_wrong_names(log: Log, tmp_path: Path) -> None:
                 f"{injected.what}: {tool}: {each}" for each in check(tool, ask(where), injected, expected(injected))
             ]
     assert not faults
+
+
+def batch(magic: int, codec: str, first: int, last: int) -> bytes:
+    """Records with all offsets from the first one to the last one."""
+    builder = RecordBatchBuilder(magic, codec, base_offset=first)
+    for offset in range(first, last + 1):
+        builder.append(value=b"%d" % offset, timestamp=1000 + offset, offset=offset)
+    return bytes(builder.build())
+
+
+@pytest.mark.parametrize("spans", [[(133, 154)], [(133, 142), (144, 150), (152, 153)]], ids=["continues", "gap"])
+@pytest.mark.parametrize(("magic", "codec"), [(1, "gzip"), (2, "none")])
+def test_name_within_the_segment_before(magic: int, codec: str, spans: list[tuple[int, int]], tmp_path: Path) -> None:
+    """In a compacted log: its last segment begins at 155, not at the 143 of its name, and nothing is corrupt."""
+    segments = {0: [(3, 40)], 65: spans, 143: [(155, 184), (190, 199)]}
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    for base, batches in segments.items():
+        data = b"".join(batch(magic, codec, first, last) for first, last in batches)
+        (folder / f"{base:020}.log").write_bytes(data)
+    wanted = [offset for batches in segments.values() for a, b in batches for offset in range(a, b + 1)]
+    scan = kc.scan(folder, columns=["offset"])
+    assert [row for each in scan for row in each.column("offset").to_pylist()] == wanted
+    assert any("begins at offset 155, not at the 143 of its name" in each for each in scan.report.warnings)
+    assert {each.reason for each in scan.report.missing} == {"gap"}
+    kafka_log.repair(folder, tmp_path / "out" / "t-0")
+    assert (tmp_path / "out" / "t-0" / f"{155:020}.log").exists()
+    assert pa.table(kc.scan(tmp_path / "out" / "t-0", columns=["offset"]))["offset"].to_pylist() == wanted
 
 
 def test_index_shows_that_the_name_is_wrong(tmp_path: Path) -> None:

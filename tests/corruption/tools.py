@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = ["SPARK", "TOOLS", "Answer", "Row"]
+__all__ = ["SPARK", "TOOLS", "Answer", "Row", "command"]
 
 #: No log here has so many offsets.
 ABSURD = 100_000
@@ -94,7 +94,8 @@ def scan_skip_threads(folder: Path) -> Answer:
     return _scan(folder, on_error="skip", threads=3, batch_rows=7)
 
 
-def _command(*arguments: object) -> tuple[int, str, str]:
+def command(*arguments: object) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of the command."""
     out, err = io.StringIO(), io.StringIO()
     before = _LOGGER.level
     _LOGGER.setLevel(logging.WARNING)
@@ -113,7 +114,7 @@ def _named_in(report: dict[str, Any]) -> list[tuple[int, int, str]]:
 def export(folder: Path) -> Answer:
     """``kafkacomp export --on-error skip``."""
     target = folder.parent / "rows.jsonl"
-    status, out, err = _command(
+    status, out, err = command(
         "export", folder, "-o", target, "--on-error", "skip", "--json", "--include-control",
         "--bytes", "base64", "--columns", "offset,value", "--force",
     )  # fmt: skip
@@ -129,7 +130,7 @@ def export(folder: Path) -> Answer:
 
 def verify(folder: Path) -> Answer:
     """``kafkacomp verify``."""
-    status, out, err = _command("verify", folder, "--json", "--threads", "1")
+    status, out, err = command("verify", folder, "--json", "--threads", "1")
     if not out:
         return Answer(None, kc.KafkaCompError(err), status=status)
     report = json.loads(out)
@@ -154,7 +155,7 @@ def _rewritten(rewrite: Callable[[Path, Path], Any], folder: Path, target: Path)
 
 def run_quietly(*arguments: object) -> int:
     """The exit status of a command."""
-    return _command(*arguments)[0]
+    return command(*arguments)[0]
 
 
 def repair(folder: Path) -> Answer:

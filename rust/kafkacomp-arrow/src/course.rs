@@ -175,7 +175,7 @@ impl<'c> Course<'c> {
             report.missing.add(&context.id, &context.place.segment, range);
         });
         report.skipped.extend(losses.into_iter().map(|loss| loss.between(Some(expected), Some(first))));
-        if is_thinned {
+        if is_thinned && context.cleaned_to.is_none() {
             report.missing.set_compacted(&context.id);
         }
     }

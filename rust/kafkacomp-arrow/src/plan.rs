@@ -190,7 +190,8 @@ impl Planner {
                 report.bytes_in += length as u64;
                 report.skipped.extend(skipped);
                 report.warnings.extend(warnings);
-                if is_compacted {
+                // Where the cleaner's checkpoint is known, it decides.
+                if is_compacted && context.cleaned_to.is_none() {
                     report.missing.set_compacted(&context.id);
                 }
             });

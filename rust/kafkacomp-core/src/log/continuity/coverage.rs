@@ -47,15 +47,15 @@ pub fn overlaps(files: &[FileOffsets]) -> Vec<Overlap> {
 }
 
 /// The offsets that no file of a partition has, in order, each with the index of the file that should have it. `files` are
-/// in the order of their base offsets. Compaction explains gaps if it has removed records from batches of the partition,
-/// and those below `cleaned_to`.
+/// in the order of their base offsets. Compaction explains gaps below `cleaned_to`, up to which the cleaner has
+/// been; where that is not known, all if it has removed records from batches of the partition.
 pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(usize, MissingRange)> {
     let covered = covered(files);
     let is_compacted = files.iter().any(|file| file.is_compacted);
     let mut lacking: Vec<(usize, MissingRange)> = files
         .iter()
         .enumerate()
-        .flat_map(|(index, file)| file.missing.iter().map(move |range| (index, *range)))
+        .flat_map(|(index, file)| file.missing.iter().map(move |range| (index, undecided(*range))))
         .collect();
     let mut end: Option<i64> = None;
     for (index, file) in files.iter().enumerate() {
@@ -103,6 +103,12 @@ pub fn listed(mut missing: Vec<(usize, MissingRange)>) -> (Vec<(usize, MissingRa
     (missing, more)
 }
 
+/// Whether compaction explains a gap, the partition shows, not a segment.
+fn undecided(range: MissingRange) -> MissingRange {
+    let reason = if range.reason == MissingReason::Compacted { MissingReason::Gap } else { range.reason };
+    MissingRange { reason, ..range }
+}
+
 /// Adds a range, for the reason that is known now, to the one before it if it continues that.
 fn add(
     found: &mut Vec<(usize, MissingRange)>,
@@ -112,7 +118,6 @@ fn add(
     cleaned_to: Option<i64>,
 ) {
     if range.reason == MissingReason::Gap
-        && !is_compacted
         && let Some(cleaned) =
             cleaned_to.filter(|&cleaned| range.first_offset < cleaned && cleaned <= range.last_offset)
     {
@@ -120,7 +125,8 @@ fn add(
         add(found, index, before, is_compacted, cleaned_to);
         return add(found, index, MissingRange { first_offset: cleaned, ..range }, is_compacted, cleaned_to);
     }
-    let explained = is_compacted || cleaned_to.is_some_and(|cleaned| range.last_offset < cleaned);
+    // Above the checkpoint the cleaner has not been.
+    let explained = cleaned_to.map_or(is_compacted, |cleaned| range.last_offset < cleaned);
     let reason = match range.reason {
         MissingReason::Gap if explained => MissingReason::Compacted,
         reason => reason,

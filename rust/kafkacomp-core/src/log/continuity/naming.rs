@@ -6,15 +6,17 @@
 //!
 //! A name that contradicts the first batch is wrong if that batch alone cannot be: the next batch continues it, it
 //! continues the segment before, no single altered bit of its offset field agrees with the name, or the offset index was
-//! made for another base offset. The segment then belongs where its batches say, provided that no other segment has their
-//! offsets: an interrupted compaction leaves such segments.
+//! made for another base offset. A name within the segment before, which ends before the first batch, is wrong if that
+//! batch continues the segment before, or if no single altered batch explains that it reaches beyond the name. The
+//! segment then belongs where its batches say, provided that no other segment has their offsets: an interrupted
+//! compaction leaves such segments.
 
 use std::sync::Arc;
 
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::ReadError;
 use crate::log::index::offset::OffsetIndex;
-use crate::log::read::batch_headers::{HeaderWalk, Hop};
+use crate::log::read::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use crate::log::read::chunk::{ChunkReader, chunk_bytes};
 use crate::log::read::segment_files::{OpenSegment, SideFile};
 use crate::log::read::source::ReadAt;
@@ -43,7 +45,7 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
         let next = base_offsets.iter().copied().find(|&next| next > base);
         let Some(segment) = files.get(index) else { continue };
         let Ok(source) = segment.open() else { continue };
-        if !is_suspicious(source.as_ref(), base, next) {
+        if !is_suspicious(source.as_ref(), base) {
             continue;
         }
         let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
@@ -67,30 +69,62 @@ struct Bounds {
     base: i64,
     /// The base offset of the next segment.
     next: Option<i64>,
-    /// The last offset of the segment before.
-    before: Option<i64>,
+    before: Before,
+}
+
+/// What the batches of the segment before say of a name.
+#[derive(Debug, Clone, Copy, Default)]
+struct Before {
+    /// The last offset.
+    last: Option<i64>,
+    /// Whether they reach beyond the name, and a single altered one does not explain it.
+    is_beyond: bool,
 }
 
 impl Bounds {
     fn contradict(self, first: i64) -> bool {
-        first < self.base || self.next.is_some_and(|next| first >= next)
+        first < self.base || self.next.is_some_and(|next| first >= next) || self.is_within(first)
+    }
+
+    /// Whether the name lies within the segment before, although the first batch lies after it.
+    fn is_within(self, first: i64) -> bool {
+        let Some(last) = self.before.last.filter(|&last| self.base <= last && last < first) else { return false };
+        self.before.is_beyond || last.checked_add(1) == Some(first)
     }
 }
 
-/// Whether the header of the first batch contradicts the name, or does not say where a compressed message begins.
-fn is_suspicious(source: &dyn ReadAt, base: i64, next: Option<i64>) -> bool {
+/// Whether the header of the first batch says another offset than the name, or none, as that of a compressed message.
+fn is_suspicious(source: &dyn ReadAt, base: i64) -> bool {
     let Ok(length) = source.length() else { return false };
-    let bounds = Bounds { base, next, before: None };
     match HeaderWalk::new(source, 0, length).next_batch() {
-        Ok(Hop::Batch(header)) => header.span.first.is_none_or(|first| bounds.contradict(first)),
+        // Above the name it lies where compaction removed what was before it, or where the name is too low.
+        Ok(Hop::Batch(header)) => header.span.first != Some(base),
         _ => false,
     }
 }
 
-/// The last offset of the segment before the one of this base offset.
-fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Result<Option<i64>, ReadError> {
-    let Some(index) = base_offsets.iter().rposition(|&other| other < base) else { return Ok(None) };
-    last_offset(index, files)
+/// What the segment before the one of this base offset says of it.
+fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Result<Before, ReadError> {
+    let Some(index) = base_offsets.iter().rposition(|&other| other < base) else { return Ok(Before::default()) };
+    let Some(segment) = files.get(index) else { return Ok(Before::default()) };
+    let source = segment.open()?;
+    let mut walk = HeaderWalk::new(source.as_ref(), 0, source.length()?);
+    let (mut last, mut is_beyond) = (None, false);
+    let mut from = base_offsets.get(index).copied().unwrap_or_default();
+    let mut beyond: Option<BatchHeader> = None;
+    while let Hop::Batch(header) = walk.next_batch()? {
+        last = last.max(Some(header.last_offset));
+        if header.last_offset < base {
+            from = from.max(header.last_offset.saturating_add(1));
+        } else {
+            is_beyond = beyond.replace(header).is_some();
+        }
+    }
+    if let Some(header) = beyond.filter(|_| !is_beyond) {
+        let first = header.span.first.unwrap_or(header.last_offset);
+        is_beyond = !may_be_altered(first, header.last_offset, header.offset_field, (from, base));
+    }
+    Ok(Before { last, is_beyond })
 }
 
 /// The first offset of a segment, if it is certain that its name is wrong.
@@ -105,11 +139,12 @@ fn begins_elsewhere(source: &dyn ReadAt, index: &[u8], bounds: Bounds) -> Result
         return Ok(None);
     }
     let is_certain = match second {
+        _ if bounds.is_within(first) => true,
         Some((next, _, _)) if last.checked_add(1) == Some(next) => true,
         Some((next, next_last, _)) if next <= last || next_last < next => return Ok(None),
         // Where compaction leaves gaps, the next batch contradicts the name as well, or may follow an altered one.
         Some((next, next_last, _)) if next_last < base || next >= end => true,
-        _ if bounds.before.and_then(|before| before.checked_add(1)) == Some(first) => true,
+        _ if bounds.before.last.and_then(|last| last.checked_add(1)) == Some(first) => true,
         second => !may_be_altered(first, last, field, (base, second.map_or(end, |(next, _, _)| next))),
     };
     let is_wrong = is_certain || index_contradicts(source, index, base)?;

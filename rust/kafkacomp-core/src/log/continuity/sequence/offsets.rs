@@ -7,6 +7,10 @@ use crate::log::error::ReadError;
 use crate::log::read::placement::{Neighbours, Placement, Span, place_between};
 use crate::record::RecordBatch;
 
+/// The greatest difference between an offset of a segment and its base offset: the indexes have relative offsets of 32
+/// bits.
+const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
+
 impl<V: Visitor> Walk<'_, V> {
     pub(super) fn place(
         &mut self,
@@ -25,7 +29,15 @@ impl<V: Visitor> Walk<'_, V> {
             // A next segment whose name lies within this one does not bound it.
             end_offset: self.bounds.end_offset.filter(|&end| end >= expected),
         };
-        let placement = place_between(&around, span);
+        let mut placement = place_between(&around, span);
+        let base = self.bounds.base_offset.unwrap_or_default();
+        if placement == Placement::InOrder
+            && next.span.is_none()
+            && span.first.is_some_and(|first| first > expected)
+            && span.last.saturating_sub(base) > MAX_RELATIVE_OFFSET
+        {
+            placement = Placement::Misplaced { offset_field: None };
+        }
         let indexed = self.field_of_index(batch, span, next.span);
         let (found, proposed) = match placement {
             // A wrapper says another last offset than its messages.

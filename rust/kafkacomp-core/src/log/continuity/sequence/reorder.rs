@@ -3,6 +3,9 @@
 //! Every checksum of such a segment is right, and sorted by offset its batches continue one another without a gap from
 //! the offset that is expected to the end of the segment. A batch with an altered offset field leaves a gap or an
 //! overlap in any order.
+//!
+//! In a compacted log gaps mean nothing. There the batches have changed places if they do not overlap, and no batch could
+//! stand in order where it is with a single bit of its offset field altered.
 
 use std::ops::ControlFlow;
 
@@ -18,6 +21,7 @@ use crate::record::{Batches, RecordReader};
 pub(super) struct Ordered {
     first: i64,
     last: i64,
+    field: i64,
     /// Where it begins in the file.
     pub position: u64,
     pub size: usize,
@@ -25,13 +29,14 @@ pub(super) struct Ordered {
     pub expected: Option<i64>,
 }
 
-/// The batches from `position` on in the order of their offsets, if these continue one another from `expected` up to
-/// `end_offset`; `None` if they do not, or if something is corrupt.
+/// The batches from `position` on in the order of their offsets, if these continue one another from the first offset of
+/// `range` up to the one after its last, or have gaps that compaction leaves; `None` if they do not, or if something is
+/// corrupt.
 pub(super) fn reordered(
     source: &dyn ReadAt,
     position: u64,
-    expected: i64,
-    end_offset: Option<i64>,
+    range: (i64, Option<i64>),
+    mut is_compacted: bool,
 ) -> Result<Option<Vec<Ordered>>, ReadError> {
     let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
     let mut found = Vec::new();
@@ -42,8 +47,16 @@ pub(super) fn reordered(
                     continue;
                 }
                 let Ok(first) = reader.base_offset(&batch) else { return ControlFlow::Break(None) };
-                let (last, position, size) = (batch.last_offset(), batch.position(), batch.size_in_bytes());
-                if let Err(error) = memory::push(&mut found, Ordered { first, last, position, size, expected: None }) {
+                is_compacted |= batch.records_count().is_some_and(|count| count <= batch.last_offset_delta());
+                let each = Ordered {
+                    first,
+                    last: batch.last_offset(),
+                    field: batch.offset_field(),
+                    position: batch.position(),
+                    size: batch.size_in_bytes(),
+                    expected: None,
+                };
+                if let Err(error) = memory::push(&mut found, each) {
                     return ControlFlow::Break(Some(std::io::Error::from(error)));
                 }
             }
@@ -57,15 +70,10 @@ pub(super) fn reordered(
         ControlFlow::Break(None) => return Ok(None),
         ControlFlow::Continue(()) => {}
     }
+    let may_be_altered = is_compacted && has_alterable(&found, range);
     found.sort_unstable_by_key(|batch| (batch.first, batch.position));
-    let mut next = expected;
-    for batch in &found {
-        if batch.first != next || batch.last < batch.first {
-            return Ok(None);
-        }
-        next = batch.last.saturating_add(1);
-    }
-    if end_offset.is_some_and(|end| next != end) {
+    let is_complete = continues(&found, range);
+    if !is_complete && (!is_compacted || may_be_altered || !rises(&found, range)) {
         return Ok(None);
     }
     let mut places = memory::with_capacity(found.len()).map_err(std::io::Error::from)?;
@@ -77,4 +85,57 @@ pub(super) fn reordered(
         batch.expected = firsts.get(stands).copied().filter(|&first| first != batch.first);
     }
     Ok(found.iter().any(|batch| batch.expected.is_some()).then_some(found))
+}
+
+/// Whether batches fill a range without gap or overlap.
+fn continues(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool {
+    let mut next = from;
+    for batch in batches {
+        if batch.first != next || batch.last < batch.first {
+            return false;
+        }
+        next = batch.last.saturating_add(1);
+    }
+    until.is_none_or(|until| next == until)
+}
+
+/// Whether batches lie in a range and none reaches into the next one.
+fn rises(batches: &[Ordered], range: (i64, Option<i64>)) -> bool {
+    rising(batches, range.0) == batches.len()
+        && batches.last().is_none_or(|last| range.1.is_none_or(|until| last.last < until))
+}
+
+/// How many batches lie at or after an offset and rise, up to the first one that does not.
+fn rising(batches: &[Ordered], from: i64) -> usize {
+    let mut next = from;
+    let does_not_rise = |batch: &Ordered| {
+        let rises = batch.first >= next && batch.last >= batch.first;
+        next = batch.last.saturating_add(1);
+        !rises
+    };
+    batches.iter().position(does_not_rise).unwrap_or(batches.len())
+}
+
+/// Whether the batches, in the order of the file, would rise if a single bit of one offset field were another.
+fn has_alterable(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool {
+    let until = until.unwrap_or(i64::MAX);
+    let latest = rising(batches, from);
+    let mut next = until;
+    let does_not_rise = |batch: &Ordered| {
+        let rises = batch.last < next && batch.last >= batch.first;
+        next = batch.first;
+        !rises
+    };
+    // All before the altered one rise, and all after it.
+    let earliest = batches.iter().rposition(does_not_rise).unwrap_or_default();
+    (earliest..=latest).any(|at| {
+        let Some(batch) = batches.get(at) else { return false };
+        let before = at.checked_sub(1).and_then(|before| batches.get(before));
+        let begin = before.map_or(from, |before| before.last.saturating_add(1));
+        let end = batches.get(at.saturating_add(1)).map_or(until, |next| next.first);
+        (0..i64::BITS).any(|bit| {
+            let moved = (batch.field ^ (1_i64 << bit)).wrapping_sub(batch.field);
+            batch.first.wrapping_add(moved) >= begin && batch.last.checked_add(moved).is_some_and(|last| last < end)
+        })
+    })
 }

@@ -206,10 +206,11 @@ impl<V: Visitor> Walk<'_, V> {
 
     /// The order of the batches from this one on, if they are all there.
     fn order_from(&self, batch: &RecordBatch<'_>) -> Result<Option<Vec<reorder::Ordered>>, ReadError> {
-        if !self.before.is_empty() || !self.after.is_empty() || self.report.is_compacted {
+        if !self.before.is_empty() || !self.after.is_empty() {
             return Ok(None);
         }
-        reordered(self.source, batch.position(), self.expected, self.bounds.end_offset)
+        let end = self.bounds.end_offset.filter(|&end| end >= self.expected);
+        reordered(self.source, batch.position(), (self.expected, end), self.report.is_compacted)
     }
 
     /// Gives the visitor batches in the order of their offsets, and no others after them.

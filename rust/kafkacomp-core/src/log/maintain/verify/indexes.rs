@@ -201,17 +201,22 @@ impl<'a> IndexChecks<'a> {
         let [mut wrong_offsets, mut wrong_times] = std::mem::take(&mut self.wrong);
         let end = report.length.saturating_sub(report.zero_tail_bytes);
         let last_lost = self.lost.iter().map(|&(_, end)| end).max();
-        // Offsets that are missing at the end are a finding of their own.
+        // Offsets that are missing at the end are a finding of their own, unless compaction could have removed them: then
+        // the index is what shows that the file was longer.
         let is_tail_lost = last_lost.is_some_and(|lost| lost >= end)
-            || report
-                .missing
-                .ranges()
-                .last()
-                .is_some_and(|range| report.last_offset.is_none_or(|last| range.first_offset > last));
+            || !report.is_compacted
+                && report
+                    .missing
+                    .ranges()
+                    .last()
+                    .is_some_and(|range| report.last_offset.is_none_or(|last| range.first_offset > last));
+        let mut is_index_longer = false;
         while let Some((entry, byte)) = self.offsets.take_if(|_| true) {
             let OffsetPosition { offset, position } = entry;
-            let is_after_end = u64::from(position) >= end && is_tail_lost;
-            if !is_after_end && !Self::is_lost(&self.lost, u64::from(position)) {
+            let is_after_end = u64::from(position) >= end;
+            is_index_longer |= is_after_end;
+            let is_reported = is_after_end && is_tail_lost || Self::is_lost(&self.lost, u64::from(position));
+            if !is_reported {
                 wrong_offsets.add(byte, || {
                     format!("entry for offset {offset} at byte {byte}: no batch begins at position {position}")
                 });
@@ -219,7 +224,7 @@ impl<'a> IndexChecks<'a> {
         }
         // A single zero entry may be all that a preallocated file of one entry's size has.
         let is_zero = self.side_files.time_index.is_some_and(|data| data.iter().all(|&b| b == 0));
-        while let Some((entry, byte)) = self.times.take_if(|_| !is_zero && !is_tail_lost) {
+        while let Some((entry, byte)) = self.times.take_if(|_| !is_zero && !is_tail_lost && !is_index_longer) {
             let TimestampOffset { timestamp, offset } = entry;
             let last = report.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
             wrong_times.add(byte, || {

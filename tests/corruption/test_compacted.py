@@ -1,0 +1,75 @@
+"""Batches of a compacted log, which do not continue one another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corruption.inject import intact
+from corruption.logs import all_logs
+from corruption.tools import repair, scan_skip, verify
+from kafkacomp import log as kafka_log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+(LOG,) = (log for log in all_logs() if log.is_compacted)
+ROWS = [record for batch in LOG.batches for record in batch.records]
+
+
+def test_swapped_batches_are_put_in_order(tmp_path: Path) -> None:
+    """If no single bit of one base offset explains the order; then each record is in the repaired log."""
+    injected = intact(LOG)
+    pieces = injected.segments[0].pieces
+    pieces[2], pieces[-3] = pieces[-3], pieces[2]
+    where = injected.write(tmp_path)
+    report = kafka_log.repair(where, tmp_path / "out")
+    assert {each.action for each in report.repairs} == {"reordered"}
+    answer = repair(where)
+    assert (answer.error, answer.rows) == (None, ROWS)
+    assert all(reason == "compacted" for _, _, reason in answer.missing)
+
+
+def test_an_altered_base_offset_is_not_taken_for_a_swap(tmp_path: Path) -> None:
+    """The altered batch alone is left out or restored."""
+    injected = intact(LOG)
+    pieces = injected.segments[0].pieces
+    first = pieces[1].batch
+    assert first is not None
+    # Above the last batch of the segment, by one bit.
+    altered = (first.first | 1 << 20).to_bytes(8, "big") + pieces[1].data[8:]
+    pieces[1] = type(pieces[1])(altered, first, "offset")
+    answer = scan_skip(where := injected.write(tmp_path))
+    own = {offset for offset, _ in first.records}
+    assert [row for row in answer.rows or [] if row[0] not in own] == [row for row in ROWS if row[0] not in own]
+    report = kafka_log.repair(where, tmp_path / "out")
+    assert {each.position for each in report.repairs} == {len(pieces[0].data)}
+    assert not {each.action for each in report.repairs} - {"quarantined", "restored"}
+
+
+def test_an_index_shows_that_a_segment_was_truncated(tmp_path: Path) -> None:
+    """Between two batches: compaction could have removed what is missing, were there no entry for it."""
+    injected = intact(LOG)
+    del injected.segments[0].pieces[16:]
+    where = injected.write(tmp_path)
+    answer = verify(where)
+    assert answer.status == 1
+    assert [file for file, _ in answer.faults] == [f"{injected.segments[0].name}.index"]
+    (where / f"{injected.segments[0].name}.index").unlink()
+    (where / f"{injected.segments[0].name}.timeindex").unlink()
+    assert verify(where).status == 0
+
+
+def test_a_batch_of_a_later_segment_in_the_place_of_another(tmp_path: Path) -> None:
+    """It is left out; the records between, which are intact, are delivered."""
+    (log,) = (log for log in all_logs() if log.name == "real v2 one byte")
+    injected = intact(log)
+    first, second = injected.segments[:2]
+    lost, foreign = first.pieces[1].batch, second.pieces[2].batch
+    assert lost is not None
+    assert foreign is not None
+    first.pieces[1] = second.pieces[2]
+    where = injected.write(tmp_path)
+    rows = [record for batch in log.batches if batch is not lost for record in batch.records]
+    for tool in (scan_skip, repair):
+        answer = tool(where)
+        assert (answer.error, answer.rows) == (None, rows)
