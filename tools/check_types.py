@@ -35,7 +35,8 @@ def mypy() -> set[tuple[str, int]]:
 
 def basedpyright() -> set[tuple[str, int]]:
     """File and line of each error of basedpyright."""
-    report = json.loads(run("basedpyright", "--outputjson", "--project", "tests/type_checking/pyrightconfig.json"))
+    options = ("--outputjson", "--pythonpath", sys.executable, "--project", "tests/type_checking/pyrightconfig.json")
+    report = json.loads(run("basedpyright", *options))
     return {
         (str(Path(each["file"]).relative_to(ROOT)), each["range"]["start"]["line"] + 1)
         for each in report["generalDiagnostics"]
