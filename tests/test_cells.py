@@ -201,6 +201,12 @@ def record_set(magic: int, kind: str, base: int, records: int = 3) -> bytes:
     return bytes(builder.build())
 
 
+def without_dictionaries(table: pa.Table) -> pa.Table:
+    """Values in place of dictionaries: pyarrow 18 compares the dictionaries of other batches by their order."""
+    types = [each.type.value_type if pa.types.is_dictionary(each.type) else each.type for each in table.schema]
+    return table.cast(pa.schema([each.with_type(kind) for each, kind in zip(table.schema, types, strict=True)]))
+
+
 def test_records_of_cells_are_those_of_a_scan(small_vectors: Path) -> None:
     """Every message format and codec; an empty cell has no records, a null is null."""
     columns = (*RECORD_COLUMNS, "magic", "compressionType", "baseOffset", "position", "producerId", "isControl")
@@ -218,10 +224,9 @@ def test_records_of_cells_are_those_of_a_scan(small_vectors: Path) -> None:
     found = pa.array(parse_cells(pa.array(cells), columns=columns))
     found.validate(full=True)
     for row, (_, batches) in enumerate(sound, 1):
-        records = pa.RecordBatch.from_struct_array(found[row].values)
+        records = pa.Table.from_batches([pa.RecordBatch.from_struct_array(found[row].values)])
         wanted = pa.Table.from_batches(batches, schema=records.schema)
-        # Before pyarrow 19 dictionaries of other batches are not equal, whatever their values are.
-        assert records.to_pylist() == wanted.to_pylist()
+        assert without_dictionaries(records).equals(without_dictionaries(wanted))
     assert found[len(sound) + 1 :].to_pylist() == [[], None, []]
     assert found[0].as_py() is None
 

@@ -131,8 +131,8 @@ def test_undecided_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     for command in ("dump", "verify"):
         status, _, err = run(capfd, command, path)
         assert status == 2
-        assert "give format 0.7 or 0.8+" in err
-    with pytest.raises(ValueError, match="give format"):
+        assert "give log_format 0.7 or 0.8+" in err
+    with pytest.raises(ValueError, match="give log_format"):
         log.verify_segment(path)
     assert log.detect_log_format(path, "0.7") == "0.7"
     assert log.detect_log_format(b"") == "0.8+"

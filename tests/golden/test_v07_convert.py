@@ -132,7 +132,7 @@ def test_never_a_guess() -> None:
     damaged = bytearray(old)
     damaged[7] ^= 1
     for data in (bytes(damaged), old[:20], old[:4], new[:12]):
-        with pytest.raises(ValueError, match="give format"):
+        with pytest.raises(ValueError, match="give log_format"):
             record.convert(data, 2, upgrade=True)
     with pytest.raises(kc.MessageSetError):
         record.convert(damaged, 2, upgrade=True, log_format="0.7")

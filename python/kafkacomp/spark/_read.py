@@ -162,10 +162,13 @@ def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.Recor
     """
     damage = options.columns.index(options.corrupt_column) if options.corrupt_column in options.columns else None
     columns = [name for name in options.columns if name != options.corrupt_column]
+    start = task.start_offset
+    if start is not None and task.end_offset is not None:
+        start = min(start, task.end_offset)  # a split that lies before the first wanted offset has none
     reader = scan(
         task.partition,
         columns=columns or ["offset"],
-        start_offset=task.start_offset,
+        start_offset=start,
         end_offset=task.end_offset,
         start_timestamp=task.start_timestamp,
         end_timestamp=task.end_timestamp,
