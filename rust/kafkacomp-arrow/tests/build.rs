@@ -138,12 +138,18 @@ fn what_cannot_be_a_record_is_named() {
     assert!(fail(vec![("value", value()), ("timestamp", value())]).ends_with("int64 in milliseconds"));
     assert!(fail(vec![("value", value()), ("headers", numbers())]).contains("column headers"));
     let null_key = headers(&[None, Some(vec![(None, None)])]);
-    assert_eq!(fail(vec![("value", value()), ("headers", null_key)]), "row 1: a header key must be a string");
+    assert_eq!(
+        fail(vec![("value", value()), ("headers", null_key)]),
+        "row 1, column headers: a header key must be a string"
+    );
     let back: ArrayRef = Arc::new(Int64Array::from(vec![7, 7]));
     let error = build(&[rows(vec![("value", value()), ("offset", back)])], BatchSettings::default()).unwrap_err();
     let fault = BuildFault::OffsetOrder { offset: 7, previous: 7 };
     assert!(matches!(error, BuildError::Record { row: 1, fault: found } if found == fault));
     let far: ArrayRef = Arc::new(arrow_array::TimestampSecondArray::from(vec![0, i64::MAX]));
     assert_eq!(far.len(), 2);
-    assert_eq!(fail(vec![("value", value()), ("timestamp", far)]), "row 1: the timestamp is out of range");
+    assert_eq!(
+        fail(vec![("value", value()), ("timestamp", far)]),
+        "row 1, column timestamp: the timestamp is out of range"
+    );
 }
