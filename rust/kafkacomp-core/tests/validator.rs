@@ -7,10 +7,7 @@ use kafkacomp_core::broker::profile::{Append, Broker, append};
 use kafkacomp_core::broker::validator::{
     AnalyzeOptions, AppendOrigin, LogValidator, ValidatorConfig, analyze_and_validate_records,
 };
-use kafkacomp_core::checksum::crc32;
-use kafkacomp_core::compress::lz4::HeaderChecksum;
-use kafkacomp_core::compress::{Compression, compress};
-use kafkacomp_core::error_kind::ErrorKind;
+use kafkacomp_core::compress::Compression;
 use kafkacomp_core::record::{BatchSettings, Batches, Headers, RecordBatchBuilder, RecordReader, TimestampType};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -147,34 +144,5 @@ proptest! {
             }
         }
         prop_assert_eq!(next, result.next_offset);
-    }
-}
-
-/// An entry of magic 1 with offset 0; `fields` follow its attributes.
-fn entry(attributes: u8, fields: &[u8]) -> Vec<u8> {
-    let message = [&[1, attributes], fields].concat();
-    let size = 4 + message.len() as i32;
-    [&0_i64.to_be_bytes()[..], &size.to_be_bytes(), &crc32(&message).to_be_bytes(), &message].concat()
-}
-
-/// Nothing compares the size of an inner message with its magic. Kafka's `LegacyRecord.timestamp` reads past the end and throws
-/// an `IndexOutOfBoundsException`, which is error code -1.
-#[test]
-fn an_inner_message_that_ends_before_its_timestamp_is_refused() {
-    let inner = entry(0, &[0; 8]);
-    assert_eq!(inner.len(), 12 + 14);
-    let mut value = Vec::new();
-    let gzip = Compression::of(CompressionType::Gzip);
-    compress(gzip, HeaderChecksum::FrameDescriptor, &inner, &mut value).unwrap();
-    let (no_key, value_size) = (-1_i32, value.len() as i32);
-    let fields = [&NOW.to_be_bytes()[..], &no_key.to_be_bytes(), &value_size.to_be_bytes(), &value].concat();
-    let data = entry(CompressionType::Gzip as u8, &fields);
-    let config = ValidatorConfig { to_magic: 1, ..ValidatorConfig::new(CompressionType::Gzip, gzip) };
-    let result =
-        LogValidator::new(config).validate_messages_and_assign_offsets(&mut data.clone(), 0, NOW, &mut Vec::new());
-    assert_eq!(result.unwrap_err().kind(), ErrorKind::UnknownServer);
-    for broker in [Broker::V0_10_0, Broker::V0_10_2] {
-        let refusal = append(broker, &Append { max_output_size: CAP, ..Append::default() }, &data).unwrap_err();
-        assert_eq!(refusal.error_code, Some(-1), "{}: {}", broker.name(), refusal.error);
     }
 }
