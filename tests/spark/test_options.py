@@ -245,7 +245,7 @@ def test_format_of_the_logs(tmp_path: Path) -> None:
         (task,) = reader.partitions()
         rows = [row for batch in cast("Iterator[pa.RecordBatch]", reader.read(task)) for row in batch.to_pylist()]
         assert rows == [{"value": b"payload", "offset": len(message) + 4}]
-    with pytest.raises(ValueError, match=r"format.*0\.7"):
+    with pytest.raises(ValueError, match=r"logFormat.*0\.7"):
         parse({"path": str(folder), "logFormat": "0.6"})
 
 
