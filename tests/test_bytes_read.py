@@ -110,9 +110,7 @@ def test_bytes_read(
     logs: Path, tmp_path: Path, name: str, use: str, caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
 ) -> None:
     if (name, use) == ("larger than what is kept", "committed"):
-        reason = (
-            "read_committed goes through the log twice, and reads corrupt batches above 8 MiB twice each time"
-        )
+        reason = "read_committed goes through the log twice, and reads corrupt batches above 8 MiB twice each time"
         request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     caplog.set_level("CRITICAL", "kafkacomp")
     folder = logs / name.replace(" ", "_") / "t-0"
