@@ -235,7 +235,8 @@ def test_every_prefix_of_a_stream(name: str) -> None:
     for cut in range(len(data)):
         for content in attempts(kind, data[:cut]):
             assert content is None or SAMPLE.startswith(content), cut
-        if name in CHECKED:
+        # As in the standard library, an empty file has no gzip member, and its content is empty.
+        if name in CHECKED and (kind, cut) != (CompressionType.GZIP, 0):
             assert decoded(STRICT[kind], data[:cut]) is None, cut
 
 
