@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import re
-from typing import TYPE_CHECKING, Final, SupportsIndex
+from typing import TYPE_CHECKING, Final, SupportsIndex, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
@@ -92,12 +92,15 @@ def compression_type_of(compression_type: object) -> CompressionType:
         TypeError: it is neither.
         ValueError: there is no such compression type.
     """
+    if isinstance(compression_type, CompressionType):
+        return compression_type
     if isinstance(compression_type, str):
         return CompressionType.for_name(compression_type)
-    if isinstance(compression_type, bool) or not isinstance(compression_type, SupportsIndex):
+    # Not isinstance of SupportsIndex: for a protocol that takes longer than to compress a small record.
+    if isinstance(compression_type, bool) or not hasattr(compression_type, "__index__"):
         given = "None" if compression_type is None else type(compression_type).__name__
         raise TypeError(f"compression_type must be a CompressionType or its name, not {given}")
-    return CompressionType.for_id(operator.index(compression_type))
+    return CompressionType.for_id(operator.index(cast("SupportsIndex", compression_type)))
 
 
 def checked_magic(magic: int) -> int:
