@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.message_sets import broken_chain
@@ -38,6 +38,9 @@ _SHOWN = 20
 
 #: file, byte, message, first and last missing offset.
 _Found: TypeAlias = "tuple[str, int, str, int | None, int | None]"
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 @dataclass
@@ -115,23 +118,16 @@ def verify(
     known = {file.path for file in segments}
     begins = _begins(segments)
     following = {file.name: base for group in _partitions(segments, begins) for file, base in _following(group, begins)}
-    with ThreadPoolExecutor(threads) as pool:
-        checked = pool.map(
-            lambda file: _segment(
-                file, (_begin(file, begins), following.get(file.name)), max_output_size, progress, log_format
-            ),
-            segments,
-        )
-        try:
-            found = {}
-            for file, each in zip(segments, checked, strict=True):
-                if isinstance(each, OSError):
-                    report.errors.append((file.name, 0, each.strerror or str(each), None, None))
-                else:
-                    found[file.name] = each
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+
+    def check(file: SourceFile) -> log.SegmentReport | OSError:
+        return _segment(file, (_begin(file, begins), following.get(file.name)), max_output_size, progress, log_format)
+
+    found = {}
+    for file, each in _on_threads(check, segments, threads):
+        if isinstance(each, OSError):
+            report.errors.append((file.name, 0, each.strerror or str(each), None, None))
+        else:
+            found[file.name] = each
     for group in _partitions([file for file in segments if file.name in found], begins):
         _add_partition(report, group, found, max_output_size, begins)
     for file in files:
@@ -153,19 +149,29 @@ def verify_read(
 ) -> Report:
     """Check what a scan reads of partitions in tiered storage, and nothing else."""
     report = Report()
-    with ThreadPoolExecutor(threads) as pool:
-        checked = pool.map(
-            lambda each: check_partition(
-                each, log_format=log_format, max_output_size=max_output_size, progress=progress
-            ),
-            partitions,
-        )
-        for partition, found in zip(partitions, checked, strict=True):
-            for segment in partition.segments:
-                owner = partition.topic or basename(parent_of(segment.name))
-                _add(report, owner, found.segments[segment.name])
-            _add_found(report, found)
+
+    def check(partition: Partition) -> log.PartitionReport:
+        return check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
+
+    for partition, found in _on_threads(check, partitions, threads):
+        for segment in partition.segments:
+            owner = partition.topic or basename(parent_of(segment.name))
+            _add(report, owner, found.segments[segment.name])
+        _add_found(report, found)
     return report
+
+
+def _on_threads(
+    check: Callable[[_Item], _Result], items: Sequence[_Item], threads: int
+) -> Iterator[tuple[_Item, _Result]]:
+    """Check the items on threads. After an error or an interrupt none is begun any more."""
+    with ThreadPoolExecutor(threads) as pool:
+        checked = pool.map(check, items)
+        try:
+            yield from zip(items, checked, strict=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:
