@@ -98,11 +98,11 @@ _LAZY_NAMES = {
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - modules and classes
     """Import a submodule at its first use, as in ``kafkacomp.log.verify_segment``."""
-    if name in _LAZY or name in _LAZY_NAMES:
-        if name in _LAZY_NAMES:
-            found = globals()[name] = getattr(require(f"kafkacomp.{_LAZY_NAMES[name]}"), name)
-            return found
+    if name in _LAZY:
         return require(f"kafkacomp.{name}")
+    if name in _LAZY_NAMES:
+        found = globals()[name] = getattr(require(f"kafkacomp.{_LAZY_NAMES[name]}"), name)
+        return found
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

@@ -65,8 +65,8 @@ impl Column {
         Self::ALL.iter().copied().find(|column| column.name() == name)
     }
 
-    /// The column's Arrow field; timestamps in `unit`, or int64 in milliseconds without one. All are nullable, as in Spark's Kafka source, whose
-    /// Arrow reader compares nullability too.
+    /// The column's Arrow field; timestamps in `unit`, or int64 in milliseconds without one. All are nullable, as in
+    /// Spark's Kafka source, whose Arrow reader compares nullability too.
     pub fn field(self, unit: Option<TimeUnit>) -> Field {
         let data_type = match self {
             Self::Key | Self::Value => DataType::Binary,
