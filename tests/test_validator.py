@@ -218,8 +218,9 @@ def test_analyze_and_trim() -> None:
 
 
 def test_profile_names() -> None:
-    """A version stands for those up to the next; 4.x is 4.3."""
-    assert broker.BrokerProfile("4.x").name == "4.3"
+    """A version stands for those up to the next; 4.x is 4.4."""
+    assert broker.BrokerProfile("4.x").name == "4.4"
+    assert broker.BrokerProfile("4.3.1").name == "4.3"
     assert broker.BrokerProfile("0.10.2.2").name == "0.10.2"
     assert copied(broker.BrokerProfile("1.1")).name == "1.1"
     with pytest.raises(ValueError, match="no profile"):
@@ -232,7 +233,7 @@ def test_lz4_header_checksum_by_era() -> None:
     """KIP-57 in one picture: v0 with the broken checksum."""
     data = batch(0, kc.CompressionType.LZ4)
     magics = {}
-    for name in broker.BrokerProfile.NAMES[:-1]:
+    for name in broker.BrokerProfile.NAMES[:-2]:  # 4.x takes formats 0 and 1 from no producer
         (stored,) = record.read_batches(broker.BrokerProfile(name).append(data, now=NOW))
         magics[name] = stored.magic
     assert magics == {"0.8.2": 0, "0.9.0": 0, "0.10.0": 1, "0.10.2": 1, "0.11.0": 2, "1.1": 2, "2.8": 2, "3.9": 2}
@@ -257,7 +258,7 @@ def test_command_accepts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     status, out = run(capfd, file, "--offset", 100, "--json")
     assert status == 0
     told = json.loads(out)
-    assert (told["profile"], told["accepted"], told["errorCode"], told["stored"]) == ("4.3", True, 0, "headers changed")
+    assert (told["profile"], told["accepted"], told["errorCode"], told["stored"]) == ("4.4", True, 0, "headers changed")
     assert told["batches"][0]["baseOffset"] == 100
 
 
@@ -288,3 +289,25 @@ def test_command_wrong_use(tmp_path: Path, capfd: pytest.CaptureFixture[str], wr
     file.write_bytes(batch())
     assert run(capfd, file, *wrong)[0] == 2
     assert run(capfd, tmp_path / "missing")[0] == 2
+
+
+def test_max_decompressed_message_bytes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A record of a compressed batch above the limit: refused by 4.4, which is the first that has the setting."""
+    builder = record.RecordBatchBuilder(2, kc.CompressionType.GZIP)
+    builder.append(b"v" * 1000, timestamp=NOW)
+    data = bytes(builder.build())
+    file = tmp_path / "set.bin"
+    file.write_bytes(data)
+    with pytest.raises(kc.InvalidRecordError, match="1") as raised:
+        broker.BrokerProfile("4.4").append(data, now=NOW, max_decompressed_message_bytes=1000)
+    assert raised.value.error_code == 87
+    stored = broker.BrokerProfile("4.4").append(data, now=NOW, max_decompressed_message_bytes=1100)
+    assert stored == broker.BrokerProfile("4.3").append(data, now=NOW, max_decompressed_message_bytes=1000)
+    for wrong in (0, 2**31 - 8):
+        with pytest.raises(ValueError, match="max_decompressed_message_bytes"):
+            broker.BrokerProfile("4.4").append(data, max_decompressed_message_bytes=wrong)
+    status, out = run(capfd, file, "--max-decompressed-message-bytes", 1000)
+    assert status == 1
+    assert "refused, error code 87" in out
+    assert run(capfd, file, "--max-decompressed-message-bytes", 1100)[0] == 0
+    assert run(capfd, file, "--max-decompressed-message-bytes", 1000, "--profile", "4.3")[0] == 0

@@ -123,7 +123,7 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--profile", default="4.x", show_default=True, help="The broker's version, from 0.8.2 on; 4.x is 4.3.")
+@click.option("--profile", default="4.x", show_default=True, help="The broker's version, from 0.8.2 on; 4.x is 4.4.")
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topic.")  # fmt: skip
 @click.option("--cleanup-policy", type=click.Choice(("delete", "compact", "compact,delete")), default="delete",
@@ -137,6 +137,8 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
               help="message.timestamp.after.max.ms.")  # fmt: skip
 @click.option("--max-message-bytes", "max_message_size", type=click.IntRange(0, 2**31 - 1), default=(1 << 20) + 12,
               show_default=True, help="max.message.bytes of the topic.")  # fmt: skip
+@click.option("--max-decompressed-message-bytes", type=click.IntRange(1, 2**31 - 9), default=2**31 - 9,
+              help="max.decompressed.message.bytes of the topic, from 4.4 on; default: no limit.")  # fmt: skip
 @click.option("--offset", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The next offset.")
 @click.option("--now", type=click.IntRange(0, 2**63 - 1), help="The broker's clock, ms; default: this machine's.")
 @click.option("--produce-version", type=click.IntRange(0, 100), help="The version of the produce request.")

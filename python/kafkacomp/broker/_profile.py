@@ -10,7 +10,13 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import TimestampType
-from kafkacomp.broker._validator import MAX_INT, MAX_LONG, MAX_MESSAGE_BYTES, BrokerCompressionType
+from kafkacomp.broker._validator import (
+    MAX_DECOMPRESSED_MESSAGE_BYTES,
+    MAX_INT,
+    MAX_LONG,
+    MAX_MESSAGE_BYTES,
+    BrokerCompressionType,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -32,6 +38,7 @@ class TopicSettings(NamedTuple):
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
     max_message_size: int
+    max_decompressed_message_bytes: int
     offset: int
     now: int
     partition_leader_epoch: int
@@ -43,7 +50,7 @@ class BrokerProfile:
     """A broker of a certain version, as far as it decides about a record set and its topic's settings alone.
 
     The answers were seen with brokers 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1; those of
-    4.3 come from the LogValidator of 4.3.1. Out of reach is what hangs on more: transactional ids, the sequences of a
+    4.3 and 4.4 come from the LogValidator of 4.3.1 and 4.4.0. Out of reach is what hangs on more: transactional ids, the sequences of a
     producer, a null record set.
     """
 
@@ -51,7 +58,7 @@ class BrokerProfile:
     NAMES: Final = tuple(_kafkacomp.profile_names())
 
     def __init__(self, version: str) -> None:
-        """The profile of a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.3; ValueError for any other."""
+        """The profile of a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4; ValueError for any other."""
         name = _kafkacomp.profile_name(version)
         if name is None:
             raise ValueError(f"no profile of a broker {version!r} ({', '.join(self.NAMES)}, 4.x)")
@@ -73,6 +80,7 @@ class BrokerProfile:
         timestamp_before_max_ms: int = MAX_LONG,
         timestamp_after_max_ms: int = MAX_LONG,
         max_message_size: int = MAX_MESSAGE_BYTES,
+        max_decompressed_message_bytes: int = MAX_DECOMPRESSED_MESSAGE_BYTES,
         offset: int = 0,
         now: int | None = None,
         partition_leader_epoch: int = 0,
@@ -92,6 +100,8 @@ class BrokerProfile:
             timestamp_before_max_ms: ``message.timestamp.before.max.ms``; ``...difference.max.ms`` of older brokers.
             timestamp_after_max_ms: ``message.timestamp.after.max.ms``, from 3.6 on.
             max_message_size: ``max.message.bytes``.
+            max_decompressed_message_bytes: ``max.decompressed.message.bytes``, from 4.4 on: the most bytes that a
+                record of a compressed batch may have, 1 to 2^31 - 9. The default is Kafka's, no limit.
             offset: The first record's offset.
             now: The time of the append, ms since the epoch; default: the clock's.
             partition_leader_epoch: The epoch that batches of magic 2 get.
@@ -115,6 +125,9 @@ class BrokerProfile:
             integer("timestamp_before_max_ms", timestamp_before_max_ms, (0, MAX_LONG)),
             integer("timestamp_after_max_ms", timestamp_after_max_ms, (0, MAX_LONG)),
             integer("max_message_size", max_message_size, (0, MAX_INT)),
+            integer(
+                "max_decompressed_message_bytes", max_decompressed_message_bytes, (1, MAX_DECOMPRESSED_MESSAGE_BYTES)
+            ),
             integer("offset", offset, (0, MAX_LONG)),
             time.time_ns() // 1_000_000 if now is None else integer("now", now, (0, MAX_LONG)),
             integer("partition_leader_epoch", partition_leader_epoch, (-1, MAX_INT)),

@@ -7,8 +7,8 @@ use super::versions::Broker;
 use crate::CompressionType;
 use crate::broker;
 use crate::broker::validator::{
-    AnalyzeOptions, Era, LogValidator, ValidationFault, ValidatorConfig, analyze_and_validate_records, batch_at,
-    trim_invalid_bytes,
+    AnalyzeOptions, Era, LogValidator, MAX_DECOMPRESSED_MESSAGE_BYTES, ValidationFault, ValidatorConfig,
+    analyze_and_validate_records, batch_at, trim_invalid_bytes,
 };
 use crate::bytes::field;
 use crate::compress::Compression;
@@ -54,6 +54,11 @@ pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::
             topic.timestamp_before_max_ms
         },
         partition_leader_epoch: topic.partition_leader_epoch,
+        max_decompressed_message_bytes: if broker >= Broker::V4_4 {
+            topic.max_decompressed_message_bytes
+        } else {
+            MAX_DECOMPRESSED_MESSAGE_BYTES
+        },
         max_output_size: topic.max_output_size,
         era: match broker {
             Broker::V0_11_0 => Era::V0_11,

@@ -1,6 +1,6 @@
 //! The arguments of an append besides the record set.
 
-use crate::broker::validator::{AnalyzeOptions, BrokerCompressionType};
+use crate::broker::validator::{AnalyzeOptions, BrokerCompressionType, MAX_DECOMPRESSED_MESSAGE_BYTES};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::record::TimestampType;
 
@@ -21,6 +21,8 @@ pub struct Append {
     pub timestamp_after_max_ms: i64,
     /// `max.message.bytes`.
     pub max_message_size: i32,
+    /// `max.decompressed.message.bytes`, from 4.4 on.
+    pub max_decompressed_message_bytes: i32,
     /// The first offset.
     pub offset: i64,
     /// The time of the append, ms.
@@ -44,6 +46,7 @@ impl Default for Append {
             timestamp_before_max_ms: i64::MAX,
             timestamp_after_max_ms: i64::MAX,
             max_message_size: AnalyzeOptions::default().max_message_size,
+            max_decompressed_message_bytes: MAX_DECOMPRESSED_MESSAGE_BYTES,
             offset: 0,
             now: 0,
             partition_leader_epoch: 0,

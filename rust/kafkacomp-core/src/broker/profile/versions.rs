@@ -19,13 +19,15 @@ pub enum Broker {
     V2_8,
     /// 3.x.
     V3_9,
-    /// 4.x.
+    /// 4.0 to 4.3.
     V4_3,
+    /// 4.4, which has `max.decompressed.message.bytes`.
+    V4_4,
 }
 
 impl Broker {
     /// All versions, the oldest first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::V0_8_2,
         Self::V0_9_0,
         Self::V0_10_0,
@@ -35,6 +37,7 @@ impl Broker {
         Self::V2_8,
         Self::V3_9,
         Self::V4_3,
+        Self::V4_4,
     ];
 
     /// The name of the version.
@@ -49,14 +52,15 @@ impl Broker {
             Self::V2_8 => "2.8",
             Self::V3_9 => "3.9",
             Self::V4_3 => "4.3",
+            Self::V4_4 => "4.4",
         }
     }
 
-    /// The broker for a version with or without further numbers (`0.10.2.2`); `4.x` is 4.3.
+    /// The broker for a version with or without further numbers (`0.10.2.2`); `4.x` is 4.4.
     pub fn for_name(name: &str) -> Option<Self> {
         let whole = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         match name {
-            "4.x" => Some(Self::V4_3),
+            "4.x" => Some(Self::V4_4),
             "0.9" => Some(Self::V0_9_0),
             "0.11" => Some(Self::V0_11_0),
             _ => Self::ALL.into_iter().find(|broker| whole(broker.name())),

@@ -25,7 +25,10 @@ pub mod result;
 mod rules;
 
 pub use analyze::{AnalyzeOptions, LogAppendInfo, analyze_and_validate_records, trim_invalid_bytes};
-pub use config::{AppendOrigin, BrokerCompressionType, Era, InterBrokerProtocolVersion, ValidatorConfig};
+pub use config::{
+    AppendOrigin, BrokerCompressionType, Era, InterBrokerProtocolVersion, MAX_DECOMPRESSED_MESSAGE_BYTES,
+    ValidatorConfig,
+};
 pub use fault::{RecordError, RecordRefusal, ValidationFault};
 pub(super) use record_set::batch_at;
 pub use result::{RecordValidationStats, ValidationResult};
