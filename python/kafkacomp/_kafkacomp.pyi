@@ -25,7 +25,8 @@ from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
 from kafkacomp.broker._profile import TopicSettings
 from kafkacomp.broker._validator import LogAppendInfo, ValidationResult, ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.log._rewrite import PartitionJob, Repair
+from kafkacomp.log._rewrite import Repair
+from kafkacomp.log._rewrite_work import PartitionJob
 from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify
 from kafkacomp.lz4 import FrameInfo, FrameOptions
 from kafkacomp.message_set import MessageAndOffset

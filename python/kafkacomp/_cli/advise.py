@@ -14,6 +14,7 @@ from rich.console import Console
 from kafkacomp import broker
 from kafkacomp._arguments import parse_size
 from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar, say_json
+from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, without_credentials
 from kafkacomp._click import parsed
 from kafkacomp.advice import prices as price_files
 from kafkacomp.advice.settings import (
@@ -88,12 +89,15 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), callback=_page,
               help="The report with pictures, one file that needs nothing else: .html.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite the file of --html.")
+@ENCRYPTION_KEYS
+@STORAGE_OPTIONS
 @MAX_OUTPUT_SIZE
 def advise(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...], codecs: list[Any], batch_sizes: tuple[int, ...], sample_bytes: int, seed: int,
     time_budget: float, assume_rate: int | None, internal_topics: bool, prices: Path | None,
     replication_factor: int | None, consumers: float | None, max_latency_ms: float | None,
     compression_type: str, threads: int | None, as_json: bool, html: Path | None, force: bool, max_output_size: int,
+    encryption_keys: dict[str, str] | None, storage_options: dict[str, object] | None,
 ) -> int:  # fmt: skip
     """Tell whether topics should be compressed, with what, and what that saves, by a sample of their own batches.
 
@@ -127,10 +131,11 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
 
         report = run(
             paths, settings, prices=paid, max_latency_ms=max_latency_ms, compression_type=compression_type,
-            assume_rate=assume_rate, threads=threads, progress=step,
+            assume_rate=assume_rate, threads=threads,
+            encryption_keys=encryption_keys, storage_options=storage_options, progress=step,
         )  # fmt: skip
     report.problems += wrong
-    report.environment = environment.describe(shlex.join(["kafkacomp", *sys.argv[1:]]), [])
+    report.environment = environment.describe(shlex.join(["kafkacomp", *without_credentials(sys.argv[1:])]), [])
     if html is not None:
         try:
             with html.open("w" if force else "x", encoding="utf-8") as file:

@@ -6,7 +6,6 @@ import datetime as dt
 import logging
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +40,8 @@ from kafkacomp._cli.verify import Report, verify_read
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._click import parsed
 from kafkacomp._storage.files import BATCHES, find
-from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
-from kafkacomp.tiered.resolve import TieredOptions
-from kafkacomp.tiered.source import resolve
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
@@ -194,8 +191,13 @@ def verify(  # noqa: PLR0917 - click hands everything over by name
         with progress_bar("verify", sum(file.size for file in files if file.kind in BATCHES)) as advance:
             report = verify_files(files, progress=advance, **options)
     else:
-        tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys, storage_options)
-        found = resolve(paths, tiered=tiered, opened=partial(open_filesystem, storage_options=storage_options))
+        opening = SourceOptions(
+            storage_options=storage_options,
+            remote_log_metadata=remote_log_metadata,
+            local_log_dir=local_log_dir,
+            encryption_keys=encryption_keys,
+        )
+        found = opening.resolve(paths)
         total = sum(segment.size for each in found for segment in each.segments)
         with progress_bar("verify", total) as advance:
             report = verify_read(found, progress=advance, **options)

@@ -10,6 +10,7 @@ import click
 
 from kafkacomp import log
 from kafkacomp._cli.common import CORRUPT, FINE, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
+from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="The report as one 
               help="With --merge: a batch is closed once its records take this before compression.")  # fmt: skip
 @_SEGMENT_BYTES
 @click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; default: one per core.")
+@ENCRYPTION_KEYS
+@STORAGE_OPTIONS
 @_JSON
 @MAX_OUTPUT_SIZE
 def recompress(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
@@ -67,6 +70,8 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @click.option("--offset-map", type=click.Path(path_type=Path),
               help="Of 0.7: a .parquet or .csv file of old positions and the offsets that they lead to.")  # fmt: skip
 @_SEGMENT_BYTES
+@ENCRYPTION_KEYS
+@STORAGE_OPTIONS
 @_JSON
 @MAX_OUTPUT_SIZE
 def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
@@ -85,6 +90,8 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # 
 @click.option("--corrupt", type=click.Choice(("quarantine", "drop")), default="quarantine", show_default=True,
               help="What becomes of corrupt bytes: quarantine keeps them in a file of the new folder.")  # fmt: skip
 @_SEGMENT_BYTES
+@ENCRYPTION_KEYS
+@STORAGE_OPTIONS
 @_JSON
 @MAX_OUTPUT_SIZE
 def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.files import SourceFile
 
-__all__ = ["ENCRYPTION_KEYS", "STORAGE_OPTIONS", "files_of", "tiered", "tiered_options"]
+__all__ = ["ENCRYPTION_KEYS", "STORAGE_OPTIONS", "files_of", "tiered", "tiered_options", "without_credentials"]
+
+_STORAGE_OPTION = "--storage-option"
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
@@ -64,9 +66,24 @@ def _storage_options(_: click.Context, option: click.Parameter, values: tuple[st
         raise click.BadParameter(str(error), param=option) from None
 
 
+def without_credentials(arguments: Iterable[str]) -> list[str]:
+    """The arguments of a command without the values of storage options, to be shown."""
+    found: list[str] = []
+    for argument in arguments:
+        option, equals, value = argument.partition("=")
+        is_value = bool(found) and found[-1] == _STORAGE_OPTION
+        if is_value:
+            found.append(f"{option}=...")
+        elif option == _STORAGE_OPTION and equals:
+            found.append(f"{option}={value.partition('=')[0]}=...")
+        else:
+            found.append(argument)
+    return found
+
+
 #: The option of every command that reads URLs.
 STORAGE_OPTIONS = click.option(
-    "--storage-option",
+    _STORAGE_OPTION,
     "storage_options",
     multiple=True,
     metavar="NAME=VALUE",

@@ -25,7 +25,7 @@ from kafkacomp.advice.settings import Settings
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["Prices", "Report", "Settings", "TopicReport", "advise"]
 
@@ -39,6 +39,9 @@ def advise(
     compression_type: str = "producer",
     assume_rate: float | None = None,
     threads: int | None = None,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Report:
     """Measure a sample of topics and advise on their compression.
@@ -54,6 +57,10 @@ def advise(
         assume_rate: Bytes a second that producers send to each topic whose timestamps do not show it, as compressed
             as today.
         threads: How many measure at a time; default: one per core.
+        filesystem: The file system that the paths are on: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        storage_options: What fsspec opens the file systems of URLs with; not with ``filesystem``.
+        encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
+            :func:`kafkacomp.scan`.
         progress: Called as ``progress(bytes_done, bytes_total)``.
 
     Returns:
@@ -75,12 +82,14 @@ def advise(
 
     from kafkacomp import broker  # noqa: PLC0415 - `import kafkacomp.advice` loads no pyarrow
     from kafkacomp.advice.run import finish, in_threads, plan  # noqa: PLC0415
+    from kafkacomp.tiered.source import SourceOptions  # noqa: PLC0415
 
     broker.target_compression_type(compression_type, "none")
     wrong: list[str] = []
     paid = load(prices, wrong.append)
     several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
-    made = plan(several, settings or Settings())
+    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    made = plan(several, settings or Settings(), opening)
     total, done = made.size, 0
 
     def step(more: int) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.sampling import Source, Topic
     from kafkacomp.advice.settings import Settings
+    from kafkacomp.tiered.source import SourceOptions
 
 __all__ = ["Plan", "finish", "in_threads", "plan"]
 
@@ -58,10 +59,12 @@ class Plan:
         return sum(task.window.end - task.window.start for task in self.tasks)
 
 
-def plan(paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings) -> Plan:
+def plan(
+    paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings, opening: SourceOptions | None = None
+) -> Plan:
     """Find the topics and choose the windows of their samples. Nothing is decompressed yet."""
     made = Plan(settings)
-    found = find_topics(paths, lambda name, error: made.problems.append(_named(name, error)))
+    found = find_topics(paths, lambda name, error: made.problems.append(_named(name, error)), opening)
     left_out = [topic for topic in found if topic.internal and not (topic.named or settings.internal_topics)]
     made.internal = [topic.name for topic in left_out]
     found = [topic for topic in found if topic not in left_out]

@@ -18,7 +18,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp.tiered.source import resolve
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     import os
@@ -116,7 +116,9 @@ class Topic:
 
 
 def find_topics(
-    paths: Iterable[str | os.PathLike[str] | bytes], failed: Callable[[str, Exception], object]
+    paths: Iterable[str | os.PathLike[str] | bytes],
+    failed: Callable[[str, Exception], object],
+    opening: SourceOptions | None = None,
 ) -> list[Topic]:
     """The topics that the paths hold, in the order in which they are found.
 
@@ -124,12 +126,13 @@ def find_topics(
         paths: Log folders, partitions, segments, URLs of these, record sets as bytes; files of records by their suffix:
             ``.jsonl``, ``.ndjson``, ``.parquet``.
         failed: Called with what cannot be read and why; the rest goes on.
+        opening: What the paths and URLs are opened with.
     """
     topics: dict[str, Topic] = {}
     seen: set[str] = set()
     for path in paths:
         try:
-            for source, topic in _sources(path, failed):
+            for source, topic in _sources(path, failed, opening or SourceOptions()):
                 found = topics.setdefault(topic, Topic(topic))
                 found.named |= not isinstance(path, bytes) and topic in str(path)
                 if isinstance(path, bytes) or source.name not in seen:
@@ -141,14 +144,14 @@ def find_topics(
 
 
 def _sources(
-    path: str | os.PathLike[str] | bytes, failed: Callable[[str, Exception], object]
+    path: str | os.PathLike[str] | bytes, failed: Callable[[str, Exception], object], opening: SourceOptions
 ) -> Iterable[tuple[Source, str]]:
     kind = None if isinstance(path, bytes) else _SAMPLE_FILES.get(Path(path).suffix)
-    if kind is not None and Path(path).is_file():  # type: ignore[arg-type]  # bytes have no kind
+    if kind is not None and opening.filesystem is None and Path(path).is_file():  # type: ignore[arg-type]  # bytes have no kind
         file = Path(path)  # type: ignore[arg-type]
         yield Source(kind, str(file), str(file), file.stat().st_size), file.stem
         return
-    for partition in resolve(path, failed=failed):
+    for partition in opening.resolve(path, failed=failed):
         for segment in partition.segments:
             topic = partition.topic or _stem(segment)
             modified = _modified(segment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kafkacomp._arguments import INT64, checked_max_output_size, checked_threads, integer, one_of
@@ -12,9 +11,8 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanR
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
 from kafkacomp._storage.discovery import BoundedPartition
-from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.selection import select
-from kafkacomp.tiered.source import resolve
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     import os
@@ -141,13 +139,14 @@ def scan(
     threads = checked_threads(threads)
     first_time = _milliseconds("start_timestamp", start_timestamp)
     end_time = _milliseconds("end_timestamp", end_timestamp)
-    tiered = None
-    if (remote_log_metadata, local_log_dir, encryption_keys) != (None, None, None):
-        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
-
-        tiered = TieredOptions.of(remote_log_metadata, local_log_dir, encryption_keys, storage_options)
-    opened = partial(open_filesystem, filesystem=filesystem, storage_options=storage_options)
-    found = select(resolve(source, topic, partition, tiered=tiered, opened=opened), topics, partitions)
+    opening = SourceOptions(
+        filesystem=filesystem,
+        storage_options=storage_options,
+        remote_log_metadata=remote_log_metadata,
+        local_log_dir=local_log_dir,
+        encryption_keys=encryption_keys,
+    )
+    found = select(opening.resolve(source, topic, partition), topics, partitions)
     settings = {
         "columns": _columns(columns),
         "start_timestamp": first_time,

@@ -50,8 +50,8 @@ class BrokerProfile:
     """A broker of a certain version, as far as it decides about a record set and its topic's settings alone.
 
     The answers were seen with brokers 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1; those of
-    4.3 and 4.4 come from the LogValidator of 4.3.1 and 4.4.0. Out of reach is what hangs on more: transactional ids, the sequences of a
-    producer, a null record set.
+    4.3 and 4.4 come from the LogValidator of 4.3.1 and 4.4.0. Out of reach is what hangs on more: transactional ids,
+    the sequences of a producer, a null record set.
     """
 
     #: The versions that there are profiles of, each standing for those up to the next.

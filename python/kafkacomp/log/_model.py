@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.discovery import Partition
-from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
@@ -28,7 +27,7 @@ from kafkacomp.log._side_files import (
     read_time_index,
     read_transaction_index,
 )
-from kafkacomp.tiered.source import resolve
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from kafkacomp._kafkacomp import ScanReader
@@ -82,7 +81,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     ) -> None:
         self._path = os.fspath(path)
-        self._options = _Options(
+        self._options = SourceOptions(
             filesystem=filesystem,
             storage_options=storage_options,
             remote_log_metadata=remote_log_metadata,
@@ -172,29 +171,6 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
 
     def __reduce__(self) -> tuple[partial[LogDir], tuple[str]]:
         return partial(LogDir, **asdict(self._options)), (self._path,)
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class _Options:
-    """What a log directory is read with; no repr shows keys and credentials."""
-
-    filesystem: object
-    storage_options: Mapping[str, object] | None
-    remote_log_metadata: object
-    local_log_dir: str | os.PathLike[str] | None
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None
-
-    def resolve(self, path: str) -> list[Partition]:
-        """Find the partitions."""
-        tiered = None
-        if (self.remote_log_metadata, self.local_log_dir, self.encryption_keys) != (None, None, None):
-            from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
-
-            tiered = TieredOptions.of(
-                self.remote_log_metadata, self.local_log_dir, self.encryption_keys, self.storage_options
-            )
-        opened = partial(open_filesystem, filesystem=self.filesystem, storage_options=self.storage_options)
-        return resolve(path, tiered=tiered, opened=opened)
 
 
 class LogPartition:

@@ -3,57 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import json
-import os
-import re
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import (
-    BATCH_BYTES,
-    SEGMENT_BYTES,
-    checked_max_output_size,
-    checked_threads,
-    compression_type_of,
-    integer,
-)
+from kafkacomp._arguments import BATCH_BYTES, checked_threads, compression_type_of, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
-from kafkacomp._storage.commit_state import sync_folder
-from kafkacomp._storage.filesystem import local_folder, open_filesystem
-from kafkacomp._storage.names import basename, partition_of
-from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._offset_map import offset_map as open_offset_map
-from kafkacomp.tiered.source import resolve
+from kafkacomp.log._rewrite_work import RewriteWork
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import TypeAlias
+    import os
+    from collections.abc import Mapping
 
-    from kafkacomp._kafkacomp import PartitionFindings, WrittenLog
-    from kafkacomp._storage.discovery import Partition
-    from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._types import CompressionTypeLike, StrPath
     from kafkacomp.arrow._report import MissingRange
-
-    Progress: TypeAlias = Callable[[int, int], object] | None
+    from kafkacomp.log._rewrite_work import PartitionJob, Progress
 
 __all__ = ["Repair", "RepairReport", "RewriteReport", "convert", "recompress", "repair"]
 
 #: Next to a repaired log: the corrupt bytes, and the report. A broker ignores both.
 QUARANTINE = "kafkacomp-quarantine.bin"
 REPORT = "kafkacomp-repair.json"
-
-#: The topic of a KRaft controller, and what is beside its segments that is not made from them.
-_METADATA = "__cluster_metadata"
-#: How much of a metadata file is copied at once.
-_PIECE = 1 << 20
-_METADATA_FILE = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint|quorum-state")
-
 
 #: What is counted of the repairs of all partitions.
 _REPAIR_COUNTS = (
@@ -140,24 +115,6 @@ class RepairReport(RewriteReport):
         return not lost and all(each.reason == "compacted" for each in self.missing)
 
 
-@dataclass(frozen=True)
-class PartitionJob:
-    """A partition that the core rewrites into the folder of another one."""
-
-    partition: Partition
-    #: The content of the producer snapshot at the first segment's base offset.
-    producer_snapshot: bytes | None
-    leader_epoch_checkpoint: bytes | None
-    partition_metadata: bytes | None
-    #: The folder to make.
-    target: str
-    #: ``None``: segments begin where they did.
-    segment_bytes: int | None
-    max_output_size: int
-    #: Called as ``progress(bytes_done)`` now and then.
-    progress: Callable[[int], object] | None
-
-
 def recompress(
     source: StrPath,
     target: StrPath,
@@ -169,6 +126,9 @@ def recompress(
     segment_bytes: int | None = None,
     threads: int | None = None,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
     """Rewrite a log with other compression, for a broker to mount.
@@ -180,7 +140,8 @@ def recompress(
     wrapper that is to be uncompressed is taken apart.
 
     Args:
-        source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is only read.
+        source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is only read. Of
+            tiered storage all segments are rewritten that are there.
         target: The folder to make: of the one partition, or of folders ``<topic>-<partition>``. It appears whole or
             not at all.
         compression_type: One of Kafka's, or its name or id.
@@ -191,6 +152,11 @@ def recompress(
             they did, and only what would grow beyond 1 GiB is divided.
         threads: Compressing threads; default: one per core. Merging is done by one.
         max_output_size: The most bytes that one batch's records may decompress to.
+        filesystem: The file system that ``source`` is on: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        storage_options: What fsspec opens the file system of a URL with, such as credentials and an endpoint; not with
+            ``filesystem``.
+        encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
+            :func:`kafkacomp.scan`.
         progress: Called as ``progress(bytes_done, bytes_total)`` now and then.
 
     Raises:
@@ -207,7 +173,8 @@ def recompress(
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
     threads = checked_threads(threads)
     merge_bytes = batch_bytes if merge else None
-    with _Work(source, target, segment_bytes, max_output_size, progress) as work:
+    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    with RewriteWork(source, target, segment_bytes, max_output_size, progress, opening=opening) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
             done = _kafkacomp.recompress_partition(job, int(kind), compression_level, merge_bytes, threads)
@@ -227,6 +194,9 @@ def convert(
     batch_bytes: int = 16384,
     segment_bytes: int | None = None,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
     """Rewrite a log in another message format, for a broker to mount; see :func:`kafkacomp.record.convert`.
@@ -250,6 +220,9 @@ def convert(
         batch_bytes: The most bytes of a batch made of plain messages.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
+        filesystem: As in :func:`recompress`.
+        storage_options: As in :func:`recompress`.
+        encryption_keys: As in :func:`recompress`.
         progress: As in :func:`recompress`.
 
     Raises:
@@ -269,7 +242,11 @@ def convert(
         message = f"first_offset must be 0 to {2**62 - 1}, not {first_offset}"
         raise ValueError(message)
     only_old = first_offset is not None or offset_map is not None
-    with open_offset_map(offset_map) as take, _Work(source, target, segment_bytes, max_output_size, progress) as work:
+    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    with (
+        open_offset_map(offset_map) as take,
+        RewriteWork(source, target, segment_bytes, max_output_size, progress, opening=opening) as work,
+    ):
         if to_magic < 2:  # noqa: PLR2004 - the metadata log's
             work.refuse_metadata()
         for job in work.jobs():
@@ -310,6 +287,9 @@ def repair(
     quarantine: bool = True,
     segment_bytes: int | None = None,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RepairReport:
     """Rewrite the intact part of a log, for a broker to mount.
@@ -328,6 +308,9 @@ def repair(
         quarantine: Keep the corrupt bytes.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
+        filesystem: As in :func:`recompress`.
+        storage_options: As in :func:`recompress`.
+        encryption_keys: As in :func:`recompress`.
         progress: As in :func:`recompress`.
 
     Raises:
@@ -341,7 +324,8 @@ def repair(
     """
     sums: dict[str, Any] = dict.fromkeys(_REPAIR_COUNTS, 0)
     repairs: list[Repair] = []
-    with _Work(source, target, segment_bytes, max_output_size, progress, lenient=True) as work:
+    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    with RewriteWork(source, target, segment_bytes, max_output_size, progress, opening=opening, lenient=True) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
             repaired = _kafkacomp.repair_partition(job, QUARANTINE if quarantine else None)
@@ -356,167 +340,3 @@ def repair(
             for name in sums:
                 sums[name] += getattr(repaired, name)
         return RepairReport(**work.fields(), repairs=tuple(repairs), **sums)
-
-
-class _Work:
-    """The partitions of a source, one after another, and the folders that they become."""
-
-    def __init__(
-        self,
-        source: StrPath,
-        target: StrPath,
-        segment_bytes: int | None,
-        max_output_size: int,
-        progress: Progress,
-        *,
-        lenient: bool = False,
-    ) -> None:
-        if segment_bytes is not None:
-            integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
-        checked_max_output_size(max_output_size)
-        self._filesystem, path = open_filesystem(os.fspath(source))
-        self._target = Path(local_folder(target))
-        self._partitions = resolve(source)
-        first = self._partitions[0].segments[0].name
-        self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}
-        inside = _folder(first) if self._is_one else path
-        # A segment by itself may have any folder around it, such as the current one, where its copy may go as well.
-        is_free = path == first and partition_of(basename(inside)) is None
-        if not is_free and _is_inside(self._target, inside):
-            what = "the partition's folder" if self._is_one else "the folder"
-            raise ValueError(f"{target}: the target lies in {what} {inside}, which is read: give one outside of it")
-        self._options = (segment_bytes, max_output_size)
-        self._progress = progress
-        self._total = sum(segment.size for each in self._partitions for segment in each.segments)
-        self._lenient = lenient
-        folders = {_folder(each.segments[0].name) for each in self._partitions if each.topic == _METADATA}
-        entries = [entry for folder in sorted(folders) for entry in self._filesystem.list(folder) if not entry.is_dir]
-        self._metadata_files = [entry.path for entry in entries if _METADATA_FILE.fullmatch(basename(entry.path))]
-        self._staged: _kafkacomp.StagedFolder | None = None
-        self.name = ""
-        self.warnings: list[str] = []
-        self._missing: list[MissingRange] = []
-        self._more_missing = 0
-        counted = ("partitions", "segments", "batches", "bytes_out")
-        self.counts = dict.fromkeys(counted, 0) | {"bytes_in": self._total}
-
-    def __enter__(self) -> Self:
-        if not self._is_one or self._metadata_files:
-            self._staged = _kafkacomp.StagedFolder(str(self._target))
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._staged is not None:
-            if kind is None and self._is_one:
-                self._publish_one(Path(str(self._staged.folder)))
-            elif kind is None:
-                self._staged.publish()
-            self._staged.discard()
-
-    def _publish_one(self, staged: Path) -> None:
-        """Give the only partition its place."""
-        (folder,) = staged.iterdir()
-        sync_folder(folder)
-        if os.path.lexists(self._target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._target))
-        folder.rename(self._target)
-        sync_folder(self._target.absolute().parent)
-
-    def _copy_metadata_files(self, target: Path) -> None:
-        """Copy what a controller needs beside the metadata log: its snapshots and the state of the quorum."""
-        for path in self._metadata_files:
-            with (target / path.replace("\\", "/").rpartition("/")[2]).open("xb") as file:
-                snapshot, at = self._filesystem.open(path), 0
-                while piece := snapshot.read_at(_PIECE, at):
-                    at += file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-
-    def jobs(self) -> Iterator[PartitionJob]:
-        """What the core is to do, partition by partition."""
-        done = 0
-        for each in self._partitions:
-            folder = _folder(each.segments[0].name)
-            self.name = folder
-            target = self._target
-            if self._staged is not None:
-                target = Path(str(self._staged.folder)) / f"{each.topic}-{each.partition}"
-            yield PartitionJob(each, *self._history(each, folder), str(target), *self._options, self._step(done))
-            if each.topic == _METADATA:
-                self._copy_metadata_files(target)
-            done += sum(segment.size for segment in each.segments)
-
-    def add(self, log: WrittenLog | None, found: PartitionFindings | None = None) -> None:
-        """Count a partition that was written, and what was found in it."""
-        self.counts["partitions"] += 1
-        if log is not None:
-            for name, count in (("segments", log.segments), ("batches", log.batches), ("bytes_out", log.bytes)):
-                self.counts[name] += count
-        if found is None:
-            return
-        self._missing += found.missing
-        self._more_missing += found.more_missing
-        self.warnings += found.warnings
-        gaps = [each for each in found.missing if each.reason == "gap"]
-        if gaps:
-            first, last = gaps[0].first_offset, gaps[0].last_offset
-            what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
-            others = f", and {len(gaps) - 1} more ranges" if len(gaps) > 1 else ""
-            self.warnings.append(f"{gaps[0].segment}: {what} missing where nothing is corrupt{others}")
-
-    def fields(self) -> dict[str, Any]:
-        """What was counted and found in all partitions, as the report has it."""
-        return self.counts | {
-            "missing": tuple(self._missing),
-            "more_missing": self._more_missing,
-            "warnings": tuple(self.warnings),
-        }
-
-    def refuse_metadata(self) -> None:
-        """Refuse a metadata log with its snapshots: they and the log's control records are of format 2."""
-        for path in self._metadata_files:
-            message = f"{path}: the metadata log of KRaft, which is of message format 2 only"
-            raise ValueError(message)
-
-    def _step(self, before: int) -> Callable[[int], object] | None:
-        progress = self._progress
-        return None if progress is None else lambda done: progress(before + done, self._total)
-
-    def _history(self, partition: Partition, folder: str) -> tuple[bytes | None, bytes | None, bytes | None]:
-        """The producer snapshot at the first segment's base offset, the leader epochs, and the topic's id."""
-        first = partition.segments[0]
-        if first.base_offset is None:
-            return None, None, None
-        snapshot = self._side_file(
-            f"{folder}/{first.base_offset:020}.snapshot", _kafkacomp.read_producer_snapshot, self._filesystem
-        )
-        epochs = self._side_file(
-            f"{folder}/leader-epoch-checkpoint", _kafkacomp.read_leader_epoch_checkpoint, self._filesystem
-        )
-        metadata = self._side_file(f"{folder}/partition.metadata", _kafkacomp.read_partition_metadata, self._filesystem)
-        return snapshot, epochs, metadata
-
-    def _side_file(self, path: str, check: Callable[[bytes, str], object], filesystem: FileSystem) -> bytes | None:
-        content = filesystem.read(path)
-        if content is None:
-            return None
-        try:
-            check(content, path)
-        except CorruptRecordError as error:
-            if not self._lenient:
-                raise
-            self.warnings.append(f"not used: {error}")
-            return None
-        return content
-
-
-def _folder(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[0] if os.name == "nt" else path.rpartition("/")[0]
-
-
-def _is_inside(target: Path, folder: str) -> bool:
-    """Whether writing the target would write into a folder of the source."""
-    try:
-        return Path(target).resolve().is_relative_to(Path(folder).resolve())
-    except OSError:
-        return False

@@ -28,7 +28,7 @@ from kafkacomp.spark._functions import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -68,6 +68,9 @@ def advise(
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
     assume_rate: float | None = None,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
 ) -> Advised:
     """Measure a sample of topics on the executors and advise on their compression, as ``kafkacomp advise`` does.
 
@@ -79,6 +82,11 @@ def advise(
         max_latency_ms: The most that a batch may take longer, filling it included where that is known.
         compression_type: The topics' ``compression.type`` today.
         assume_rate: Bytes a second that producers send to each topic whose timestamps do not show it.
+        filesystem: The file system that the paths are on, for driver and executors: one of
+            ``pyarrow.fs`` or fsspec, or a store of obstore.
+        storage_options: What fsspec opens the file systems of URLs with; not with ``filesystem``.
+        encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
+            :func:`kafkacomp.scan`.
 
     Returns:
         ``options``, a data frame with a row for each topic, codec and batch size, and ``report``, the command's.
@@ -90,6 +98,7 @@ def advise(
     if not _HAS_DATA_SOURCES:
         raise _too_old("advise")
     from kafkacomp.spark import _advise  # noqa: PLC0415 - who only reads loads nothing of it
+    from kafkacomp.tiered.source import SourceOptions  # noqa: PLC0415
 
     return _advise.advise(
         spark,
@@ -99,6 +108,7 @@ def advise(
         max_latency_ms=max_latency_ms,
         compression_type=compression_type,
         assume_rate=assume_rate,
+        opening=SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys),
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kafkacomp.advice.measure import Figures
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.report import Report, TopicReport
+    from kafkacomp.tiered.source import SourceOptions
 
 __all__ = ["Advised", "advise"]
 
@@ -60,12 +61,13 @@ def advise(
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
     assume_rate: float | None = None,
+    opening: SourceOptions | None = None,
 ) -> Advised:
     """See :func:`kafkacomp.spark.advise`."""
     broker.target_compression_type(compression_type, "none")
     wrong: list[str] = []
     paid = load(prices, wrong.append)
-    made = plan([path] if isinstance(path, str) else path, settings or Settings())
+    made = plan([path] if isinstance(path, str) else path, settings or Settings(), opening)
     measured: list[tuple[int, Figures]] = []
     if made.tasks:
         rows = [(number, bytearray(pickle.dumps(task))) for number, task in enumerate(made.tasks)]

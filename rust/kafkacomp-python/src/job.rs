@@ -25,7 +25,7 @@ use crate::value::PackageClass;
 
 static MISSING_RANGE: PackageClass = PackageClass::new("kafkacomp.arrow._report", "MissingRange");
 
-/// A `PartitionJob` of `kafkacomp.log._rewrite`, which has checked its fields.
+/// A `PartitionJob` of `kafkacomp.log._rewrite_work`, which has checked its fields.
 pub struct JobFields<'py> {
     partition: PartitionFields<'py>,
     producer_snapshot: Option<PyBackedBytes>,

@@ -1,0 +1,229 @@
+"""A rewritten log: the partitions of its source, one after another, and the folders that they become."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from kafkacomp import _kafkacomp
+from kafkacomp._arguments import SEGMENT_BYTES, checked_max_output_size, integer
+from kafkacomp._storage.commit_state import sync_folder
+from kafkacomp._storage.filesystem import local_folder
+from kafkacomp._storage.names import basename, partition_of, side_file
+from kafkacomp.exceptions import CorruptRecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from kafkacomp._kafkacomp import PartitionFindings, WrittenLog
+    from kafkacomp._storage.discovery import Partition, Segment
+    from kafkacomp._types import StrPath
+    from kafkacomp.arrow._report import MissingRange
+    from kafkacomp.tiered.source import SourceOptions
+
+    Progress: TypeAlias = Callable[[int, int], object] | None
+
+__all__ = ["PartitionJob", "RewriteWork"]
+
+#: The topic of a KRaft controller, and what is beside its segments that is not made from them.
+_METADATA = "__cluster_metadata"
+#: How much of a metadata file is copied at once.
+_PIECE = 1 << 20
+_METADATA_FILE = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint|quorum-state")
+
+
+@dataclass(frozen=True)
+class PartitionJob:
+    """A partition that the core rewrites into the folder of another one."""
+
+    partition: Partition
+    #: The content of the producer snapshot at the first segment's base offset.
+    producer_snapshot: bytes | None
+    leader_epoch_checkpoint: bytes | None
+    partition_metadata: bytes | None
+    #: The folder to make.
+    target: str
+    #: ``None``: segments begin where they did.
+    segment_bytes: int | None
+    max_output_size: int
+    #: Called as ``progress(bytes_done)`` now and then.
+    progress: Callable[[int], object] | None
+
+
+class RewriteWork:
+    """The partitions of a source, one after another, and the folders that they become."""
+
+    def __init__(
+        self,
+        source: StrPath,
+        target: StrPath,
+        segment_bytes: int | None,
+        max_output_size: int,
+        progress: Progress,
+        *,
+        opening: SourceOptions,
+        lenient: bool = False,
+    ) -> None:
+        if segment_bytes is not None:
+            integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
+        checked_max_output_size(max_output_size)
+        self._filesystem, path = opening.opened(os.fspath(source))
+        self._target = Path(local_folder(target))
+        self._partitions = opening.resolve(source)
+        first = self._partitions[0].segments[0].name
+        self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}
+        inside = _folder(first) if self._is_one else path
+        # A segment by itself may have any folder around it, such as the current one, where its copy may go as well.
+        is_free = path == first and partition_of(basename(inside)) is None
+        is_local = isinstance(self._filesystem.segment(path), str)
+        if is_local and not is_free and _is_inside(self._target, inside):
+            what = "the partition's folder" if self._is_one else "the folder"
+            raise ValueError(f"{target}: the target lies in {what} {inside}, which is read: give one outside of it")
+        self._options = (segment_bytes, max_output_size)
+        self._progress = progress
+        self._total = sum(segment.size for each in self._partitions for segment in each.segments)
+        self._lenient = lenient
+        folders = {_folder(each.segments[0].name) for each in self._partitions if each.topic == _METADATA}
+        entries = [entry for folder in sorted(folders) for entry in self._filesystem.list(folder) if not entry.is_dir]
+        self._metadata_files = [entry.path for entry in entries if _METADATA_FILE.fullmatch(basename(entry.path))]
+        self._staged: _kafkacomp.StagedFolder | None = None
+        self.name = ""
+        self.warnings: list[str] = []
+        self._missing: list[MissingRange] = []
+        self._more_missing = 0
+        counted = ("partitions", "segments", "batches", "bytes_out")
+        self.counts = dict.fromkeys(counted, 0) | {"bytes_in": self._total}
+
+    def __enter__(self) -> Self:
+        if not self._is_one or self._metadata_files:
+            self._staged = _kafkacomp.StagedFolder(str(self._target))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._staged is not None:
+            if kind is None and self._is_one:
+                self._publish_one(Path(str(self._staged.folder)))
+            elif kind is None:
+                self._staged.publish()
+            self._staged.discard()
+
+    def _publish_one(self, staged: Path) -> None:
+        """Give the only partition its place."""
+        (folder,) = staged.iterdir()
+        sync_folder(folder)
+        if os.path.lexists(self._target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._target))
+        folder.rename(self._target)
+        sync_folder(self._target.absolute().parent)
+
+    def _copy_metadata_files(self, target: Path) -> None:
+        """Copy what a controller needs beside the metadata log: its snapshots and the state of the quorum."""
+        for path in self._metadata_files:
+            with (target / path.replace("\\", "/").rpartition("/")[2]).open("xb") as file:
+                snapshot, at = self._filesystem.open(path), 0
+                while piece := snapshot.read_at(_PIECE, at):
+                    at += file.write(piece)
+                file.flush()
+                os.fsync(file.fileno())
+
+    def jobs(self) -> Iterator[PartitionJob]:
+        """What the core is to do, partition by partition."""
+        done = 0
+        for each in self._partitions:
+            folder = _folder(each.segments[0].name)
+            self.name = folder
+            target = self._target
+            if self._staged is not None:
+                target = Path(str(self._staged.folder)) / f"{each.topic}-{each.partition}"
+            yield PartitionJob(each, *self._history(each, folder), str(target), *self._options, self._step(done))
+            if each.topic == _METADATA:
+                self._copy_metadata_files(target)
+            done += sum(segment.size for segment in each.segments)
+
+    def add(self, log: WrittenLog | None, found: PartitionFindings | None = None) -> None:
+        """Count a partition that was written, and what was found in it."""
+        self.counts["partitions"] += 1
+        if log is not None:
+            for name, count in (("segments", log.segments), ("batches", log.batches), ("bytes_out", log.bytes)):
+                self.counts[name] += count
+        if found is None:
+            return
+        self._missing += found.missing
+        self._more_missing += found.more_missing
+        self.warnings += found.warnings
+        gaps = [each for each in found.missing if each.reason == "gap"]
+        if gaps:
+            first, last = gaps[0].first_offset, gaps[0].last_offset
+            what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+            others = f", and {len(gaps) - 1} more ranges" if len(gaps) > 1 else ""
+            self.warnings.append(f"{gaps[0].segment}: {what} missing where nothing is corrupt{others}")
+
+    def fields(self) -> dict[str, Any]:
+        """What was counted and found in all partitions, as the report has it."""
+        return self.counts | {
+            "missing": tuple(self._missing),
+            "more_missing": self._more_missing,
+            "warnings": tuple(self.warnings),
+        }
+
+    def refuse_metadata(self) -> None:
+        """Refuse a metadata log with its snapshots: they and the log's control records are of format 2."""
+        for path in self._metadata_files:
+            message = f"{path}: the metadata log of KRaft, which is of message format 2 only"
+            raise ValueError(message)
+
+    def _step(self, before: int) -> Callable[[int], object] | None:
+        progress = self._progress
+        return None if progress is None else lambda done: progress(before + done, self._total)
+
+    def _history(self, partition: Partition, folder: str) -> tuple[bytes | None, bytes | None, bytes | None]:
+        """The producer snapshot at the first segment's base offset, the leader epochs, and the topic's id."""
+        first = partition.segments[0]
+        if first.base_offset is None:
+            return None, None, None
+        name = f"{first.base_offset:020}.snapshot"
+        snapshot = self._checked(f"{folder}/{name}", first.neighbour(name), _kafkacomp.read_producer_snapshot)
+        epochs = self._leader_epochs(partition.segments[-1], folder)
+        name = "partition.metadata"
+        content = first.neighbour(name)
+        if content is None and partition.topic_id is not None:
+            content = f"version: 0\ntopic_id: {partition.topic_id}\n".encode()
+        return snapshot, epochs, self._checked(f"{folder}/{name}", content, _kafkacomp.read_partition_metadata)
+
+    def _leader_epochs(self, last: Segment, folder: str) -> bytes | None:
+        """The partition's checkpoint; in tiered storage that of its last segment."""
+        name = f"{folder}/leader-epoch-checkpoint"
+        content = last.neighbour("leader-epoch-checkpoint")
+        if content is None:
+            name, content = side_file(last.name, "leader_epoch_checkpoint"), last.side_file("leader_epoch_checkpoint")
+        return self._checked(name, content, _kafkacomp.read_leader_epoch_checkpoint)
+
+    def _checked(self, path: str, content: bytes | None, check: Callable[[bytes, str], object]) -> bytes | None:
+        """What a side file has; a corrupt one is an error, or a warning where the log is repaired."""
+        if content is None:
+            return None
+        try:
+            check(content, path)
+        except CorruptRecordError as error:
+            if not self._lenient:
+                raise
+            self.warnings.append(f"not used: {error}")
+            return None
+        return content
+
+
+def _folder(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[0] if os.name == "nt" else path.rpartition("/")[0]
+
+
+def _is_inside(target: Path, folder: str) -> bool:
+    """Whether writing the target would write into a folder of the source."""
+    try:
+        return Path(target).resolve().is_relative_to(Path(folder).resolve())
+    except OSError:
+        return False
