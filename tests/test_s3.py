@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,10 @@ from obstore.store import S3Store
 import kafkacomp as kc
 from golden.reading import SCAN_COLUMNS, assert_same, scan_rows, table_rows
 from golden.tiered import TieredCase, cases
+from kafkacomp import log
 from kafkacomp._cli.command import run
+from kafkacomp.advice import Settings, advise
+from kafkacomp.bench.spec import parse_codecs
 from s3_server import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 
 if TYPE_CHECKING:
@@ -291,3 +296,82 @@ def test_storage_options_that_are_wrong(server: S3Server, capsys: pytest.Capture
     captured = capsys.readouterr()
     assert "is a local path" in captured.err
     assert SECRET_KEY not in captured.out + captured.err
+
+
+# ----------------------------------------------------------------------------------------------- rewriting, advice
+
+
+def remote_rows(case: TieredCase) -> list[Any]:
+    """The records in the storage's segments."""
+    return [each for each in case.expected() if each.offset <= case.partition["latestTieredOffset"]]
+
+
+@CLIENT
+def test_recompress(server: S3Server, client: str, tmp_path: Path) -> None:
+    """A log for a broker, with the topic's id and leader epochs."""
+    arguments, prefix = CLIENTS[client]
+    target = tmp_path / BOTH.name
+    log.recompress(
+        prefix + key_of(BOTH), target, compression_type="gzip", encryption_keys=BOTH.keys, **arguments(server)
+    )
+    assert_same(scan_rows(target), remote_rows(BOTH), BOTH.folder)
+    about = BOTH.partition
+    assert log.read_partition_metadata(target / "partition.metadata").topic_id == about["topicId"]
+    epochs = log.read_leader_epoch_checkpoint(target / "leader-epoch-checkpoint")
+    assert {str(each.epoch): each.start_offset for each in epochs} == about["leaderEpochs"]
+
+
+@pytest.mark.parametrize("command", ["recompress", "convert --to-magic=2", "repair"])
+@SOME
+def test_rewriting_commands(server: S3Server, command: str, case: TieredCase, tmp_path: Path) -> None:
+    """The root of a storage: a folder for each partition."""
+    name, *more = command.split()
+    given = [flag for flag in flags(server, case) if not flag.startswith(("--remote-log", "--local-log"))]
+    if case is LOCAL:  # the root has topics that nothing but the metadata can decide between
+        target = tmp_path / case.name
+        assert run([name, f"s3://{BUCKET}/{key_of(case)}", str(target), *more, *given]) == 0
+    else:
+        target = tmp_path / "new" / case.name
+        assert run([name, f"s3://{BUCKET}/{case.cluster.name}", str(target.parent), *more, *given]) == 0
+    assert_same(scan_rows(target), remote_rows(case), case.folder)
+
+
+def test_a_target_with_the_name_of_the_bucket(
+    server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A local folder that has the bucket's name is not inside of the source."""
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / key_of(PREFIX) / "new"
+    target.parent.mkdir(parents=True)
+    log.recompress(f"s3://{BUCKET}/{key_of(PREFIX)}", target, storage_options=options(server))
+    assert_same(scan_rows(target, topic="t"), remote_rows(PREFIX), PREFIX.folder)
+
+
+@CLIENT
+def test_advise(server: S3Server, client: str) -> None:
+    """The same figures as of the local folder."""
+    arguments, prefix = CLIENTS[client]
+    settings = Settings(tuple(parse_codecs("none,gzip")), batch_sizes=(), time_budget=0.1)
+    found = advise(prefix + key_of(BOTH), settings, encryption_keys=BOTH.keys, **arguments(server))
+    assert found.problems == []
+    expected = advise(BOTH.folder, settings, encryption_keys=BOTH.keys)
+    sizes = [
+        [(each.figures.name, each.figures.size, each.figures.partitions, each.today.ratio) for each in report.topics]
+        for report in (found, expected)
+    ]
+    assert sizes[0] == sizes[1]
+
+
+def test_advise_shows_no_credential(server: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither in the report, which has the command line, nor in its HTML."""
+    url, page = f"s3://{BUCKET}/{key_of(PREFIX)}", tmp_path / "page.html"
+    given = ["--storage-option", f"secret={SECRET_KEY}", f"--storage-option=key={ACCESS_KEY}"]
+    given += [f"--storage-option=endpoint_url={server.endpoint}"]
+    arguments = ["advise", url, *given, "--json", "--codecs", "none,gzip", "--batch-sizes", "16k", "--html", str(page)]
+    monkeypatch.setattr("sys.argv", ["kafkacomp", *arguments])
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert run(arguments) == 0
+    assert "--storage-option secret=... --storage-option=key=..." in out.getvalue() + page.read_text()
+    for text in (out.getvalue(), page.read_text()):
+        assert SECRET_KEY not in text
+        assert ACCESS_KEY not in text
