@@ -11,7 +11,7 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp import _kafkacomp, record
-from kafkacomp.log import _rewrite
+from kafkacomp.log import _rewrite_work
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_a_repaired_partition_is_a_value(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 1
     segment.write_bytes(data)
     (partition,) = resolve(str(tmp_path / "t-0"))
-    job = _rewrite.PartitionJob(partition, None, None, None, str(tmp_path / "new"), None, 1 << 30, None)
+    job = _rewrite_work.PartitionJob(partition, None, None, None, str(tmp_path / "new"), None, 1 << 30, None)
     repaired = _kafkacomp.repair_partition(job, None)
     (repair,) = repaired.repairs
     assert isinstance(repair, kc.log.Repair)
