@@ -299,7 +299,18 @@ def test_timestamp_bounds() -> None:
     assert rows(RESTARTS, start_timestamp=elsewhere).equals(rows(RESTARTS, start_timestamp=start))
     with pytest.raises(ValueError, match="aware datetime"):
         kc.scan(RESTARTS, start_timestamp=moments[0].replace(tzinfo=None))
-    assert rows(RESTARTS, start_timestamp=end, end_timestamp=start).num_rows == 0
+    with pytest.raises(ValueError, match=f"start_timestamp {end} is after end_timestamp {start}"):
+        kc.scan(RESTARTS, start_timestamp=end, end_timestamp=start)
+
+
+@pytest.mark.parametrize("name", ["start_offset", "end_offset", "start_timestamp", "end_timestamp"])
+def test_negative_bounds_are_refused(name: str) -> None:
+    below: dict[str, Any] = {name: -1}
+    with pytest.raises(ValueError, match=f"{name} must be 0 to"):
+        kc.scan(RESTARTS, **below)
+    if name.endswith("timestamp"):
+        with pytest.raises(ValueError, match=f"{name} must be 1970-01-01T00:00:00Z or later, not 1969"):
+            kc.scan(RESTARTS, **(below | {name: dt.datetime(1969, 12, 31, tzinfo=dt.UTC)}))
 
 
 def test_offset_bounds_by_partition(tmp_path: Path) -> None:

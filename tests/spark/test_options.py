@@ -197,6 +197,11 @@ def test_tasks_are_segments(small_vectors: Path) -> None:
         tasks(folder, startingOffsets='{"txn-open": {"0": 9}}', endingOffsets='{"txn-open": {"0": 0}}')
 
 
+def test_times_that_contradict_each_other(small_vectors: Path) -> None:
+    with pytest.raises(ValueError, match="startingTimestamp 5 is after endingTimestamp 4"):
+        tasks(small_vectors / "modern" / "txn-open", startingTimestamp="5", endingTimestamp="4")
+
+
 def test_offsets_must_name_all_partitions(small_vectors: Path, tmp_path: Path) -> None:
     folder = small_vectors / "modern" / "txn-open"
     with pytest.raises(ValueError, match="startingOffsets has no txn-open-0; every partition"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 import os
 import sys
@@ -28,12 +27,17 @@ from kafkacomp._cli.common import (
     MAX_OUTPUT_SIZE,
     PIPE_CLOSED,
     WRONG_USE,
+    bound,
     complain,
+    names_of,
+    numbers_of,
     progress_bar,
     say,
     say_json,
 )
+from kafkacomp._cli.dump import Selected
 from kafkacomp._cli.dump import dump as dump_files
+from kafkacomp._cli.filters import Bounds, bound_options, conditions_of, row_options
 from kafkacomp._cli.render import FORMATS, renderer
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, files_of, tiered, tiered_options
 from kafkacomp._cli.verify import Report, verify_read
@@ -131,6 +135,10 @@ def cli() -> None:
     help="kafka has the lines of kafka-dump-log --deep-iteration.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+@click.option("--first", type=click.IntRange(0), metavar="N", help="Only the first N records of each partition.")
+@click.option("--last", type=click.IntRange(0), metavar="N", help="Only the last N records of each partition.")
+@bound_options
+@row_options
 @LOG_FORMAT
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
@@ -145,14 +153,29 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     encryption_keys: dict[str, str] | None,
     storage_options: dict[str, object] | None,
     max_output_size: int,
+    first: int | None,
+    last: int | None,
+    limit: int | None,
+    key: str | None,
+    key_regex: str | None,
+    value_contains: str | None,
+    header: tuple[str, ...],
+    **bounds: Any,  # noqa: ANN401 - handed on
 ) -> int:
     """Show what is in segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
 
     PATHS are files, folders or URLs. Segments that Aiven's plugin has stored are shown as the broker had them, after
     their manifests. A file with a name that Kafka does not give is read as a record set.
+
+    With --first, --last, --limit or a condition on records, the chosen records are shown with their batches. With these
+    and with bounds, files without batches are left out.
     """
+    if first is not None and last is not None:
+        raise click.UsageError("--first and --last contradict each other: choose one")
     out = renderer("jsonl" if as_json else form)
-    options = {"deep": deep, "payload": payload, "max_output_size": max_output_size}
+    chosen = Bounds.of(conditions=conditions_of(key, key_regex, value_contains, header), **bounds)
+    selected = Selected(bounds=chosen, first=first, last=last, limit=limit)
+    options = {"deep": deep, "payload": payload, "max_output_size": max_output_size, "selected": selected}
     files = files_of(paths, encryption_keys, storage_options)
     sound = dump_files(files, out, complain, log_format=log_format, **options)  # type: ignore[arg-type]
     return FINE if sound else CORRUPT
@@ -234,34 +257,6 @@ def _show(report: Report) -> None:
     )
 
 
-def _bound(_: click.Context, option: click.Parameter, value: str | None) -> int | dt.datetime | None:
-    """Milliseconds, or a date and time with its zone."""
-    if value is None:
-        return None
-    try:
-        return int(value)
-    except ValueError:
-        pass
-    try:
-        time = dt.datetime.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is neither milliseconds nor ISO 8601", param=option) from None
-    if time.tzinfo is None:
-        raise click.BadParameter(f"{value!r} has no time zone: add Z or +01:00", param=option)
-    return time
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise ValueError(f"{text!r} is not a list of partitions: expected numbers such as 0,1,2") from None
-
-
 @cli.command()
 @click.argument("sources", nargs=-1, required=True)
 @click.option("-o", "--output", "target", required=True, type=click.Path(path_type=Path), help="The file to write.")
@@ -274,20 +269,20 @@ def _numbers(text: str) -> list[int]:
               help="Compression of Parquet files, and of Arrow files, which have none, lz4 or zstd.")  # fmt: skip
 @click.option("--bytes", "encoding", type=click.Choice(exporting.BYTES), default="utf8", show_default=True,
               help="How CSV and JSON lines have keys and values.")  # fmt: skip
-@click.option("--columns", callback=parsed(_names), metavar="NAMES",
+@click.option("--columns", callback=parsed(names_of), metavar="NAMES",
               help=f"Columns to write, separated by commas, of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
 @click.option(
     "--topic", help="What to call the topic of segments whose folder does not name it; --topics is the filter."
 )
 @click.option("--partition", type=int, help="The partition of segments whose folder does not name one.")
-@click.option("--topics", callback=parsed(_names), metavar="NAMES",
+@click.option("--topics", callback=parsed(names_of), metavar="NAMES",
               help="Read only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
-@click.option("--partitions", callback=parsed(_numbers), metavar="NUMBERS",
+@click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
               help="Read only partitions with these numbers, separated by commas.")  # fmt: skip
 @click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive.")
 @click.option("--end-offset", type=click.IntRange(0), help="The end, exclusive.")
-@click.option("--start-timestamp", callback=_bound, help="Inclusive; milliseconds, or ISO 8601 with a time zone.")
-@click.option("--end-timestamp", callback=_bound, help="Exclusive.")
+@click.option("--start-timestamp", callback=bound, help="Inclusive; milliseconds, or ISO 8601 with a time zone.")
+@click.option("--end-timestamp", callback=bound, help="Exclusive.")
 @click.option("--isolation-level", type=click.Choice(("read_uncommitted", "read_committed")),
               default="read_uncommitted", show_default=True)  # fmt: skip
 @click.option("--on-error", type=click.Choice(("raise", "skip")), default="raise", show_default=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -26,7 +27,10 @@ __all__ = [
     "MAX_OUTPUT_SIZE",
     "PIPE_CLOSED",
     "WRONG_USE",
+    "bound",
     "complain",
+    "names_of",
+    "numbers_of",
     "progress_bar",
     "say",
     "say_json",
@@ -78,3 +82,33 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[..., object]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda step, known=None: bar.update(task, advance=step, total=known)
+
+
+def bound(_: click.Context, option: click.Parameter, value: str | None) -> int | dt.datetime | None:
+    """Milliseconds, or a date and time with its zone."""
+    if value is None:
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        time = dt.datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither milliseconds nor ISO 8601", param=option) from None
+    if time.tzinfo is None:
+        raise click.BadParameter(f"{value!r} has no time zone: add Z or +01:00", param=option)
+    return time
+
+
+def names_of(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [name.strip() for name in text.split(",")]
+
+
+def numbers_of(text: str) -> list[int]:
+    """Numbers separated by commas; ValueError for other text."""
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{text!r} is not a list of partitions: expected numbers such as 0,1,2") from None

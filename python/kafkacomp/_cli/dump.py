@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from kafkacomp._cli.batches import Damage, batch_row, batches, record_row
+from kafkacomp._cli.filters import Bounds
 from kafkacomp._cli.message_sets import entries as entries_of_07
 from kafkacomp._cli.message_sets import entry_row, message_row, placed
 from kafkacomp._cli.side_files import entries
@@ -14,14 +17,35 @@ from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._detect import log_format_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kafkacomp._cli.render import Renderer
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.files import SourceFile
-    from kafkacomp.record import RecordBatch
+    from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["dump"]
+__all__ = ["Selected", "dump"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """What is shown of the files."""
+
+    bounds: Bounds
+    #: The first, or the last, records of each partition; the most records of all.
+    first: int | None = None
+    last: int | None = None
+    limit: int | None = None
+
+    @property
+    def chooses_records(self) -> bool:
+        """Whether single records are chosen, so that records are shown."""
+        return self.bounds.conditions is not None or (self.first, self.last, self.limit) != (None, None, None)
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out of a file."""
+        return not self.chooses_records and not self.bounds.are_of_batches
 
 
 def dump(
@@ -33,28 +57,82 @@ def dump(
     payload: bool,
     max_output_size: int,
     log_format: LogFormat = "auto",
+    selected: Selected | None = None,
 ) -> bool:
-    """Write the rows of all files; damage is told by ``complain`` and the rest still written. Whether all was sound."""
-    dumping = _Dump(out=out, complain=complain, deep=deep, payload=payload, max_output_size=max_output_size)
+    """Write the rows of all files; damage is told by ``complain`` and the rest still written. Whether all was sound.
+
+    Raises:
+        ValueError: bounds or conditions on a log of Kafka 0.7.
+    """
+    selected = selected or Selected(bounds=Bounds())
+    dumping = _Dump(
+        out=out,
+        complain=complain,
+        deep=deep or selected.chooses_records,
+        payload=payload,
+        max_output_size=max_output_size,
+        selected=selected,
+        course=_Course(selected.limit),
+    )
+    files = selected.bounds.files(files)
+    if not selected.is_everything:
+        files = [file for file in files if file.kind in BATCHES]
     sound = True
-    for file in files:
-        old = (
-            file.kind in BATCHES
-            and log_format_of(file.source, file.name, "0.8+" if file.kind == "checkpoint" else log_format) == "0.7"
-        )
-        out.file(file.name, "message set" if old else file.kind)
-        try:
-            if old:
-                sound &= dumping.messages_of(file)
-            elif file.kind in BATCHES:
-                sound &= dumping.batches_of(file)
-            else:
-                for entry in entries(file):
-                    out.row(file.kind, entry)
-        except KafkaCompError as error:
-            complain(_named(file, str(error)))
-            sound = False
+    for folder, group in groupby(files, key=lambda file: file.folder):
+        dumping.course.begin(folder, selected.first)
+        if selected.last is not None:
+            sound &= dumping.last_of([file for file in group if not _is_old(file, log_format, selected)])
+            continue
+        for file in group:
+            if dumping.course.is_none:
+                break
+            sound &= dumping.file(file, is_old=_is_old(file, log_format, selected))
     return sound
+
+
+def _is_old(file: SourceFile, log_format: LogFormat, selected: Selected) -> bool:
+    """Whether a file is of Kafka 0.7."""
+    if file.kind not in BATCHES:
+        return False
+    wanted: LogFormat = "0.8+" if file.kind == "checkpoint" else log_format
+    if log_format_of(file.source, file.name, wanted) != "0.7":
+        return False
+    if not selected.is_everything:
+        raise ValueError(f"{file.name}: a log of Kafka 0.7: choose its records with kafkacomp export")
+    return True
+
+
+class _Course:
+    """How many more records are shown, of all and of the partition; and of which file the last one was."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._of_all = limit
+        self._of_partition: int | None = None
+        self._folder: str | None = None
+        self._file: str | None = None
+
+    def is_another(self, file: SourceFile) -> bool:
+        """Whether the file is another one than at the last call."""
+        before, self._file = self._file, file.name
+        return before != file.name
+
+    def begin(self, folder: str, first: int | None) -> None:
+        """Begin the files of a folder."""
+        if folder != self._folder:
+            self._folder, self._of_partition = folder, first
+
+    @property
+    def is_none(self) -> bool:
+        """Whether no more is shown."""
+        return self._of_all == 0 or self._of_partition == 0
+
+    def take(self, records: list[Record]) -> list[Record]:
+        """Take as many records as are left."""
+        limits = [each for each in (self._of_all, self._of_partition) if each is not None]
+        taken = records[: min(limits)] if limits else records
+        self._of_all = None if self._of_all is None else self._of_all - len(taken)
+        self._of_partition = None if self._of_partition is None else self._of_partition - len(taken)
+        return taken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +144,24 @@ class _Dump:
     deep: bool
     payload: bool
     max_output_size: int
+    selected: Selected
+    course: _Course
+
+    def file(self, file: SourceFile, *, is_old: bool) -> bool:
+        """Write the rows of a file."""
+        if not self.selected.chooses_records:
+            self.out.file(file.name, "message set" if is_old else file.kind)
+        try:
+            if is_old:
+                return self.messages_of(file)
+            if file.kind in BATCHES:
+                return self.batches_of(file)
+            for entry in entries(file):
+                self.out.row(file.kind, entry)
+        except KafkaCompError as error:
+            self.complain(_named(file, str(error)))
+            return False
+        return True
 
     def batches_of(self, file: SourceFile) -> bool:
         sound = True
@@ -73,9 +169,13 @@ class _Dump:
             if isinstance(batch, Damage):
                 self.complain(_named(file, batch.message))
                 return False
-            row = batch_row(batch)
-            self.out.row("batch", row)
-            if not row["isvalid"]:
+            if not self.selected.bounds.has_batch(batch):
+                continue
+            if self.course.is_none:
+                break
+            if not self.selected.chooses_records:
+                self.out.row("batch", batch_row(batch))
+            if not batch.is_valid:
                 self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
                 sound = False
             if self.deep:
@@ -83,13 +183,106 @@ class _Dump:
         return sound
 
     def _records_of(self, file: SourceFile, batch: RecordBatch) -> bool:
+        if self.selected.is_everything:
+            return self._written(file, batch, batch)
+        chosen, sound = self._chosen(file, batch)
+        chosen = self.course.take(chosen)
+        if chosen and self.selected.chooses_records:
+            self._head(file, batch)
+        return self._written(file, batch, chosen) and sound
+
+    def _head(self, file: SourceFile, batch: RecordBatch) -> None:
+        """Name the file before its first record, and write the batch of the records that follow."""
+        if self.course.is_another(file):
+            self.out.file(file.name, file.kind)
+        self.out.row("batch", batch_row(batch))
+
+    def _chosen(self, file: SourceFile, batch: RecordBatch) -> tuple[list[Record], bool]:
+        """The records of a batch that are shown, as far as they can be read."""
+        records: list[Record] = []
+        sound = True
+        if batch.is_control_batch and self.selected.chooses_records:
+            return [], True
         try:
-            for record in batch:
+            records.extend(batch)
+        except KafkaCompError as error:
+            self.complain(_named(file, f"batch at byte {batch.position}: {error}"))
+            sound = False
+        return self.selected.bounds.records(records), sound
+
+    def _written(self, file: SourceFile, batch: RecordBatch, records: Iterable[Record]) -> bool:
+        try:
+            for record in records:
                 self.out.row("record", record_row(record, batch, payload=self.payload))
         except KafkaCompError as error:
             self.complain(_named(file, f"batch at byte {batch.position}: {error}"))
             return False
         return True
+
+    def last_of(self, files: Sequence[SourceFile]) -> bool:
+        """Write the last records of a partition, and read only the segments that have them."""
+        wanted = self.selected.last or 0
+        found: list[tuple[SourceFile, list[tuple[RecordBatch, list[Record]]]]] = []
+        sound = True
+        for file in reversed(files):
+            if wanted <= 0:
+                break
+            chosen, is_sound = self._last_in(file, wanted)
+            sound &= is_sound
+            wanted -= sum(len(records) for _, records in chosen)
+            found.append((file, chosen))
+        for file, chosen in reversed(found):
+            for batch, records in chosen:
+                taken = self.course.take(records)
+                if taken:
+                    self._head(file, batch)
+                    sound &= self._written(file, batch, taken)
+        return sound
+
+    def _last_in(self, file: SourceFile, wanted: int) -> tuple[list[tuple[RecordBatch, list[Record]]], bool]:
+        """The last records of a file, by batch. Only the batches at its end that may have them are decompressed."""
+        tail: deque[RecordBatch] = deque()
+        sound = True
+        declared = 0
+        may_drop = self.selected.bounds == Bounds(
+            topics=self.selected.bounds.topics, partitions=self.selected.bounds.partitions
+        )
+        kept: list[tuple[RecordBatch, list[Record]]] = []
+        for batch in batches(file, self.max_output_size, may_be_cut=file.kind == "record set"):
+            if isinstance(batch, Damage):
+                self.complain(_named(file, batch.message))
+                sound = False
+                break
+            if batch.is_control_batch or not self.selected.bounds.has_batch(batch):
+                continue
+            tail.append(batch)
+            declared += _declared(batch)
+            while may_drop and declared - _declared(tail[0]) >= wanted:
+                declared -= _declared(tail.popleft())
+            if not may_drop:
+                sound &= self._keep(file, tail.popleft(), kept, wanted)
+        for batch in tail:
+            sound &= self._keep(file, batch, kept, wanted)
+        return kept, sound
+
+    def _keep(
+        self, file: SourceFile, batch: RecordBatch, kept: list[tuple[RecordBatch, list[Record]]], wanted: int
+    ) -> bool:
+        """Add the records of a batch, and drop earlier ones beyond those wanted."""
+        if not batch.is_valid:
+            self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
+        records, sound = self._chosen(file, batch)
+        if records:
+            kept.append((batch, records))
+        excess = sum(len(each) for _, each in kept) - wanted
+        while excess > 0:
+            first, others = kept[0]
+            if len(others) <= excess:
+                kept.pop(0)
+            else:
+                kept[0] = (first, others[excess:])
+            excess -= len(others)
+        return sound and batch.is_valid
 
     def messages_of(self, file: SourceFile) -> bool:
         sound = True
@@ -106,6 +299,11 @@ class _Dump:
                     self.complain(_named(file, placed(error, entry.position)))
                     sound = False
         return sound
+
+
+def _declared(batch: RecordBatch) -> int:
+    """The least number of records of a batch, as far as its header shows."""
+    return 1 if batch.records_count is None else max(batch.records_count, 0)
 
 
 def _named(file: SourceFile, message: str) -> str:

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kafkacomp._text import json_text, printable
+from kafkacomp._text import json_text, printable, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,11 +72,11 @@ class Csv:
 
 
 class Table:
-    """Columns for the eye; what does not fit is cut with an ellipsis."""
+    """Columns for the eye: times as times, long texts truncated with an ellipsis and their length, base64 by name."""
 
     WIDTHS = {  # noqa: RUF012 - a constant table
         "offset": 9, "baseOffset": 10, "lastOffset": 10, "position": 10, "count": 6, "size": 8, "magic": 5,
-        "compresscodec": 13, "timestamp": 14, "crc": 10, "isvalid": 7, "producerId": 10, "producerEpoch": 13,
+        "compresscodec": 13, "timestamp": 24, "crc": 10, "isvalid": 7, "producerId": 10, "producerEpoch": 13,
         "keySize": 7, "valueSize": 9, "sequence": 8, "timestampType": 13,
     }  # fmt: skip
     #: Left out of tables, as they would make lines of 250 characters; other formats have them.
@@ -94,6 +94,8 @@ class Table:
 
     def row(self, kind: str, row: dict[str, Any]) -> None:
         shown = {name: value for name, value in row.items() if name not in self.HIDDEN}
+        if isinstance(row.get("timestamp"), int):
+            shown["timestamp"] = None if row["timestamp"] < 0 else time_text(row["timestamp"])
         if kind == "batch":
             marks = [("isTransactional", "transactional"), ("isControl", "control")]
             marks = [name for field, name in marks if row.get(field)]  # type: ignore[misc]
@@ -110,7 +112,7 @@ class Table:
         self._line(shown)
 
     def _record(self, row: Mapping[str, Any]) -> None:
-        names = {"keyBase64": "key", "payloadBase64": "payload"}
+        names = {"keyBase64": "key (base64)", "payloadBase64": "payload (base64)"}
         cells = [f"{names.get(name, name)}: {_cell(value)}" for name, value in row.items() if value not in ([], None)]
         self._out.write("  | " + " ".join(cells) + "\n")
 
@@ -161,8 +163,10 @@ def _cell(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = printable(text[: CELL + 1])
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    shown = printable(text[: CELL + 1])
+    if len(text) <= CELL and len(shown) <= CELL:
+        return shown
+    return f"{shown[: CELL - 1]}… ({len(text):,} characters)"
 
 
 def _kafka(value: object) -> str:

@@ -1,6 +1,7 @@
 """Kafka's logs and columns as Arrow.
 
 :func:`scan` reads segments as Arrow record batches; :func:`write` writes Arrow columns as segments.
+:func:`filter_rows` chooses rows of a scan.
 :func:`compress_cells`, :func:`decompress_cells` and :func:`parse_cells` convert columns of Arrow data.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from kafkacomp._kafkacomp import ArrowArray, ScanReader
 from kafkacomp.arrow._cells import RECORD_COLUMNS, compress_cells, decompress_cells, parse_cells
+from kafkacomp.arrow._filter import FilteredReader, filter_rows
 from kafkacomp.arrow._report import MissingRange, ScanReport, SkippedRange
 from kafkacomp.arrow._scan import COLUMNS, DEFAULT_COLUMNS, scan
 from kafkacomp.arrow._write import WriteReport, write
@@ -17,6 +19,7 @@ __all__ = [
     "DEFAULT_COLUMNS",
     "RECORD_COLUMNS",
     "ArrowArray",
+    "FilteredReader",
     "MissingRange",
     "ScanReader",
     "ScanReport",
@@ -24,6 +27,7 @@ __all__ = [
     "WriteReport",
     "compress_cells",
     "decompress_cells",
+    "filter_rows",
     "parse_cells",
     "scan",
     "write",

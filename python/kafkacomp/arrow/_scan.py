@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
-from kafkacomp._arguments import INT64, checked_max_output_size, checked_threads, integer, one_of
+from kafkacomp._arguments import OFFSETS, checked_max_output_size, checked_threads, integer, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 
-__all__ = ["COLUMNS", "DEFAULT_COLUMNS", "IsolationLevel", "LogFormat", "OnError", "TimestampUnit", "scan"]
+__all__ = [
+    "COLUMNS",
+    "DEFAULT_COLUMNS",
+    "IsolationLevel",
+    "LogFormat",
+    "OnError",
+    "TimestampUnit",
+    "milliseconds",
+    "scan",
+]
 
 #: Every column that a scan can build.
 COLUMNS: tuple[str, ...] = tuple(_all_columns())
@@ -78,11 +87,11 @@ def scan(
         partitions: Read only partitions with these numbers.
         topic: The topic of segments whose folder does not name one.
         partition: The partition of segments whose folder does not name one.
-        start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``.
-        end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``.
+        start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``. 0 or more.
+        end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``. Not below ``start_offset``.
         start_timestamp: The first timestamp, inclusive: ms since the epoch, or an aware datetime. Records without a
             timestamp are left out where a bound is given.
-        end_timestamp: The end, exclusive.
+        end_timestamp: The end, exclusive. Not before ``start_timestamp``.
         isolation_level: ``read_committed`` leaves out what a consumer of that level does not see: records of aborted
             transactions, and everything from the first open one on.
         on_error: ``raise`` ends the scan at the first error, after the rows before it; ``skip`` continues with the next
@@ -121,7 +130,8 @@ def scan(
         A reader with ``__arrow_c_stream__``: hand it to ``pyarrow.table``, ``polars.DataFrame``,
         ``duckdb.from_arrow`` or ``pandas.DataFrame.from_arrow``. It is read once. Iterating over it gives
         ``pyarrow.RecordBatch`` objects and raises errors as they are; through an Arrow stream only their text
-        comes, and ``error`` has the exception. ``report`` tells what was done.
+        comes, and ``error`` has the exception. ``report`` tells what was done. :func:`kafkacomp.arrow.filter_rows`
+        chooses rows of it by key, value or header.
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without segments.
@@ -137,8 +147,10 @@ def scan(
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)
     threads = checked_threads(threads)
-    first_time = _milliseconds("start_timestamp", start_timestamp)
-    end_time = _milliseconds("end_timestamp", end_timestamp)
+    first_time = milliseconds("start_timestamp", start_timestamp)
+    end_time = milliseconds("end_timestamp", end_timestamp)
+    if first_time is not None and end_time is not None and first_time > end_time:
+        raise ValueError(f"start_timestamp {first_time} is after end_timestamp {end_time}: no time lies between them")
     opening = SourceOptions(
         filesystem=filesystem,
         storage_options=storage_options,
@@ -200,7 +212,7 @@ def _bound_of(bound: Offsets, partition: Partition) -> int | None:
 
 def _offset(name: str, value: object) -> None:
     if value is not None:
-        integer(name, value, INT64)
+        integer(name, value, OFFSETS)
 
 
 def _columns(names: Iterable[str] | None) -> list[str]:
@@ -218,7 +230,13 @@ def _columns(names: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def _milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
+def milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
+    """Check a bound of time, and return it in milliseconds.
+
+    Raises:
+        ValueError: it is before 1970, or has no time zone.
+        TypeError: neither an int nor a datetime.
+    """
     if not isinstance(time, dt.datetime):
         _offset(name, time)
         return time
@@ -227,4 +245,7 @@ def _milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
         raise ValueError(message)
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     # Rounded up: a bound within a millisecond is the first whole one that lies behind it.
-    return -((epoch - time) // dt.timedelta(milliseconds=1))
+    rounded = -((epoch - time) // dt.timedelta(milliseconds=1))
+    if rounded < 0:
+        raise ValueError(f"{name} must be 1970-01-01T00:00:00Z or later, not {time.isoformat()}")
+    return rounded

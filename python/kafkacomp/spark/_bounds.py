@@ -26,6 +26,7 @@ __all__ = [
     "Bounds",
     "Times",
     "bounds",
+    "check_times",
     "describe",
     "is_latest_unmatched",
     "times",
@@ -75,6 +76,12 @@ def times(side: str, given: Mapping[str, str]) -> Times:
         return None
     shape = f'{name} must be JSON like {{"topic": {{"0": 1000000000000}}}}, not {given[name]!r}'
     return _by_partition(given[name], shape, 0)
+
+
+def check_times(start: Times, end: Times) -> None:
+    """Refuse times for all partitions that contradict each other."""
+    if isinstance(start, int) and isinstance(end, int) and start > end:
+        raise ValueError(f"startingTimestamp {start} is after endingTimestamp {end}: no time lies between them")
 
 
 def is_latest_unmatched(given: Mapping[str, str]) -> bool:

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LOG_FORMATS
-from kafkacomp.spark._bounds import BOUND_OPTIONS, EARLIEST, LATEST, Bounds, Times, bounds, is_latest_unmatched, times
+from kafkacomp.spark._bounds import (
+    BOUND_OPTIONS,
+    EARLIEST,
+    LATEST,
+    Bounds,
+    Times,
+    bounds,
+    check_times,
+    is_latest_unmatched,
+    times,
+)
 from kafkacomp.spark._schema import TYPES
 from kafkacomp.spark._values import boolean, content, known, one_of, size, strings, whole
 from kafkacomp.tiered.keys import EncryptionKeys
@@ -145,6 +155,7 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
     mode = cast("Mode", one_of("mode", given.get("mode", "FAILFAST"), "FAILFAST", "DROPMALFORMED", "PERMISSIVE"))
     corrupt_column = _corrupt_column(given)
     limit = given.get("maxOffsetsPerTrigger")
+    check_times(times("starting", given), times("ending", given))
     return ReadOptions(
         paths=_paths(given),
         path_glob_filter=given.get("pathGlobFilter"),

@@ -162,16 +162,16 @@ def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.Recor
     """
     damage = options.columns.index(options.corrupt_column) if options.corrupt_column in options.columns else None
     columns = [name for name in options.columns if name != options.corrupt_column]
-    start = task.start_offset
-    if start is not None and task.end_offset is not None:
-        start = min(start, task.end_offset)  # a split that lies before the first wanted offset has none
+    # A split that lies before the first wanted offset has none, and a query's own filters may contradict each other.
+    start, end = _ordered(task.start_offset, task.end_offset)
+    first_time, end_time = _ordered(task.start_timestamp, task.end_timestamp)
     reader = scan(
         task.partition,
         columns=columns or ["offset"],
         start_offset=start,
-        end_offset=task.end_offset,
-        start_timestamp=task.start_timestamp,
-        end_timestamp=task.end_timestamp,
+        end_offset=end,
+        start_timestamp=first_time,
+        end_timestamp=end_time,
         isolation_level=options.isolation_level,
         log_format=options.log_format,
         on_error=options.on_error,
@@ -191,6 +191,12 @@ def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.Recor
             return
         if options.mode == "PERMISSIVE":
             yield from _damaged(reader, task, options)
+
+
+def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None]:
+    """Bounds that a scan accepts, with the same rows between them."""
+    start, end = (None if each is None else max(each, 0) for each in (start, end))
+    return (start if start is None or end is None else min(start, end)), end
 
 
 def check_losses(report: ScanReport, options: ReadOptions) -> None:

@@ -1,0 +1,192 @@
+"""The filters of ``dump`` and ``export``: topics, partitions, offsets and times, and conditions on records."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kafkacomp._cli.common import bound, names_of, numbers_of
+from kafkacomp._click import parsed
+from kafkacomp._extras import require
+from kafkacomp._storage.names import basename, partition_of, tiered_partition_of
+from kafkacomp.arrow._filter import Conditions
+from kafkacomp.arrow._scan import milliseconds
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable, Sequence
+
+    from kafkacomp._storage.files import SourceFile
+    from kafkacomp.record import Record, RecordBatch
+
+__all__ = ["Bounds", "bound_options", "conditions_of", "row_options"]
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+#: Topics that an error lists.
+_SHOWN = 20
+
+_BOUNDS = (
+    click.option("--topics", callback=parsed(names_of), metavar="NAMES",
+                 help="Read only these topics: names or globs such as orders-*, separated by commas."),
+    click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
+                 help="Read only partitions with these numbers, separated by commas."),
+    click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive."),
+    click.option("--end-offset", type=click.IntRange(0), help="The end, exclusive."),
+    click.option("--start-timestamp", callback=bound, metavar="TIME",
+                 help="The first timestamp, inclusive: milliseconds, or ISO 8601 with a time zone."),
+    click.option("--end-timestamp", callback=bound, metavar="TIME", help="The end, exclusive."),
+)  # fmt: skip
+_ROWS = (
+    click.option("--key", help="Only records with this key."),
+    click.option("--key-regex", metavar="REGEX", help="Only records whose key this regular expression (RE2) matches."),
+    click.option("--value-contains", metavar="TEXT", help="Only records whose value contains this."),
+    click.option("--header", multiple=True, metavar="NAME=VALUE",
+                 help="Only records with this header. Can be repeated."),
+    click.option("--limit", type=click.IntRange(0), help="The most records."),
+)  # fmt: skip
+
+
+def bound_options(command: Command) -> Command:
+    """Add the options that a scan takes as arguments."""
+    return _with(command, _BOUNDS)
+
+
+def row_options(command: Command) -> Command:
+    """Add the options that choose records by their content."""
+    return _with(command, _ROWS)
+
+
+def _with(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+    for option in reversed(tuple(options)):
+        command = option(command)
+    return command
+
+
+def conditions_of(
+    key: str | None, key_regex: str | None, value_contains: str | None, header: Sequence[str]
+) -> Conditions | None:
+    """Check the options that choose records by their content; ``None`` without any.
+
+    Raises:
+        ValueError: an invalid regular expression; a header without a value.
+    """
+    pairs = {}
+    for each in header:
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--header {each!r}: expected NAME=VALUE")
+        pairs[name] = value
+    if (key, key_regex, value_contains) == (None, None, None) and not pairs:
+        return None
+    return Conditions.of(key=key, key_regex=key_regex, value_contains=value_contains, header=pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What ``dump`` shows of batches and records."""
+
+    topics: Sequence[str] | None = None
+    partitions: Sequence[int] | None = None
+    start_offset: int | None = None
+    end_offset: int | None = None
+    start_timestamp: int | None = None
+    end_timestamp: int | None = None
+    conditions: Conditions | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        start_offset: int | None,
+        end_offset: int | None,
+        start_timestamp: int | dt.datetime | None,
+        end_timestamp: int | dt.datetime | None,
+        **others: Any,  # noqa: ANN401 - the fields
+    ) -> Bounds:
+        """Check the options; ValueError for bounds that contradict each other."""
+        times = milliseconds("start_timestamp", start_timestamp), milliseconds("end_timestamp", end_timestamp)
+        for name, (first, end) in {"offset": (start_offset, end_offset), "timestamp": times}.items():
+            if first is not None and end is not None and first > end:
+                raise ValueError(f"--start-{name} {first} is above --end-{name} {end}: nothing lies between them")
+        return cls(
+            start_offset=start_offset, end_offset=end_offset, start_timestamp=times[0], end_timestamp=times[1], **others
+        )
+
+    @property
+    def are_of_batches(self) -> bool:
+        """Whether they are about batches: other files than segments have none."""
+        return self != Bounds(topics=self.topics, partitions=self.partitions)
+
+    def files(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """Choose files by the topic and partition of their folder.
+
+        Raises:
+            ValueError: a name or glob that no topic matches; no topic has a partition with one of the numbers.
+        """
+        owners = {file.name: _owner(file) for file in files}
+        topics = sorted({topic for topic, _ in owners.values() if topic is not None})
+        for glob in self.topics or ():
+            if not fnmatch.filter(topics, glob):
+                shown = ", ".join(topics[:_SHOWN]) + (", ..." if len(topics) > _SHOWN else "")
+                raise ValueError(f"topics: no topic matches {glob!r}: expected one of {shown or 'no topics'}")
+        numbers = sorted({number for _, number in owners.values() if number is not None})
+        for number in self.partitions or ():
+            if number not in numbers:
+                raise ValueError(f"partitions: no topic has a partition {number}: expected one of {numbers}")
+        return [file for file in files if self._has(*owners[file.name])]
+
+    def _has(self, topic: str | None, partition: int | None) -> bool:
+        if self.topics is not None and not any(fnmatch.fnmatchcase(topic or "", glob) for glob in self.topics):
+            return False
+        return self.partitions is None or partition in self.partitions
+
+    def has_batch(self, batch: RecordBatch) -> bool:
+        """Whether the batch may have records within the bounds, by its header."""
+        first = batch.base_offset if batch.magic >= 2 else None  # noqa: PLR2004 - the format that declares it
+        if self.start_offset is not None and batch.last_offset < self.start_offset:
+            return False
+        if self.end_offset is not None and first is not None and first >= self.end_offset:
+            return False
+        if self.end_timestamp is not None and batch.max_timestamp < 0:
+            return False
+        return self.start_timestamp is None or batch.max_timestamp >= self.start_timestamp
+
+    def records(self, records: Iterable[Record]) -> list[Record]:
+        """The records within the bounds that satisfy the conditions."""
+        chosen = [each for each in records if self._has_record(each)]
+        if self.conditions is None or not chosen:
+            return chosen
+        pa = require("pyarrow")
+        header = pa.struct([("key", pa.string()), ("value", pa.binary())])
+        headers = [[{"key": name, "value": value} for name, value in each.headers] for each in chosen]
+        rows = pa.record_batch(
+            {
+                "key": pa.array([each.key for each in chosen], pa.binary()),
+                "value": pa.array([each.value for each in chosen], pa.binary()),
+                "headers": pa.array(headers, pa.list_(header)),
+                "index": pa.array(range(len(chosen)), pa.int64()),
+            }
+        )
+        return [chosen[index] for index in self.conditions.rows(rows)["index"].to_pylist()]
+
+    def _has_record(self, record: Record) -> bool:
+        if self.start_offset is not None and record.offset < self.start_offset:
+            return False
+        if self.end_offset is not None and record.offset >= self.end_offset:
+            return False
+        if (self.start_timestamp, self.end_timestamp) == (None, None):
+            return True
+        time = record.timestamp
+        return (
+            time >= 0
+            and (self.start_timestamp is None or time >= self.start_timestamp)
+            and (self.end_timestamp is None or time < self.end_timestamp)
+        )
+
+
+def _owner(file: SourceFile) -> tuple[str | None, int | None]:
+    return partition_of(basename(file.folder)) or tiered_partition_of(file.folder) or (None, None)

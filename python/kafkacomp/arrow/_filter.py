@@ -1,0 +1,219 @@
+"""Choose rows of a scan by key, value, headers and number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kafkacomp._arguments import OFFSETS, integer
+from kafkacomp._extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    import pyarrow as pa
+    from typing_extensions import CapsuleType
+
+    from kafkacomp._kafkacomp import ScanReader
+    from kafkacomp.arrow._report import ScanReport
+    from kafkacomp.exceptions import KafkaCompError
+
+__all__ = ["Conditions", "FilteredReader", "filter_rows"]
+
+
+def filter_rows(
+    reader: ScanReader,
+    *,
+    key: bytes | str | None = None,
+    key_regex: str | None = None,
+    value_contains: bytes | str | None = None,
+    header: Mapping[str, bytes | str] | None = None,
+    limit: int | None = None,
+) -> FilteredReader:
+    """Choose rows of a scan; a row must satisfy every condition that is given.
+
+    The conditions are Arrow compute expressions on each batch of rows. Topics, partitions, offsets and times are
+    arguments of :func:`kafkacomp.scan`, which leaves out whole segments and batches for them.
+
+    >>> import kafkacomp as kc
+    >>> from kafkacomp.arrow import filter_rows
+    >>> for batch in filter_rows(kc.scan(example), value_contains="b", limit=1):
+    ...     print(batch.column("offset").to_pylist())
+    [1]
+
+    Args:
+        reader: What :func:`kafkacomp.scan` returned, with the columns that the conditions are about.
+        key: The key. A string stands for its UTF-8 bytes.
+        key_regex: A regular expression of RE2 that matches a part of the key, byte by byte.
+        value_contains: Bytes that the value contains.
+        header: Names and values of headers, all of which a row must have; one of several headers of a name is enough.
+        limit: The most rows. The scan ends when they are complete.
+
+    Raises:
+        ValueError: the reader lacks a column that a condition is about; a limit below 0; an invalid regular expression.
+        TypeError: an argument of another type.
+        ModuleNotFoundError: pyarrow is not installed.
+    """
+    conditions = Conditions(_bytes("key", key), key_regex, _bytes("value_contains", value_contains), _headers(header))
+    if key_regex is not None:
+        if not isinstance(key_regex, str):
+            raise TypeError(f"key_regex must be a str, not {type(key_regex).__name__}")
+        conditions.check_regex()
+    if limit is not None:
+        integer("limit", limit, OFFSETS)
+    return FilteredReader(reader, conditions, limit)
+
+
+class FilteredReader:
+    """Rows of a scan that satisfy conditions; made by :func:`filter_rows`. It is used as the scan's own reader is."""
+
+    def __init__(self, reader: ScanReader, conditions: Conditions, limit: int | None) -> None:
+        pa = require("pyarrow")
+        self._reader = reader
+        self._schema = pa.schema(reader)
+        self._conditions = conditions
+        self._left = limit
+        for name in conditions.columns:
+            if name not in self._schema.names:
+                raise ValueError(f"the condition on {name} needs the column {name}, which the scan does not have")
+
+    def __arrow_c_schema__(self) -> CapsuleType:
+        capsule: CapsuleType = self._schema.__arrow_c_schema__()
+        return capsule
+
+    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType:
+        pa = require("pyarrow")
+        rows = pa.RecordBatchReader.from_batches(self._schema, iter(self))
+        capsule: CapsuleType = rows.__arrow_c_stream__(requested_schema)
+        return capsule
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        while self._left is None or self._left > 0:
+            batch = next(self._reader, None)
+            if batch is None:
+                return
+            rows = self._conditions.rows(batch)
+            if self._left is not None:
+                rows = rows.slice(0, self._left)
+                self._left -= rows.num_rows
+            if rows.num_rows:
+                yield rows
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+        /,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the scan and free its memory and files."""
+        self._reader.close()
+
+    @property
+    def error(self) -> KafkaCompError | OSError | None:
+        """The exception that ended the scan."""
+        return self._reader.error
+
+    @property
+    def report(self) -> ScanReport:
+        """The report of the scan, which counts the rows before the conditions."""
+        return self._reader.report
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the key, the value and the headers of a row must satisfy."""
+
+    key: bytes | None = None
+    key_regex: str | None = None
+    value_contains: bytes | None = None
+    header: tuple[tuple[str, bytes], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        key: bytes | str | None = None,
+        key_regex: str | None = None,
+        value_contains: bytes | str | None = None,
+        header: Mapping[str, bytes | str] | None = None,
+    ) -> Conditions:
+        """Check the arguments of :func:`filter_rows`, and raise what it raises."""
+        if key_regex is not None and not isinstance(key_regex, str):
+            raise TypeError(f"key_regex must be a str, not {type(key_regex).__name__}")
+        made = cls(_bytes("key", key), key_regex, _bytes("value_contains", value_contains), _headers(header))
+        if key_regex is not None:
+            made.check_regex()
+        return made
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that they are about."""
+        about = {
+            "key": self.key is not None or self.key_regex is not None,
+            "value": self.value_contains is not None,
+            "headers": bool(self.header),
+        }
+        return [name for name, is_wanted in about.items() if is_wanted]
+
+    def check_regex(self) -> None:
+        """Refuse an invalid regular expression before the first row; ValueError."""
+        pa = require("pyarrow")
+        try:
+            self._matches(pa.array([b""], pa.binary()))
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"invalid key_regex {self.key_regex!r}: {error}") from None
+
+    def _matches(self, keys: Any) -> Any:  # noqa: ANN401 - arrays of pyarrow
+        return require("pyarrow.compute").match_substring_regex(keys, self.key_regex)
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that satisfy all of them."""
+        compute = require("pyarrow.compute")
+        if self.key is not None:
+            batch = batch.filter(compute.equal(batch["key"], self.key))
+        if self.key_regex is not None:
+            batch = batch.filter(self._matches(batch["key"]))
+        if self.value_contains is not None:
+            batch = batch.filter(compute.match_substring(batch["value"], self.value_contains))
+        for name, value in self.header:
+            batch = batch.filter(_with_header(batch["headers"], name, value))
+        return batch
+
+
+def _with_header(headers: Any, name: str, value: bytes) -> Any:  # noqa: ANN401 - arrays of pyarrow
+    """Whether the headers of each row have this one."""
+    pa, compute = require("pyarrow"), require("pyarrow.compute")
+    pairs, rows = compute.list_flatten(headers), compute.list_parent_indices(headers)
+    wanted = compute.and_(
+        compute.equal(compute.struct_field(pairs, "key"), name),
+        compute.equal(compute.struct_field(pairs, "value"), value),
+    )
+    numbers = pa.array(range(len(headers)), rows.type)
+    return compute.is_in(numbers, value_set=rows.filter(wanted))
+
+
+def _bytes(name: str, value: object) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    raise TypeError(f"{name} must be bytes or a str, not {type(value).__name__}")
+
+
+def _headers(header: object) -> tuple[tuple[str, bytes], ...]:
+    if header is None:
+        return ()
+    if not isinstance(header, Mapping):
+        raise TypeError(f"header must be a mapping of names to values, not {type(header).__name__}")
+    return tuple((name, _bytes(f"header {name!r}", value) or b"") for name, value in header.items())
