@@ -23,7 +23,7 @@ INSTALLED_DOCS := $(VENV_DOCS)/.stamp-wheel
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-tiered rust/kafkacomp-python \
 	-name '*.rs' -o -name Cargo.toml)
-PYTHON_SOURCES := pyproject.toml README.md LICENSE $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
+PYTHON_SOURCES := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt kafkacomp.cyclonedx.json $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
 # One interpreter for every cargo call: a change of it would compile pyo3 and all that stands on it anew.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
@@ -31,7 +31,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup develop build wheel sdist demo docs test-site pictures test test-all test-rust test-python test-spark test-spark40 \
-	test-spark35 test-lowest test-kafka release-check lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-deny fmt check bench regression lock clean
+	test-spark35 test-lowest test-kafka release-check notices lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-notices lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -174,7 +174,7 @@ test-kafka: $(INSTALLED) ## Only the tests against a live broker
 	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
 
 # ---------------------------------------------------------------------------------------------- lints
-lint: lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows
+lint: lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-notices ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows, notices
 
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
@@ -218,6 +218,9 @@ lint-layers: $(DEV)
 lint-workflows: $(DEV)
 	$(BIN)/zizmor --offline --quiet .github/workflows
 
+lint-notices: $(DEV)
+	$(BIN)/python tools/third_party.py --check
+
 lint-deny: ## Licences, bans and sources of the crates; needs cargo-deny
 	$(CARGO) deny --locked --all-features check bans licenses sources
 
@@ -252,11 +255,14 @@ BASE ?= main
 regression: $(INSTALLED) ## Is the working tree slower than BASE? By paired ratios, or by instructions with --count
 	$(BIN)/python benches/compare_commits.py $(BASE) . $(REGRESSION_ARGS)
 
-# Nothing is published: the workflow does that for a tag.
-release-check: sdist lint-deny ## Whether a release can be made: version and changelog, sdist, metadata, crates, licences, notices
-	$(BIN)/python tools/check_release.py target/sdist
+# Nothing is published: the wheels workflow does that for a tag, after the same checks. With TAG=vX.Y.Z as for that tag.
+release-check: sdist lint-deny lint-notices ## Whether a release can be made: version and changelog, sdist, metadata, crates, licences, notices
+	$(BIN)/python tools/check_release.py target/sdist $(if $(TAG),--tag $(TAG))
 	$(BIN)/twine check --strict target/sdist/*.tar.gz target/sdist/*.whl
 	$(CARGO) package --locked --allow-dirty -p kafkacomp-core -p kafkacomp-arrow -p kafkacomp-tiered
+
+notices: $(DEV) ## Renew the third-party notices and the SBOM after a change of Cargo.lock
+	$(BIN)/python tools/third_party.py
 
 # Locks name neither an index nor a path: what is fetched is decided by its hash alone.
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
