@@ -20,6 +20,7 @@ IMAGES = ROOT / "docs" / "images"
 RESULTS = ROOT / "benches" / "results" / "compare-java.json"
 CODECS = ("none", "lz4", "snappy", "zstd", "gzip")
 BATCH = "16k"
+WIDTH = 512
 FONT = "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif\""
 MONO = "font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\""
 
@@ -27,6 +28,7 @@ MONO = "font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu San
 class Colours(NamedTuple):
     """What a scheme draws with."""
 
+    page: str | None  #: drawn behind the picture; the light one is also what PyPI shows, on a page of any colour
     text: str
     faint: str
     line: str
@@ -36,8 +38,8 @@ class Colours(NamedTuple):
 
 
 SCHEMES = {
-    "light": Colours("#1f2328", "#59636e", "#d1d9e0", "#3949ab", "#9aa4b2", "#eef1f6"),
-    "dark": Colours("#f0f6fc", "#9198a1", "#3d444d", "#8c9eff", "#6e7681", "#2a2f38"),
+    "light": Colours("#ffffff", "#1f2328", "#59636e", "#d1d9e0", "#3949ab", "#9aa4b2", "#eef1f6"),
+    "dark": Colours(None, "#f0f6fc", "#9198a1", "#3d444d", "#8c9eff", "#6e7681", "#2a2f38"),
 }
 
 
@@ -45,10 +47,12 @@ def _text(x: float, y: float, text: str, colour: str, *, size: int = 13, extra: 
     return f'<text x="{x:g}" y="{y:g}" fill="{colour}" font-size="{size}" {extra}>{escape(text)}</text>'
 
 
-def _picture(width: int, height: int, title: str, parts: list[str]) -> str:
+def _picture(width: int, height: int, title: str, colours: Colours, parts: list[str]) -> str:
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" {FONT}>'
-    return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>", ""])
+    page = [f'<rect width="{width}" height="{height}" fill="{colours.page}"/>'] if colours.page else []
+    heading = _text(0, 20, title, colours.text, size=15, extra='font-weight="600"')
+    return "\n".join([head, f"<title>{escape(title)}</title>", *page, heading, *parts, "</svg>", ""])
 
 
 def scan(colours: Colours) -> str:
@@ -60,15 +64,14 @@ def scan(colours: Colours) -> str:
         codec: [rows[codec]["records"] / rows[codec]["seconds"][by] / 1e6 for by in ("ours_1", "java_poll")]
         for codec in CODECS
     }
-    left, top, step, width = 70, 74, 44, 720
+    left, top, step, width = 64, 74, 44, WIDTH
     scale = (width - left - 150) / max(max(pair) for pair in speeds.values())
     title = "Million records per second, one thread, batches of 16 KiB"
     parts = [
-        _text(0, 20, title, colours.text, size=16, extra='font-weight="600"'),
         f'<rect x="0" y="35" width="12" height="12" rx="2" fill="{colours.ours}"/>',
         _text(18, 46, "kafkacomp, into Arrow", colours.text),
-        f'<rect x="190" y="35" width="12" height="12" rx="2" fill="{colours.theirs}"/>',
-        _text(208, 46, f"Kafka's Java client {report['machine']['kafka-clients']}, as poll() delivers", colours.text),
+        f'<rect x="180" y="35" width="12" height="12" rx="2" fill="{colours.theirs}"/>',
+        _text(198, 46, f"Kafka's Java client {report['machine']['kafka-clients']}, as poll() delivers", colours.text),
     ]
     for number, (codec, pair) in enumerate(speeds.items()):
         y = top + number * step
@@ -82,11 +85,11 @@ def scan(colours: Colours) -> str:
             )
     bottom = top + len(speeds) * step + 12
     machine = report["machine"]
-    measured = (
-        f"Measured {machine['date']} on {machine['cpu']}, median of {report['rounds']} rounds: benches/compare_java.py"
-    )
+    measured = f"Measured {machine['date']} on {machine['cpu']},"
     parts.append(_text(0, bottom, measured, colours.faint, size=12))
-    return _picture(width, bottom + 12, title, parts)
+    command = f"median of {report['rounds']} rounds: benches/compare_java.py"
+    parts.append(_text(0, bottom + 17, command, colours.faint, size=12))
+    return _picture(width, bottom + 29, title, colours, parts)
 
 
 def frame(colours: Colours) -> str:
@@ -98,16 +101,16 @@ def frame(colours: Colours) -> str:
         raise ValueError("only the header checksums may differ")
     size = int.from_bytes(right[7:11], "little")
     fields = [
-        ("magic", right[:4].hex(" "), 150),
-        ("FLG", f"{right[4]:02x}", 52),
-        ("BD", f"{right[5]:02x}", 52),
-        ("HC", "?", 60),
-        ("block size", right[7:11].hex(" "), 130),
-        ("block", f"{size} bytes", 130),
-        ("end mark", right[-4:].hex(" "), 130),
+        ("magic", right[:4].hex(" "), 104),
+        ("FLG", f"{right[4]:02x}", 40),
+        ("BD", f"{right[5]:02x}", 40),
+        ("HC", "?", 44),
+        ("block size", right[7:11].hex(" "), 104),
+        ("block", f"{size} bytes", 76),
+        ("end mark", right[-4:].hex(" "), 104),
     ]
-    title = "An LZ4 frame as Kafka writes it, and its two header checksums (KIP-57)"
-    parts = [_text(0, 18, title, colours.text, size=16, extra='font-weight="600"')]
+    title = "The two header checksums of an LZ4 frame (KIP-57)"
+    parts = []
     x, places = 0, {}
     for name, content, width in fields:
         ours = name == "HC"
@@ -117,13 +120,13 @@ def frame(colours: Colours) -> str:
         )
         shown = "#ffffff" if ours and colours is SCHEMES["light"] else "#000000" if ours else colours.text
         middle = f'text-anchor="middle" {MONO}'
-        parts.append(_text(x + (width - 6) / 2, 80, content, shown, extra=middle))
+        parts.append(_text(x + (width - 6) / 2, 80, content, shown, size=12, extra=middle))
         parts.append(_text(x + (width - 6) / 2, 50, name, colours.faint, size=12, extra='text-anchor="middle"'))
         places[name] = (x, x + width - 6)
         x += width
     rules = [
-        ("magic", broken[6], "covers magic, FLG and BD: message format 0 (Kafka 0.8.2, 0.9)"),
-        ("FLG", right[6], "covers FLG and BD, as LZ4 specifies: message formats 1 and 2"),
+        ("magic", broken[6], "magic, FLG and BD: message format 0 (0.8.2, 0.9)"),
+        ("FLG", right[6], "FLG and BD, as LZ4 specifies: formats 1 and 2"),
     ]
     end = places["BD"][1]
     for number, (first, checksum, text) in enumerate(rules):
@@ -133,7 +136,7 @@ def frame(colours: Colours) -> str:
         )
         parts.append(_text(places["HC"][0] + 2, y + 1, f"HC = {checksum:02x}", colours.text, extra=MONO))
         parts.append(_text(places["HC"][0] + 2, y + 16, text, colours.faint, size=12))
-    return _picture(x + 40, 176, title, parts)
+    return _picture(WIDTH, 176, title, colours, parts)
 
 
 def pictures() -> dict[str, str]:
