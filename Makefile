@@ -30,7 +30,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop build wheel sdist demo docs test-site pictures test test-all test-rust test-python test-spark test-spark40 \
+.PHONY: help setup develop build wheel sdist demo first-example docs test-site pictures test test-all test-rust test-python test-spark test-spark40 \
 	test-spark35 test-lowest test-kafka release-check notices lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-notices lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
@@ -123,6 +123,9 @@ sdist: $(DEV) ## Build the source distribution, unpack it and build a wheel from
 
 demo: $(INSTALLED_DEMO) ## Read segments of real brokers with PySpark, in a venv that has only the wheel and Spark
 	PYSPARK_PYTHON=$(abspath $(VENV_DEMO)/bin/python) SPARK_LOCAL_IP=127.0.0.1 $(VENV_DEMO)/bin/python examples/demo.py
+
+first-example: $(WHEEL_STAMP) ## Install the wheel in a new environment and run README's first example; prints the time
+	$(BIN)/python tools/first_example.py target/wheels/*.whl
 
 # Needs no network. The notice of MkDocs-Material is about the next version of MkDocs, which requirements/docs.in excludes.
 docs: $(INSTALLED_DOCS) ## Build the documentation site into target/site; a warning or a broken link is an error
