@@ -76,6 +76,14 @@ def test_links_lead_somewhere() -> None:
     assert [link for link in links if not _in_the_tree(link)] == []
 
 
+def test_picture_without_its_sources() -> None:
+    """PyPI drops <source>: what remains is the picture of <img>, which has a background for a page of any colour."""
+    picture = re.findall(r"<img [^>]*src=\"([^\"]+)\"", TEXT)[0].removeprefix(RAW)
+    first = re.findall(r"<(?:rect|text|path)[^>]*>", (ROOT / picture).read_text(encoding="utf-8"))[0]
+    width, height = re.findall(r'viewBox="0 0 (\d+) (\d+)"', (ROOT / picture).read_text(encoding="utf-8"))[0]
+    assert first == f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+
+
 def _parameters(of: object) -> set[str]:
     return set(inspect.signature(of).parameters)  # type: ignore[arg-type]
 
