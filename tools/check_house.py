@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 800
 
 # Made by tools, or by Kafka itself, and read by nobody from top to bottom.
-GENERATED = re.compile(r"^((.*/)?Cargo\.lock|requirements/[^/]+\.txt|docs/.*\.svg)$")
+GENERATED = re.compile(
+    r"^((.*/)?Cargo\.lock|requirements/[^/]+\.txt|docs/.*\.svg|THIRD-PARTY-NOTICES\.txt|kafkacomp\.cyclonedx\.json)$"
+)
 EVIDENCE = ("tests/vectors/", "examples/data/", "benches/results/")
 
 LEAKS = {
