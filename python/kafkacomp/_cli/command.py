@@ -16,7 +16,7 @@ import kafkacomp
 from kafkacomp import arrow
 from kafkacomp._arguments import checked_threads
 from kafkacomp._cli import export as exporting
-from kafkacomp._cli import rewrite, validate
+from kafkacomp._cli import rewrite, validate, writers
 from kafkacomp._cli.advise import advise
 from kafkacomp._cli.common import (
     CORRUPT,
@@ -261,13 +261,13 @@ def _show(report: Report) -> None:
 @click.argument("sources", nargs=-1, required=True)
 @click.option("-o", "--output", "target", required=True, type=click.Path(path_type=Path), help="The file to write.")
 @click.option(
-    "--format", "form", type=click.Choice(exporting.FORMATS), help="File format; by default that of the file's suffix."
+    "--format", "form", type=click.Choice(writers.FORMATS), help="File format; by default that of the file's suffix."
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @click.option("--parquet-compression", "compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")),
               default="zstd", show_default=True,
               help="Compression of Parquet files, and of Arrow files, which have none, lz4 or zstd.")  # fmt: skip
-@click.option("--bytes", "encoding", type=click.Choice(exporting.BYTES), default="utf8", show_default=True,
+@click.option("--bytes", "encoding", type=click.Choice(writers.BYTES), default="utf8", show_default=True,
               help="How CSV and JSON lines have keys and values.")  # fmt: skip
 @click.option("--columns", callback=parsed(names_of), metavar="NAMES",
               help=f"Columns to write, separated by commas, of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
@@ -302,17 +302,18 @@ def _show(report: Report) -> None:
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
-    as_json: bool, **options: Any,  # noqa: ANN401 - handed on to scan
+    columns: list[str] | None, as_json: bool, **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write the records of segments, folders or URLs to a Parquet, Arrow, CSV or JSON lines file.
 
     The file appears whole or not at all. In CSV and JSON lines timestamps are numbers in --timestamp-unit.
     """
-    form = form or exporting.SUFFIXES.get(target.suffix)
+    form = form or writers.SUFFIXES.get(target.suffix)
     if form is None:
-        raise click.UsageError(f"{target}: the suffix is none of {', '.join(exporting.SUFFIXES)}; give --format")
+        raise click.UsageError(f"{target}: the suffix is none of {', '.join(writers.SUFFIXES)}; give --format")
     if form == "arrow" and compression not in {"none", "lz4", "zstd"}:
         raise click.UsageError("Arrow files are compressed with lz4 or zstd, or not at all")
+    columns = columns or list(arrow.DEFAULT_COLUMNS)
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:
         raise click.UsageError(f"--start-offset {bounds[0]} is above --end-offset {bounds[1]}")
@@ -326,8 +327,12 @@ def export(  # noqa: PLR0917 - click hands everything over by name
             advance(now - done)
             done = now
 
-        reader = kafkacomp.scan(list(sources), progress=step, **options)
-        report = exporting.export(reader, target, form, compression=compression, encoding=encoding, force=force)
+        reader = kafkacomp.scan(
+            list(sources), columns=exporting.columns_to_read(columns, form, encoding), progress=step, **options
+        )
+        report = exporting.export(
+            reader, target, form, columns=columns, compression=compression, encoding=encoding, force=force
+        )
     exporting.show_losses(report)
     if as_json:
         say_json(exporting.as_dict(report))

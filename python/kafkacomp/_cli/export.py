@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkacomp._cli.common import complain
-from kafkacomp._cli.render import csv_cell
+from kafkacomp._cli.writers import PLACE, is_text, writer
 from kafkacomp._extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pyarrow as pa
+    from collections.abc import Iterator
 
     from kafkacomp import ScanReport
     from kafkacomp.arrow import ScanReader
 
-__all__ = [
-    "BYTES",
-    "FORMATS",
-    "SUFFIXES",
-    "RefusedError",
-    "as_dict",
-    "check_target",
-    "export",
-    "show_losses",
-]
-
-FORMATS = ("parquet", "arrow", "csv", "jsonl")
-SUFFIXES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".csv": "csv", ".jsonl": "jsonl"}
-BYTES = ("utf8", "base64", "hex")
+__all__ = ["RefusedError", "as_dict", "check_target", "columns_to_read", "export", "show_losses"]
 
 
 class RefusedError(ValueError):
@@ -60,18 +43,29 @@ def check_target(target: Path, sources: list[str], *, force: bool) -> None:
         raise RefusedError(f"{target}: is there already; --force replaces it")
 
 
-def export(reader: ScanReader, target: Path, kind: str, *, compression: str, encoding: str, force: bool) -> ScanReport:
-    """Write what the scan gives to ``target``.
+def columns_to_read(columns: list[str], kind: str, encoding: str) -> list[str]:
+    """The columns of a scan that writes ``columns``: if bytes may not be UTF-8, also those that say where they are."""
+    if not is_text(kind) or encoding != "utf8":
+        return columns
+    return [*columns, *(name for name in PLACE if name not in columns)]
+
+
+def export(
+    reader: ScanReader, target: Path, kind: str, *, columns: list[str], compression: str, encoding: str, force: bool
+) -> ScanReport:
+    """Write ``columns`` of what the scan gives to ``target``.
 
     Raises:
         RefusedError: the target has appeared meanwhile.
         KafkaCompError, OSError: the scan's.
-        ValueError: bytes that are no UTF-8 where text is asked for.
+        ValueError: bytes that are not UTF-8 in a text format.
     """
-    pa = require("pyarrow")
-
-    schema = pa.schema(reader)
-    with _appearing(target, force=force) as path, _writer(kind, path, schema, compression, encoding) as write:
+    schema = require("pyarrow").schema(reader)
+    with (
+        _appearing(target, force=force) as path,
+        path.open("xb") as sink,
+        writer(kind, sink, schema, columns=columns, compression=compression, encoding=encoding) as write,
+    ):
         for batch in reader:
             write(batch)
     return reader.report
@@ -145,61 +139,3 @@ def _appearing(target: Path, *, force: bool) -> Iterator[Path]:
             hidden.replace(target)
     finally:
         hidden.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writer(
-    kind: str, path: Path, schema: pa.Schema, compression: str, encoding: str
-) -> Iterator[Callable[[pa.RecordBatch], object]]:
-    if kind == "parquet":
-        parquet = require("pyarrow.parquet")
-
-        with parquet.ParquetWriter(path, schema, compression=compression) as writer:
-            yield writer.write_batch
-    elif kind == "arrow":
-        ipc = require("pyarrow.ipc")
-
-        codec = compression if compression in {"lz4", "zstd"} else None
-        with ipc.new_file(path, schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
-            yield writer.write_batch
-    else:
-        with path.open("x", encoding="utf-8", newline="") as out:
-            if kind == "csv":
-                out.write(",".join(schema.names) + "\r\n")
-            yield lambda batch: out.writelines(_lines(kind, batch, encoding))
-
-
-def _lines(kind: str, batch: pa.RecordBatch, encoding: str) -> Iterator[str]:
-    pa = require("pyarrow")
-
-    for index, column in enumerate(batch.schema):
-        # As a number: Python's datetime ends at the year 9999, Kafka's timestamps do not.
-        if pa.types.is_timestamp(column.type):
-            batch = batch.set_column(index, column.name, batch.column(index).cast(pa.int64()))
-    for row in batch.to_pylist():
-        plain = {name: _plain(value, encoding, (name, row)) for name, value in row.items()}
-        if kind == "csv":
-            yield ",".join(csv_cell(value) for value in plain.values()) + "\r\n"
-        else:
-            yield json.dumps(plain, ensure_ascii=False) + "\n"
-
-
-def _plain(value: object, encoding: str, where: tuple[str, dict[str, Any]]) -> object:
-    if isinstance(value, list):
-        return [_plain(each, encoding, where) for each in value]
-    if isinstance(value, dict):
-        return {name: _plain(each, encoding, where) for name, each in value.items()}
-    if not isinstance(value, bytes):
-        return value
-    if encoding == "base64":
-        return base64.b64encode(value).decode("ascii")
-    if encoding == "hex":
-        return value.hex()
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError:
-        column, row = where
-        place = ", ".join(f"{name} {row[name]}" for name in ("topic", "partition", "offset", "segment") if name in row)
-        raise ValueError(
-            f"the {column} is not UTF-8 ({place}): choose --bytes base64 or hex, or a binary format"
-        ) from None

@@ -18,6 +18,7 @@ mod gil;
 mod input;
 mod interrupt;
 mod job;
+mod json_lines;
 mod memory;
 mod message_set;
 mod message_set_write;
@@ -67,6 +68,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<record::Records>()?;
     m.add_class::<scan::ScanReader>()?;
     m.add_class::<cells::ArrowArray>()?;
+    m.add_function(wrap_pyfunction!(json_lines::json_lines, m)?)?;
     m.add_function(wrap_pyfunction!(cells::decompress_cells, m)?)?;
     m.add_function(wrap_pyfunction!(cells::compress_cells, m)?)?;
     m.add_function(wrap_pyfunction!(cells::parse_cells, m)?)?;

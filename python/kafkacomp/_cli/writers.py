@@ -1,0 +1,166 @@
+"""The formats of ``kafkacomp export``: Parquet, Arrow, CSV and JSON lines, each by the writer of an Arrow library."""
+
+from __future__ import annotations
+
+import base64
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kafkacomp._extras import require
+from kafkacomp._kafkacomp import json_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import BinaryIO, TypeAlias
+
+    import pyarrow as pa
+
+    Write: TypeAlias = Callable[[pa.RecordBatch], object]
+
+__all__ = ["BYTES", "FORMATS", "PLACE", "SUFFIXES", "is_text", "writer"]
+
+FORMATS = ("parquet", "arrow", "csv", "jsonl")
+SUFFIXES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".csv": "csv", ".jsonl": "jsonl"}
+BYTES = ("utf8", "base64", "hex")
+
+#: Columns that say in which record of which file a value is.
+PLACE = ("topic", "partition", "offset", "segment")
+
+_ENCODERS: dict[str, Callable[[bytes], str]] = {
+    "base64": lambda value: base64.b64encode(value).decode("ascii"),
+    "hex": bytes.hex,
+}
+
+
+def is_text(kind: str) -> bool:
+    """Whether files of this format have bytes as text."""
+    return kind in {"csv", "jsonl"}
+
+
+@contextmanager
+def writer(
+    kind: str, sink: BinaryIO, schema: pa.Schema, *, columns: list[str], compression: str, encoding: str
+) -> Iterator[Write]:
+    """Open a writer of one of ``FORMATS``; the file is complete once the block has ended.
+
+    Args:
+        kind: One of ``FORMATS``.
+        sink: Where to write.
+        schema: That of the batches.
+        columns: The columns to write. Batches may have more: those of ``PLACE`` are named by errors.
+        compression: That of Parquet and Arrow files.
+        encoding: How text formats have bytes: one of ``BYTES``.
+
+    Yields:
+        A function that writes a batch. It raises ValueError for bytes that are not UTF-8, if ``encoding`` is ``utf8``.
+    """
+    pa = require("pyarrow")
+
+    if is_text(kind):
+        with (_csv if kind == "csv" else _json_lines)(sink, columns) as write:
+            yield lambda batch: write(_with_text(batch, columns, encoding))
+        return
+    shown = pa.schema([schema.field(name) for name in columns])
+    with (_parquet if kind == "parquet" else _arrow)(sink, shown, compression) as write:
+        yield lambda batch: write(batch.select(columns))
+
+
+@contextmanager
+def _parquet(sink: BinaryIO, schema: pa.Schema, compression: str) -> Iterator[Write]:
+    with require("pyarrow.parquet").ParquetWriter(sink, schema, compression=compression) as out:
+        yield out.write_batch
+
+
+@contextmanager
+def _arrow(sink: BinaryIO, schema: pa.Schema, compression: str) -> Iterator[Write]:
+    ipc = require("pyarrow.ipc")
+
+    options = ipc.IpcWriteOptions(compression=compression if compression in {"lz4", "zstd"} else None)
+    with ipc.new_file(sink, schema, options=options) as out:
+        yield out.write_batch
+
+
+@contextmanager
+def _csv(sink: BinaryIO, columns: list[str]) -> Iterator[Write]:
+    csv = require("pyarrow.csv")
+
+    options = csv.WriteOptions(include_header=False)
+    sink.write(",".join(columns).encode() + b"\n")
+
+    def write(batch: pa.RecordBatch) -> None:
+        for index, column in enumerate(batch.columns):
+            batch = batch.set_column(index, columns[index], _flat(column))
+        csv.write_csv(batch, sink, options)
+
+    yield write
+
+
+@contextmanager
+def _json_lines(sink: BinaryIO, columns: list[str]) -> Iterator[Write]:  # noqa: ARG001 - the batches name them
+    yield lambda batch: sink.write(json_lines(batch))
+
+
+def _flat(column: pa.Array) -> pa.Array:
+    """Lists as JSON: CSV has no lists."""
+    pa = require("pyarrow")
+
+    if not pa.types.is_list(column.type):
+        return column
+    texts = [None if each is None else json.dumps(each, ensure_ascii=False) for each in column.to_pylist()]
+    return pa.array(texts, pa.large_string())
+
+
+def _with_text(batch: pa.RecordBatch, columns: list[str], encoding: str) -> pa.RecordBatch:
+    pa = require("pyarrow")
+
+    arrays = []
+    for name in columns:
+        try:
+            arrays.append(_text(batch.column(name), encoding))
+        except pa.ArrowInvalid:
+            raise ValueError(_not_utf8(name, batch)) from None
+    return pa.record_batch(arrays, names=columns)
+
+
+def _text(column: pa.Array, encoding: str) -> pa.Array:
+    """The column with text in place of bytes, also of those in lists, and numbers in place of timestamps."""
+    pa = require("pyarrow")
+
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        # A date with four digits of a year ends in 9999, Kafka's timestamps do not.
+        return column.cast(pa.int64())
+    if pa.types.is_list(kind):
+        sizes, values = column.value_lengths().fill_null(0).to_pylist(), _text(column.flatten(), encoding)
+        ends = [0]
+        for size in sizes:
+            ends.append(ends[-1] + size)
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values, mask=column.is_null())
+    if pa.types.is_struct(kind):
+        names = [field.name for field in kind]
+        return pa.StructArray.from_arrays([_text(each, encoding) for each in column.flatten()], names)
+    if not pa.types.is_binary(kind):
+        return column
+    if encoding == "utf8":
+        return column.cast(pa.string())
+    encode = _ENCODERS[encoding]
+    return pa.array([None if each is None else encode(each) for each in column.to_pylist()], pa.large_string())
+
+
+def _not_utf8(name: str, batch: pa.RecordBatch) -> str:
+    """Name the first record of the batch whose column is not UTF-8."""
+    column = batch.column(name)
+    row = next(index for index, value in enumerate(column.to_pylist()) if not _is_utf8(value))
+    place = ", ".join(f"{each} {batch.column(each)[row].as_py()}" for each in PLACE if each in batch.schema.names)
+    what = f"a value in the {name}" if name == "headers" else f"the {name}"
+    return f"{what} is not UTF-8 ({place}): choose --bytes base64 or hex, or a binary format"
+
+
+def _is_utf8(value: Any) -> bool:  # noqa: ANN401 - cells of any type
+    if isinstance(value, list):
+        return all(_is_utf8(content) for header in value for content in header.values())
+    try:
+        return not isinstance(value, bytes) or value.decode() is not None
+    except UnicodeDecodeError:
+        return False
