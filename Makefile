@@ -203,6 +203,7 @@ lint-outside: $(DEV)
 lint-python: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/pylint python/kafkacomp
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy python
 	$(BIN)/mypy tests --exclude '^tests/kafka/'
