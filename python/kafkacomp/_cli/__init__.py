@@ -1,8 +1,8 @@
 """The command ``kafkacomp``; also ``python -m kafkacomp``.
 
 Exit status: 0 fine, 1 corrupt or missing data found, 2 wrong use, 3 any other failure (a full disk, no permission), 130
-interrupted, 141 the reader of a pipe went away. Results go to standard output, everything else to standard
-error. click and rich come with the extra ``cli`` and are imported only here.
+interrupted, 141 the reader of a pipe went away, 143 terminated. Results go to standard output, everything else to
+standard error. click and rich come with the extra ``cli`` and are imported only here.
 """
 
 from __future__ import annotations

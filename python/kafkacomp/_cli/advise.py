@@ -16,6 +16,7 @@ from kafkacomp._arguments import parse_size
 from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, without_credentials
 from kafkacomp._click import parsed
+from kafkacomp._storage.new_file import new_file
 from kafkacomp.advice import prices as price_files
 from kafkacomp.advice.settings import (
     DEFAULT_BATCH_SIZES,
@@ -138,8 +139,8 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
     report.environment = environment.describe(shlex.join(["kafkacomp", *without_credentials(sys.argv[1:])]), [])
     if html is not None:
         try:
-            with html.open("w" if force else "x", encoding="utf-8") as file:
-                file.write(report.to_html())
+            with new_file(html, replace=force) as path:
+                path.write_text(report.to_html(), encoding="utf-8")
         except FileExistsError:
             raise click.UsageError(f"{html} exists already: --force overwrites it") from None
     _give(report, as_json=as_json)

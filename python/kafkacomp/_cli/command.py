@@ -26,6 +26,7 @@ from kafkacomp._cli.common import (
     LOG_FORMAT,
     MAX_OUTPUT_SIZE,
     PIPE_CLOSED,
+    TERMINATED,
     WRONG_USE,
     bound,
     complain,
@@ -39,6 +40,7 @@ from kafkacomp._cli.dump import Selected
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.filters import Bounds, bound_options, conditions_of, row_options
 from kafkacomp._cli.render import FORMATS, renderer
+from kafkacomp._cli.signals import TerminatedError, sigterm_raises
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, files_of, tiered, tiered_options
 from kafkacomp._cli.verify import Report, verify_read
 from kafkacomp._cli.verify import verify as verify_files
@@ -63,7 +65,10 @@ def run(arguments: list[str] | None) -> int:
     logger.addHandler(handler)
     logger.propagate = False
     try:
-        return _run(arguments)
+        with sigterm_raises():
+            return _run(arguments)
+    except TerminatedError:
+        return TERMINATED
     finally:
         logger.propagate = propagated
         logger.removeHandler(handler)
@@ -122,7 +127,7 @@ def cli() -> None:
     """Kafka's log segments and what lies beside them, without a broker.
 
     Exit status: 0 fine, 1 corrupt or missing data found, 2 wrong use, 3 any other failure such as a full disk,
-    130 interrupted, 141 the reader of a pipe went away.
+    130 interrupted, 141 the reader of a pipe went away, 143 terminated.
     """
 
 

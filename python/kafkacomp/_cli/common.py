@@ -26,6 +26,7 @@ __all__ = [
     "LOG_FORMAT",
     "MAX_OUTPUT_SIZE",
     "PIPE_CLOSED",
+    "TERMINATED",
     "WRONG_USE",
     "bound",
     "complain",
@@ -36,7 +37,7 @@ __all__ = [
     "say_json",
 ]
 
-FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
+FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2, 3, 130, 141, 143
 
 LOG_FORMAT = click.option(
     "--log-format",

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp._cli.common import complain
 from kafkacomp._cli.writers import PLACE, is_text, writer
 from kafkacomp._extras import require
+from kafkacomp._storage.new_file import new_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kafkacomp import ScanReport
     from kafkacomp.arrow import ScanReader
 
@@ -61,13 +57,16 @@ def export(
         ValueError: bytes that are not UTF-8 in a text format.
     """
     schema = require("pyarrow").schema(reader)
-    with (
-        _appearing(target, force=force) as path,
-        path.open("xb") as sink,
-        writer(kind, sink, schema, columns=columns, compression=compression, encoding=encoding) as write,
-    ):
-        for batch in reader:
-            write(batch)
+    try:
+        with (
+            new_file(target, replace=force) as path,
+            path.open("xb") as sink,
+            writer(kind, sink, schema, columns=columns, compression=compression, encoding=encoding) as write,
+        ):
+            for batch in reader:
+                write(batch)
+    except FileExistsError:
+        raise RefusedError(f"{target}: has appeared meanwhile; --force replaces it") from None
     return reader.report
 
 
@@ -118,24 +117,3 @@ def as_dict(report: ScanReport) -> dict[str, object]:
         "moreMissing": report.more_missing,
         "warnings": list(report.warnings),
     }
-
-
-@contextmanager
-def _appearing(target: Path, *, force: bool) -> Iterator[Path]:
-    """A name beside the target that becomes the target at the end, and vanishes if anything fails."""
-    hidden = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        yield hidden
-        if force:
-            hidden.replace(target)
-            return
-        try:
-            # A link fails where a rename would replace; file systems without links have the test alone.
-            os.link(hidden, target)
-        except FileExistsError:
-            raise RefusedError(f"{target}: has appeared meanwhile; --force replaces it") from None
-        except OSError:
-            check_target(target, [], force=False)
-            hidden.replace(target)
-    finally:
-        hidden.unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 import kafkacomp
 from kafkacomp._arguments import parse_size
 from kafkacomp._click import parsed
+from kafkacomp._storage.new_file import new_file
 from kafkacomp.bench import corpus, environment, peers, plot, presets, table
 from kafkacomp.bench.peers.base import MissingPeerError, WrongResultError
 from kafkacomp.bench.peers.java import Jars
@@ -264,7 +265,7 @@ def _give(report: Report, json_to: str | None, csv_to: str | None, plot_to: str 
         if csv_to == STANDARD_OUTPUT:
             report.write_csv(sys.stdout)
         else:
-            with Path(csv_to).open("w", encoding="utf-8", newline="") as out:
+            with new_file(Path(csv_to), replace=True) as path, path.open("x", encoding="utf-8", newline="") as out:
                 report.write_csv(out)
     if plot_to:
         plot.draw(report.run.results, Path(plot_to), report.heading())
@@ -276,7 +277,8 @@ def _write(target: str, text: str) -> None:
     if target == STANDARD_OUTPUT:
         click.echo(text, nl=False)
     else:
-        Path(target).write_text(text, encoding="utf-8")
+        with new_file(Path(target), replace=True) as path:
+            path.write_text(text, encoding="utf-8")
 
 
 def _show(report: Report, *, to_error: bool) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import errno
 import os
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp._extras import require
+from kafkacomp._storage.new_file import new_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ COLUMNS = ("topic", "partition", "position", "offset")
 
 @contextmanager
 def offset_map(path: str | os.PathLike[str] | None) -> Iterator[Take | None]:
-    """A file of mappings, ``.parquet`` or ``.csv``, that appears when the block ends well.
+    """Open a file of mappings, ``.parquet`` or ``.csv``, that appears when the block ends without an error.
 
     Raises:
         FileExistsError: it is there already.
@@ -45,26 +45,20 @@ def offset_map(path: str | os.PathLike[str] | None) -> Iterator[Take | None]:
         raise ValueError(f"{target}: the suffix must be {' or '.join(kinds)}")
     if target.exists():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-    handle, name = tempfile.mkstemp(prefix=".", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    try:
-        with kind(name) as take:
-            yield take
-        Path(name).replace(target)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with new_file(target) as hidden, kind(hidden) as take:
+        yield take
 
 
 @contextmanager
-def _csv(path: str) -> Iterator[Take]:
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
+def _csv(path: Path) -> Iterator[Take]:
+    with path.open("x", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(COLUMNS)
         yield lambda topic, partition, rows: out.writerows((topic, partition, *row) for row in rows)
 
 
 @contextmanager
-def _parquet(path: str) -> Iterator[Take]:
+def _parquet(path: Path) -> Iterator[Take]:
     pa = require("pyarrow")
     parquet = require("pyarrow.parquet")
 

@@ -1,0 +1,35 @@
+"""SIGTERM ends a command as Ctrl-C does: what it was writing is removed."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+__all__ = ["TerminatedError", "sigterm_raises"]
+
+
+class TerminatedError(BaseException):
+    """The process has received SIGTERM."""
+
+
+@contextmanager
+def sigterm_raises() -> Iterator[None]:
+    """Raise :class:`TerminatedError` in the block when SIGTERM arrives, so that its ``finally`` clauses run."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield  # only the main thread may set handlers; a handler of the caller's stays
+        return
+    signal.signal(signal.SIGTERM, _raise)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _raise(_number: int, _frame: FrameType | None) -> None:
+    raise TerminatedError

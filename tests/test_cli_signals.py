@@ -1,0 +1,91 @@
+"""Ctrl-C and SIGTERM end every command that writes, and leave nothing of what it was writing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from golden.expect import SMALL
+from kafkacomp import message_set
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+BATCHES = (SMALL / "modern" / "restarts" / "restarts-0" / "00000000000000000000.log").read_bytes()
+
+#: Each would take hours: its source ends in a terabyte of zeros, as a preallocated file does.
+COMMANDS = {
+    "export parquet": ("export", "{log}", "-o", "{target}/x.parquet"),
+    "export csv": ("export", "{log}", "-o", "{target}/x.csv"),
+    "export jsonl": ("export", "{log}", "-o", "{target}/x.jsonl"),
+    "recompress": ("recompress", "{log}/t-0", "{target}/t-0"),
+    "recompress a directory": ("recompress", "{log}", "{target}/logs"),
+    "convert": ("convert", "--to-magic", "1", "{log}/t-0", "{target}/t-0"),
+    "convert a directory": ("convert", "--to-magic", "1", "{log}", "{target}/logs"),
+    "repair": ("repair", "{log}/t-0", "{target}/t-0"),
+    "repair a directory": ("repair", "{log}", "{target}/logs"),
+}
+
+#: A shell starts what runs in the background with SIGINT ignored.
+PROGRAM = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from kafkacomp._cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def interrupted(command: list[str], target: Path, number: signal.Signals) -> tuple[int, str]:
+    """Send the signal once the command has begun to write; the exit status and standard error."""
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM, *command], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        while not os.listdir(target):  # noqa: PTH208 - names are enough
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        process.send_signal(number)
+        return process.wait(), process.stderr.read()
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def check(command: list[str], target: Path, number: signal.Signals) -> None:
+    status, err = interrupted(command, target, number)
+    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    assert "Traceback" not in err
+    assert os.listdir(target) == []  # noqa: PTH208 - as above
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_is_left(tmp_path: Path, command: str, number: signal.Signals) -> None:
+    source = tmp_path / "logs" / "t-0" / "00000000000000000000.log"
+    source.parent.mkdir(parents=True)
+    with source.open("wb") as file:
+        file.write(BATCHES)
+        file.truncate(1 << 40)
+    (tmp_path / "target").mkdir()
+    places = {"log": tmp_path / "logs", "target": tmp_path / "target"}
+    check([each.format(**places) for each in COMMANDS[command]], tmp_path / "target", number)
+    assert source.stat().st_size == 1 << 40
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_no_offset_map_is_left(tmp_path: Path, number: signal.Signals) -> None:
+    source = tmp_path / "logs" / "t-0" / "00000000000000000000.kafka"
+    source.parent.mkdir(parents=True)
+    source.write_bytes(message_set.write_messages([b"x"]) * 3_000_000)
+    target = tmp_path / "target"
+    target.mkdir()
+    command = ["convert", "--to-magic", "2", "--offset-map", f"{target}/map.csv", str(source.parent), f"{target}/t-0"]
+    check(command, target, number)
