@@ -58,9 +58,9 @@ def export(folder: Path, name: str, *options: str) -> Path:
 def text(value: bytes | None, encoding: str) -> str | None:
     if value is None:
         return None
-    return {"utf8": bytes.decode, "hex": bytes.hex, "base64": lambda each: base64.b64encode(each).decode()}[encoding](
-        value
-    )
+    if encoding == "utf8":
+        return value.decode()
+    return value.hex() if encoding == "hex" else base64.b64encode(value).decode()
 
 
 @pytest.mark.parametrize("encoding", ["utf8", "base64", "hex"])
