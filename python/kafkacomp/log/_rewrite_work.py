@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import SEGMENT_BYTES, checked_max_output_size, integer
-from kafkacomp._storage.commit_state import sync_folder
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import basename, partition_of, side_file
+from kafkacomp._storage.state_file import sync_folder
 from kafkacomp.exceptions import CorruptRecordError
 
 if TYPE_CHECKING:

@@ -27,28 +27,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.commit_state import (
-    NAME,
-    STAGING,
-    Pending,
-    State,
-    open_file,
-    open_folder,
-    read_state,
-    refuse,
-    sync_folder,
-    write_state,
-)
+from kafkacomp._storage.commit_state import NAME, STAGING, Pending, State, read_state, write_state
 from kafkacomp._storage.names import is_segment, partition_of
+from kafkacomp._storage.state_file import open_file, open_folder, refuse, sync_folder
 from kafkacomp.spark._conflicting_writers import check_untouched, lengths
+from kafkacomp.spark._job_folder import check_folder, exists, is_folder, locked, remove, touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 __all__ = ["Staged", "check_target", "commit", "discard", "new_staging", "partition_counts", "recover"]
 
-_LOCK = ".kafkacomp-lock"
 _DEAD = re.compile(r"kafkacomp-1\.[0-9a-f]{32}-delete")
 #: Seconds after which what a job has staged and not touched since is taken for the remains of a dead one.
 ABANDONED = 24 * 3600.0
@@ -115,7 +105,7 @@ def recover(target: Path) -> None:
     Raises:
         OSError: EEXIST: somebody else has written to the logs meanwhile.
     """
-    with _locked(target):
+    with locked(target):
         _recover(target)
 
 
@@ -147,12 +137,12 @@ def commit(
         CorruptRecordError: a log that is to be continued is damaged at its end.
         OSError: the operating system refuses. Nothing is published, unless :func:`recover` can finish it.
     """
-    with _locked(target):
+    with locked(target):
         state = _recover(target, own=staging)
         if batch is not None and state.batches.get(batch[0], -1) >= batch[1]:
             _remove_all(target, staging)
             return False
-        _check_folder(staging)
+        check_folder(staging)
         logs = _logs(target)
         out = staging / "out"
         shutil.rmtree(out, ignore_errors=True)
@@ -166,7 +156,7 @@ def commit(
             if os.path.lexists(target / name):
                 if not (target / name).is_dir():
                     raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target / name))
-                _check_folder(target / name)
+                check_folder(target / name)
 
         def assemble(name: str) -> None:
             known_id = _topic_id(target / name) if name in logs else None
@@ -197,22 +187,9 @@ def discard(target: Path, staging: Path) -> None:
     """Remove what a job has staged, unless it is decided."""
     if not target.is_dir():
         return
-    with _locked(target):
+    with locked(target):
         pending = read_state(target).pending
         _remove_all(target, staging, but=pending.staging if pending is not None else None)
-
-
-@contextlib.contextmanager
-def _locked(target: Path) -> Iterator[None]:
-    """Only one job commits at a time; the lock of one that dies is free."""
-    import fcntl  # noqa: PLC0415 - there is none on Windows, where nothing here is supported
-
-    descriptor = open_file(target / _LOCK, None, os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _recover(target: Path, own: Path | None = None) -> State:
@@ -223,45 +200,13 @@ def _recover(target: Path, own: Path | None = None) -> State:
         if folder.is_symlink() or not folder.is_dir():
             continue
         if _DEAD.fullmatch(folder.name):
-            _remove(folder)
+            remove(folder)
         if not STAGING.fullmatch(folder.name) or (own is not None and _owner(folder) == _owner(own)):
             continue
         # Whose commit has begun and does not hold the lock any more is dead.
-        if (folder / "out").is_dir() or time.time() - _touched(folder) > ABANDONED:
-            _remove(folder)
+        if (folder / "out").is_dir() or time.time() - touched(folder) > ABANDONED:
+            remove(folder)
     return state
-
-
-def _remove(staging: Path) -> None:
-    """Remove a job's folder, under a name that tells what is left of it if this is killed; nothing else of its name."""
-    dead = staging.with_name(staging.name.replace("-0.", "-1.", 1))
-    with open_folder(staging.parent) as target:
-        if not _is_folder(staging.name, target):
-            return
-        if dead.name != staging.name:
-            os.rename(staging.name, dead.name, src_dir_fd=target, dst_dir_fd=target)
-        shutil.rmtree(dead.name, ignore_errors=True, dir_fd=target)
-
-
-def _is_folder(name: str, within: int) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
-    except FileNotFoundError:
-        return False
-
-
-def _exists(name: str, within: int) -> bool:
-    try:
-        os.stat(name, dir_fd=within, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a symbolic link: what it leads to is not in the target."""
-    if folder.is_symlink():
-        refuse(folder, "a symbolic link in place of a folder")
 
 
 def _owner(staging: Path) -> str:
@@ -273,23 +218,14 @@ def _remove_all(target: Path, staging: Path, but: str | None = None) -> None:
     """Remove the folders of a job's owner."""
     for folder in target.iterdir():
         if STAGING.fullmatch(folder.name) and _owner(folder) == _owner(staging) and folder.name != but:
-            _remove(folder)
-
-
-def _touched(folder: Path) -> float:
-    """When something in the folder was written last."""
-    latest = 0.0
-    for path in (folder, *folder.rglob("*")):
-        with contextlib.suppress(FileNotFoundError):
-            latest = max(latest, path.lstat().st_mtime)
-    return latest
+            remove(folder)
 
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
     """Give all files of a decided write their places; what has been done of it before is not done again."""
     staging = target / pending.staging
     with open_folder(target) as root:
-        if not _exists(staging.name, root):
+        if not exists(staging.name, root):
             reason = f"the files of a decided write are gone: delete {target / NAME} to give it up"
             raise FileNotFoundError(errno.ENOENT, reason, str(staging))
         with open_folder(staging, root) as job:
@@ -301,7 +237,7 @@ def _finish(target: Path, state: State, pending: Pending) -> State:
         os.fsync(root)
     finished = replace(state, generation=state.generation + 1, pending=None)
     write_state(target, finished)
-    _remove(staging)
+    remove(staging)
     return finished
 
 
@@ -314,8 +250,8 @@ def _remove_logs(target: Path, names: list[str], root: int, old: Path, job: int)
     with open_folder(old, job) as removed:
         for name in names:
             # Once the old folder is there, what has its name in the target is the new one.
-            if not _exists(name, removed) and _exists(name, root):
-                if not _is_folder(name, root) or not _is_log(target / name):
+            if not exists(name, removed) and exists(name, root):
+                if not is_folder(name, root) or not _is_log(target / name):
                     refuse(target / name, "not the folder of a log")
                 os.rename(name, name, src_dir_fd=root, dst_dir_fd=removed)
 
@@ -323,14 +259,14 @@ def _remove_logs(target: Path, names: list[str], root: int, old: Path, job: int)
 def _place(source: Path, out: int, folder: Path, root: int) -> None:
     """Move a folder, or its files into the one that is there: the segments last, and in order."""
     name = source.name
-    if not _exists(name, out):
+    if not exists(name, out):
         return
     with open_folder(source, out) as new:
         files = os.listdir(new)  # noqa: PTH208 - of a descriptor
         for file in files:
             if not stat.S_ISREG(os.stat(file, dir_fd=new, follow_symlinks=False).st_mode):
                 refuse(source / file, "not a regular file")
-        if not _exists(name, root):
+        if not exists(name, root):
             os.rename(name, name, src_dir_fd=out, dst_dir_fd=root)
             return
         with open_folder(folder, root) as log:
@@ -345,7 +281,7 @@ def _logs(target: Path) -> list[str]:
     found = []
     for folder in target.iterdir():
         if partition_of(folder.name) is not None and folder.is_dir():
-            _check_folder(folder)
+            check_folder(folder)
             if _is_log(folder):
                 found.append(folder.name)
     return sorted(found)
