@@ -60,6 +60,18 @@ def test_same_report_as_here(spark: SparkSession, logs: Path) -> None:
     assert [row.topic for row in rows if row.advised] == ["rows"]
 
 
+def test_tasks_run_at_the_same_time(spark: SparkSession, logs: Path) -> None:
+    """One job for all tasks, not one after another for each."""
+    context = spark.sparkContext
+    context.setJobGroup("advice", "")
+    try:
+        advise(spark, str(logs), Settings(codecs=SETTINGS.codecs, batch_sizes=(16384,), sample_bytes=8 << 20, seed=7))
+        jobs = context.statusTracker().getJobIdsForGroup("advice")
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # removes it
+    assert 1 <= len(jobs) <= 2
+
+
 def test_what_is_wrong_comes_back(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     """Damage that an executor meets, and a path that is not there, are named; nothing at all is an error."""
     bad = tmp_path / "bad-0"

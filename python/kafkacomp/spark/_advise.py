@@ -72,7 +72,8 @@ def advise(
     if made.tasks:
         rows = [(number, bytearray(pickle.dumps(task))) for number, task in enumerate(made.tasks)]
         tasks = spark.createDataFrame(rows, _TASKS).repartition(-(-len(rows) // _A_TASK), "number")
-        found = tasks.mapInArrow(_Measure(), _FIGURES).toLocalIterator()
+        # Not toLocalIterator, which runs a job for each partition, one after another.
+        found = tasks.mapInArrow(_Measure(), _FIGURES).collect()
         measured = [(row.number, pickle.loads(row.figures)) for row in found]  # noqa: S301 - from our own executors
     made.problems += wrong
     report = finish(
