@@ -1,7 +1,8 @@
-"""Jobs of a Spark write without Spark: what a task stages, what a job commits, and what is there then."""
+"""Jobs of a Spark write without Spark: what a task stages, what a job commits, what is there; jobs that die."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,12 +12,16 @@ from kafkacomp import _kafkacomp, record
 from kafkacomp.spark._commit import Staged, commit, new_staging
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SETTINGS = record.batch_settings(
     magic=2, compression_type="lz4", compression_level=None, base_offset=0, batch_bytes=500
 )
 SEGMENT_BYTES = 1500
+KILLED = 9
+#: What the operating system is asked for in a commit after which another order or outcome can be seen.
+CALLS = ("rename", "replace", "unlink", "rmdir", "mkdir", "fsync")
 
 
 def staged(staging: Path, task: int, counts: dict[tuple[str, int], int], first: int = 0) -> list[Staged]:
@@ -48,3 +53,32 @@ def content(target: Path) -> dict[str, list[int]]:
         assert row["offset"] == len(values)
         values.append(int(row["value"]))
     return found
+
+
+def killed_at(step: int, run: Callable[[], object]) -> bool:
+    """Runs in a process of its own that is gone before its call number `step` of the system; whether it got there."""
+    child = os.fork()
+    if child == 0:
+        left = step
+
+        def dying(call: Callable[..., Any]) -> Callable[..., Any]:
+            def counted(*args: Any, **kwargs: Any) -> Any:
+                nonlocal left
+                if left == 0:
+                    os._exit(KILLED)
+                left -= 1
+                return call(*args, **kwargs)
+
+            return counted
+
+        try:
+            for name in CALLS:
+                setattr(os, name, dying(getattr(os, name)))
+            run()
+        except BaseException:  # noqa: BLE001 - nothing may go on in the copy of this process
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in {0, KILLED}
+    return code == KILLED

@@ -1,4 +1,4 @@
-"""Jobs for ``test_killed_jobs.py`` and ``test_cluster_streams.py``, in a process that they may kill.
+"""Jobs for ``test_killed_jobs.py``, ``test_killed_exports.py`` and ``test_cluster_streams.py``, which may kill them.
 
 Run with the name of a job and its arguments as JSON; see the functions. The session has executors of their own unless
 the master is given.
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,6 +104,55 @@ def write(target: str, told: str, kind: str, master: str) -> None:
     spark.stop()
 
 
+def unlucky(job: Any, kind: str, told: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The tasks of an export: after some rows of the unlucky one's first attempt something happens."""
+
+    def exporting(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from kafkacomp.spark._export_files import TaskFiles  # noqa: PLC0415 - in the worker
+
+        write = TaskFiles.write
+        context = TaskContext.get()
+        assert context is not None
+        is_unlucky = context.partitionId() == UNLUCKY and context.attemptNumber() == 0
+
+        def grieving(files: TaskFiles, batch: pa.RecordBatch) -> None:
+            write(files, batch)
+            if is_unlucky and files.rows and not Path(told).exists():
+                Path(told).touch()
+                if kind == "failing":
+                    raise ValueError("the first attempt fails")
+                if kind in {"worker", "executor"}:
+                    of_executor = int(_stat(os.getppid())[1])
+                    os.kill(of_executor if kind == "executor" else os.getpid(), signal.SIGKILL)
+                time.sleep(20)
+
+        TaskFiles.write = grieving  # type: ignore[method-assign,assignment]
+        try:
+            yield from job(batches)
+        finally:
+            TaskFiles.write = write  # type: ignore[method-assign]
+
+    return exporting
+
+
+def export(source: str, target: str, told: str, kind: str, master: str) -> None:
+    """Export logs, a job for each kind of grief; each must succeed."""
+    from kafkacomp.spark import export as exporting  # noqa: PLC0415 - not in the workers
+
+    spark = session(master)
+    plain = DataFrame.mapInArrow
+    for each in kind.split(","):
+
+        def shadowed(frame: DataFrame, job: Any, schema: Any, kind: str = each) -> DataFrame:
+            return plain(frame, unlucky(job, kind, f"{told}-{kind}"), schema)
+
+        DataFrame.mapInArrow = plain if each == "none" else shadowed  # type: ignore[method-assign,assignment]
+        exporting(spark, source, f"{target}/{each}", partition_by="partition", columns=["offset", "partition", "value"])
+    # What goes on behind the end of its job has the time to leave something.
+    time.sleep(25 if "slow" in kind else 0)
+    spark.stop()
+
+
 def follow(source: str, sink: str, out: str, checkpoint: str, stop: str) -> None:
     """Follow logs into Parquet or into logs until there is a file ``stop``; then what is left."""
     spark = session()
@@ -129,7 +178,7 @@ def follow(source: str, sink: str, out: str, checkpoint: str, stop: str) -> None
 
 def main() -> None:
     """Run a job."""
-    jobs: dict[str, Callable[..., Any]] = {"write": write, "follow": follow}
+    jobs: dict[str, Callable[..., Any]] = {"write": write, "export": export, "follow": follow}
     jobs[sys.argv[1]](**json.loads(sys.argv[2]))
 
 

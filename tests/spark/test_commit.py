@@ -6,26 +6,19 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from commit_jobs import SEGMENT_BYTES, content, job, staged
+from commit_jobs import SEGMENT_BYTES, content, job, killed_at, staged
 from kafkacomp import _kafkacomp, log, record
 from kafkacomp._storage import commit_state
 from kafkacomp.exceptions import CorruptRecordError
-from kafkacomp.spark import _commit
+from kafkacomp.spark import _commit, _job_folder
 from kafkacomp.spark._commit import commit, discard, new_staging, recover
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "modern"
-KILLED = 9
-#: What the operating system is asked for in a commit after which another order or outcome can be seen.
-CALLS = ("rename", "replace", "unlink", "rmdir", "mkdir", "fsync")
 
 
 def sound(target: Path) -> None:
@@ -170,35 +163,6 @@ def test_a_batch_of_a_stream_is_written_once(tmp_path: Path) -> None:
     assert not staging_folders(tmp_path)
 
 
-def killed_at(step: int, run: Callable[[], object]) -> bool:
-    """Runs in a process of its own that is gone before its call number `step` of the system; whether it got there."""
-    child = os.fork()
-    if child == 0:
-        left = step
-
-        def dying(call: Callable[..., Any]) -> Callable[..., Any]:
-            def counted(*args: Any, **kwargs: Any) -> Any:
-                nonlocal left
-                if left == 0:
-                    os._exit(KILLED)
-                left -= 1
-                return call(*args, **kwargs)
-
-            return counted
-
-        try:
-            for name in CALLS:
-                setattr(os, name, dying(getattr(os, name)))
-            run()
-        except BaseException:  # noqa: BLE001 - nothing may go on in the copy of this process
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    assert code in {0, KILLED}
-    return code == KILLED
-
-
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_killed_in_its_commit_a_job_is_finished_or_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
@@ -329,7 +293,7 @@ def test_remains_of_a_dead_job_go_after_a_day(tmp_path: Path, monkeypatch: pytes
 
 def test_a_day_is_counted_from_the_last_file(tmp_path: Path) -> None:
     """A job that has staged something within a day may be running; what is decided stays whatever its age."""
-    old = time.time() - _commit.ABANDONED - 60
+    old = time.time() - _job_folder.ABANDONED - 60
     running, dead, begun = (new_staging(tmp_path) for _ in range(3))
     for staging in (running, dead, begun):
         staged(staging, 0, {("t", 0): 1})

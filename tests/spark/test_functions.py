@@ -298,6 +298,8 @@ def test_what_the_version_lacks_is_told() -> None:
         _ = kafkacomp.spark.KafkaCompDataSource
     with pytest.raises(ImportError, match=f"advise of kafkacomp.spark {told}"):
         kafkacomp.spark.advise(None, "path")  # type: ignore[arg-type]
+    with pytest.raises(ImportError, match=f"export of kafkacomp.spark {told}"):
+        kafkacomp.spark.export(None, "path", "target")  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------ SQL

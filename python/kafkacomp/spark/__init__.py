@@ -28,7 +28,8 @@ from kafkacomp.spark._functions import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Literal
 
     from pyspark.sql import SparkSession
 
@@ -36,8 +37,11 @@ if TYPE_CHECKING:
     from kafkacomp.advice.settings import Settings
     from kafkacomp.spark._advise import Advised
     from kafkacomp.spark._datasource import KafkaCompDataSource
+    from kafkacomp.spark._export import Compression, Exported
+    from kafkacomp.spark._export_commit import SaveMode
+    from kafkacomp.spark._options import IsolationLevel
 
-__all__ = ["KafkaCompDataSource", "advise", "compress", "decompress", "parse_records", "records", "register"]
+__all__ = ["KafkaCompDataSource", "advise", "compress", "decompress", "export", "parse_records", "records", "register"]
 
 _HAS_DATA_SOURCES = int(pyspark.__version__.split(".")[0]) >= 4  # noqa: PLR2004 - where pyspark.sql.datasource begins
 
@@ -109,6 +113,75 @@ def advise(
         compression_type=compression_type,
         assume_rate=assume_rate,
         opening=SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys),
+    )
+
+
+def export(
+    spark: SparkSession,
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
+    *,
+    format: Literal["parquet"] = "parquet",  # noqa: A002 - Spark's word
+    save_mode: SaveMode = "errorifexists",
+    partition_by: str | Sequence[str] = (),
+    columns: Iterable[str] | None = None,
+    compression: Compression = "zstd",
+    isolation_level: IsolationLevel = "read_uncommitted",
+    options: Mapping[str, object] | None = None,
+) -> Exported:
+    """Write segments as Parquet files: executors read and write, the driver commits all files or none.
+
+    The rows are those of ``spark.read.format("kafkacomp")`` with the same options, but none of them passes through the
+    JVM. A task that fails or whose executor is lost is repeated as Spark repeats tasks; of several attempts the files
+    of one are published. With Spark Connect the client plans and commits.
+
+    Args:
+        spark: The session, classic or Spark Connect.
+        source: A path that the data source takes, or several.
+        target: The folder of Parquet files: a path that driver and executors share.
+        format: The format of the files.
+        save_mode: What happens if the target has files: ``errorifexists`` refuses it, ``append`` keeps them,
+            ``overwrite`` replaces all of them. A folder with anything but Parquet files is refused.
+        partition_by: Columns that become folders, as ``DataFrameWriter.partitionBy`` has them: strings, integers and
+            booleans.
+        columns: The columns to read, as the option ``columns``.
+        compression: Compression of the Parquet pages.
+        isolation_level: ``read_committed`` leaves out aborted transactions and all from the first open one on.
+        options: Further options of the data source, by their names in ``docs/spark.md``: ``{"subscribe": "orders",
+            "startingTimestamp": 1767261600000, "mode": "DROPMALFORMED"}``. Values are strings, numbers, booleans, or
+            mappings where the option is JSON.
+
+    Returns:
+        ``files``, ``bytes`` and ``rows`` written; ``skipped`` and ``missing``, the ranges of bytes and offsets that
+        were left out, as :class:`kafkacomp.ScanReport` has them.
+
+    Raises:
+        ValueError: an argument or option that is unknown or wrong.
+        FileNotFoundError: a path of the source does not exist, or has no segments.
+        FileExistsError: the target has files, with ``errorifexists``.
+        KafkaCompError, OSError: the source cannot be planned, or the target cannot be written.
+        PySparkException: a task failed; the message has the task's own error.
+        ImportError: PySpark 3.5.
+
+    Example:
+        >>> export(spark, "/backup/kafka-logs", "/lake/orders", partition_by=["topic"])  # doctest: +SKIP
+        Exported(files=2, bytes=7319, rows=2400, skipped=(), missing=(), more_missing=0)
+    """
+    if not _HAS_DATA_SOURCES:
+        raise _too_old("export")
+    from kafkacomp.spark import _export  # noqa: PLC0415 - who only reads loads nothing of it
+
+    return _export.export(
+        spark,
+        source,
+        target,
+        format=format,
+        save_mode=save_mode,
+        partition_by=partition_by,
+        columns=columns,
+        compression=compression,
+        isolation_level=isolation_level,
+        options=options,
     )
 
 

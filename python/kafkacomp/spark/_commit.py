@@ -31,7 +31,7 @@ from kafkacomp._storage.commit_state import NAME, STAGING, Pending, State, read_
 from kafkacomp._storage.names import is_segment, partition_of
 from kafkacomp._storage.state_file import open_file, open_folder, refuse, sync_folder
 from kafkacomp.spark._conflicting_writers import check_untouched, lengths
-from kafkacomp.spark._job_folder import check_folder, exists, is_folder, locked, remove, touched
+from kafkacomp.spark._job_folder import ABANDONED, check_folder, exists, is_folder, locked, remove, touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["Staged", "check_target", "commit", "discard", "new_staging", "partition_counts", "recover"]
 
 _DEAD = re.compile(r"kafkacomp-1\.[0-9a-f]{32}-delete")
-#: Seconds after which what a job has staged and not touched since is taken for the remains of a dead one.
-ABANDONED = 24 * 3600.0
 #: Folders are assembled by so many threads: a disk gains nothing from more.
 _THREADS = 4
 #: Digits of a job's folder that tell whose it is.

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["check_folder", "exists", "is_folder", "locked", "remove", "touched"]
+__all__ = ["ABANDONED", "check_folder", "exists", "is_folder", "locked", "remove", "touched"]
 
+#: Seconds after which what a job has staged and not touched since is taken for the remains of a dead one.
+ABANDONED = 24 * 3600.0
 _LOCK = ".kafkacomp-lock"
 
 

@@ -29,7 +29,7 @@ from kafkacomp.spark._schema import check_schema, struct_of
 from kafkacomp.spark._serialize import Shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql.types import StructType
@@ -89,6 +89,8 @@ class KafkaCompReader(Shipped, DataSourceReader):
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
         self.pruning = EVERYTHING
+        #: Called with the report of each scan.
+        self.tell: Callable[[ScanReport], object] = _ignore
 
     @briefly
     def partitions(self) -> list[InputPartition]:
@@ -100,14 +102,16 @@ class KafkaCompReader(Shipped, DataSourceReader):
         if not isinstance(partition, SegmentPartition):
             return  # Spark asks for a partition of its own making where there is no task
         try:
-            yield from read_wherever(self.options, partition)
+            yield from read_wherever(self.options, partition, self.tell)
         except FileNotFoundError as error:
             if self.options.fail_on_data_loss:
                 reason = "deleted or replaced by the broker since the query was planned"
                 raise plain(FileNotFoundError(errno.ENOENT, reason, error.filename)) from None
             _LOGGER.warning("%s: deleted since the query was planned; the query continues", error.filename)
             if self.options.mode == "PERMISSIVE":
-                yield from read_task(self.options, partition)  # lists it as it lists corrupt ranges
+                yield from read_task(self.options, partition, self.tell)  # lists it as it lists corrupt ranges
+            else:
+                self.tell(_vanished(error))
 
 
 class FilteringReader(KafkaCompReader):
@@ -121,7 +125,19 @@ class FilteringReader(KafkaCompReader):
         return filters
 
 
-def read_wherever(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.RecordBatch]:
+def _ignore(report: ScanReport) -> None:
+    """Spark has no place for a report."""
+
+
+def _vanished(error: FileNotFoundError) -> ScanReport:
+    """The report on a segment that was deleted before it was read."""
+    skipped = SkippedRange(str(error.filename), 0, 0, "vanished", str(error))
+    return ScanReport(batches=0, records=0, bytes_in=0, bytes_out=0, skipped=(skipped,), warnings=())
+
+
+def read_wherever(
+    options: ReadOptions, task: SegmentPartition, tell: Callable[[ScanReport], object] = _ignore
+) -> Iterator[pa.RecordBatch]:
     """Read a task, also where a broker has merged its segment into the one before since it was planned.
 
     Raises:
@@ -133,7 +149,7 @@ def read_wherever(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.R
         for each in (segment, *others):
             if is_gone(each):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), each.source)  # noqa: TRY301 - caught once
-        yield from read_task(options, task)
+        yield from read_task(options, task, tell)
     except FileNotFoundError as error:
         gone = error
     else:
@@ -149,13 +165,20 @@ def read_wherever(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.R
         partition = moved(task.partition, start, end, options)
         if partition is not None:
             times = (task.start_timestamp, task.end_timestamp)
-            yield from read_task(options, SegmentPartition(partition, start, end, *times))
+            yield from read_task(options, SegmentPartition(partition, start, end, *times), tell)
             return
     raise gone
 
 
-def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.RecordBatch]:
+def read_task(
+    options: ReadOptions, task: SegmentPartition, tell: Callable[[ScanReport], object] = _ignore
+) -> Iterator[pa.RecordBatch]:
     """Read a task, and with PERMISSIVE, after its records, a row for each of its corrupt ranges.
+
+    Args:
+        options: Those of the read.
+        task: The task.
+        tell: Called with the report when all records were read.
 
     Raises:
         KafkaCompError, OSError: with the file and the byte; with ``failOnDataLoss`` also for missing offsets.
@@ -187,6 +210,7 @@ def read_task(options: ReadOptions, task: SegmentPartition) -> Iterator[pa.Recor
             check_losses(reader.report, options)
         except EXPECTED as error:
             raise plain(error) from None
+        tell(reader.report)
         if damage is None:
             return
         if options.mode == "PERMISSIVE":

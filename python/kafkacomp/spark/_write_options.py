@@ -114,8 +114,8 @@ def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOption
     )
 
 
-def local_path(given: Mapping[str, str]) -> Path:
-    """The option ``path`` as an absolute path of this file system.
+def local_path(given: Mapping[str, str], what: str = "logs") -> Path:
+    """The option ``path`` as an absolute path of this file system; ``what`` is written there.
 
     Raises:
         ValueError: there is none, or it is on another file system.
@@ -127,7 +127,9 @@ def local_path(given: Mapping[str, str]) -> Path:
     if scheme is not None and scheme[1].lower() == "file":
         path = path_of_file_url(path)
     elif scheme is not None and "/" not in scheme[1]:
-        raise ValueError(f"{path} is on {scheme[1]}: logs are written to paths only, which driver and executors share")
+        raise ValueError(
+            f"{path} is on {scheme[1]}: {what} are written to paths only, which driver and executors share"
+        )
     return Path(os.path.abspath(path))  # noqa: PTH100 - no symlink is to be resolved
 
 

@@ -1,0 +1,329 @@
+"""How the Parquet files of an export's tasks get their places, all or none; docs/design/spark-write.md explains it.
+
+::
+
+    target/
+        .kafkacomp-export                          the decision
+        .kafkacomp-lock                            held while a job commits
+        .kafkacomp-0.<32 hex digits>-delete/       a job's files (-1: being removed); Parquet readers skip such names
+            <32 hex digits>/                       the files of one attempt of a task, laid out as in the target
+                topic=orders/part-....parquet.staged
+        topic=orders/part-....parquet
+        _SUCCESS                                   removed when files begin to get their places, made again at the end
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import time
+import uuid
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from kafkacomp._storage.state_file import (
+    MalformedError,
+    dictionary,
+    fields,
+    is_one_name,
+    number,
+    open_file,
+    open_folder,
+    read_json,
+    refuse,
+    replace_json,
+    shown,
+    sync_folder,
+)
+from kafkacomp.spark._job_folder import ABANDONED, check_folder, exists, is_folder, locked, remove, touched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["STAGED", "SUFFIX", "SaveMode", "begin", "check_target", "commit", "discard", "recover"]
+
+NAME: Final = ".kafkacomp-export"
+#: What the files in the target are called, and what comes after that until they are there.
+SUFFIX: Final = ".parquet"
+STAGED: Final = ".staged"
+_SUCCESS: Final = "_SUCCESS"
+_VERSION: Final = 1
+_ATTEMPT: Final = re.compile(r"[0-9a-f]{32}")
+_STAGING: Final = re.compile(r"\.kafkacomp-0\.[0-9a-f]{32}-delete")
+_DEAD: Final = re.compile(r"\.kafkacomp-1\.[0-9a-f]{32}-delete")
+
+#: What happens to files that the target has, as in Spark's DataFrameWriter.
+SaveMode = Literal["errorifexists", "append", "overwrite"]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A decided export: the folder of its job, the attempts whose files count, the files that go."""
+
+    staging: str
+    attempts: list[str]
+    removed: list[str]
+
+
+@dataclass(frozen=True)
+class State:
+    """The content of :data:`NAME`."""
+
+    generation: int = 0
+    pending: Pending | None = None
+
+
+def check_target(target: Path, save_mode: SaveMode, partition_by: Sequence[str]) -> None:
+    """Refuse a target before any work, after what a killed job had decided is finished.
+
+    Raises:
+        FileExistsError: the target has files, with ``errorifexists``.
+        NotADirectoryError: it is a file.
+        OSError: it has something that is not a Parquet file; with ``append`` also files in other partition folders.
+    """
+    if target.is_dir():
+        if os.path.lexists(target / NAME):
+            recover(target)
+        _check_content(target, save_mode, partition_by)
+    elif os.path.lexists(target):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target))
+
+
+def begin(target: Path) -> Path:
+    """Make the folder of a new job."""
+    target.mkdir(parents=True, exist_ok=True)
+    staging = target / f".kafkacomp-0.{uuid.uuid4().hex}-delete"
+    staging.mkdir()
+    return staging
+
+
+def recover(target: Path) -> None:
+    """Finish what a killed job had decided, and remove what others left long ago.
+
+    Raises:
+        OSError: the operating system refuses, or a file is not as this library makes it.
+    """
+    with locked(target):
+        _recover(target)
+
+
+def commit(
+    target: Path,
+    staging: Path,
+    attempts: Mapping[str, Mapping[str, int]],
+    save_mode: SaveMode,
+    partition_by: Sequence[str],
+) -> None:
+    """Publish the files of the attempts that count.
+
+    Args:
+        target: The folder of Parquet files.
+        staging: The job's folder, which is removed.
+        attempts: For each attempt, its files below its folder with their sizes.
+        save_mode: What happens to the files that the target has.
+        partition_by: The columns that folders are named by.
+
+    Raises:
+        OSError: as :func:`check_target`; the operating system refuses; a task's files are missing. Nothing is
+            published, unless :func:`recover` can finish it.
+    """
+    with locked(target):
+        state = _recover(target, own=staging.name)
+        removed = _check_content(target, save_mode, partition_by)
+        check_folder(staging)
+        for attempt, written in attempts.items():
+            _check_attempt(staging / attempt, written)
+        sync_folder(staging)
+        pending = Pending(staging.name, list(attempts), removed if save_mode == "overwrite" else [])
+        decided = State(state.generation + 1, pending)
+        _write_state(target, decided)
+        _finish(target, decided, pending)
+
+
+def discard(target: Path, staging: Path) -> None:
+    """Remove what a job has staged, unless it is decided."""
+    with contextlib.suppress(FileNotFoundError), locked(target):
+        pending = _read_state(target).pending
+        if pending is None or pending.staging != staging.name:
+            remove(staging)
+
+
+# ------------------------------------------------------------------------------------- the target
+
+
+def _check_content(target: Path, save_mode: SaveMode, partition_by: Sequence[str]) -> list[str]:
+    """The target's Parquet files, as paths below it.
+
+    Raises:
+        OSError: see :func:`check_target`.
+    """
+    if save_mode == "errorifexists":
+        for name in sorted(os.listdir(target)):  # noqa: PTH208 - names are enough
+            if not name.startswith(".kafkacomp-"):
+                reason = "the target has files already; save_mode append or overwrite allows that"
+                raise FileExistsError(errno.EEXIST, reason, str(target / name))
+    found = sorted(_data_files(target))
+    if save_mode == "append":
+        wanted = tuple(partition_by)
+        for path in found:
+            columns = tuple(folder.partition("=")[0] for folder in path.split("/")[:-1])
+            if columns != wanted:
+                there = f"is partitioned by {', '.join(columns) or 'nothing'}, not {', '.join(wanted) or 'nothing'}"
+                raise OSError(errno.EINVAL, f"{there}: files cannot be appended with other partition_by", str(target))
+    return found
+
+
+def _data_files(folder: Path, below: str = "") -> Iterator[str]:
+    """The Parquet files in a folder and its partition folders; names that readers skip are passed over."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _is_hidden(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False) and "=" in entry.name:
+                yield from _data_files(folder / entry.name, f"{below}{entry.name}/")
+            elif entry.is_file(follow_symlinks=False) and entry.name.endswith(SUFFIX):
+                yield below + entry.name
+            else:
+                reason = "is not a Parquet file or partition folder: choose a folder that has nothing else"
+                raise OSError(errno.EINVAL, reason, entry.path)
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark and pyarrow skip a name."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _check_attempt(folder: Path, written: Mapping[str, int]) -> None:
+    """Demand that the driver sees what a task has written."""
+    found = {
+        path.relative_to(folder).as_posix(): path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()
+    }
+    if found != dict(written):
+        wrong = sorted(found.keys() ^ written.keys()) or sorted(name for name in found if found[name] != written[name])
+        reason = (
+            f"a task wrote {len(written)} files, {sum(written.values())} bytes, the driver sees {len(found)} files,"
+            f" {sum(found.values())} bytes: do they share this folder?"
+        )
+        raise OSError(errno.EIO, reason, str(folder / wrong[0]))
+
+
+# ------------------------------------------------------------------------------------- the state
+
+
+def _read_state(target: Path) -> State:
+    return read_json(target / NAME, _VERSION, _state) or State()
+
+
+def _write_state(target: Path, state: State) -> None:
+    replace_json(target / NAME, {"version": _VERSION, **asdict(state)})
+
+
+def _state(content: dict[str, Any]) -> State:
+    _, generation, pending = fields("the state", content, ("version", "generation", "pending"))
+    return State(number("generation", generation), None if pending is None else _pending(pending))
+
+
+def _pending(content: object) -> Pending:
+    staging, attempts, removed = fields("pending", dictionary("pending", content), ("staging", "attempts", "removed"))
+    if not isinstance(staging, str) or not _STAGING.fullmatch(staging):
+        raise MalformedError(f"{shown(staging)} is not the name of a job's folder")
+    for what, names, is_right in (("attempts", attempts, _is_attempt), ("removed", removed, _is_data_file)):
+        if not isinstance(names, list):
+            raise MalformedError(f"{what} is not a list but {shown(names)}")
+        for name in names:
+            if not isinstance(name, str) or not is_right(name):
+                raise MalformedError(f"{shown(name)} in {what} is not a name that an export gives")
+    return Pending(staging, attempts, removed)
+
+
+def _is_attempt(name: str) -> bool:
+    return _ATTEMPT.fullmatch(name) is not None
+
+
+def _is_data_file(path: str) -> bool:
+    *folders, file = path.split("/")
+    named = all(is_one_name(each) and "=" in each and not _is_hidden(each) for each in folders)
+    return named and is_one_name(file) and file.endswith(SUFFIX) and not _is_hidden(file)
+
+
+# ------------------------------------------------------------------------------------- finishing
+
+
+def _recover(target: Path, own: str | None = None) -> State:
+    state = _read_state(target)
+    if state.pending is not None:
+        state = _finish(target, state, state.pending)
+    for folder in target.iterdir():
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        is_abandoned = (
+            _STAGING.fullmatch(folder.name) and folder.name != own and time.time() - touched(folder) > ABANDONED
+        )
+        if _DEAD.fullmatch(folder.name) or is_abandoned:
+            remove(folder)
+    return state
+
+
+def _finish(target: Path, state: State, pending: Pending) -> State:
+    """Give all files of a decided export their places; what has been done of it before is not done again."""
+    staging = target / pending.staging
+    with open_folder(target) as root:
+        if not exists(staging.name, root):
+            reason = f"the files of a decided export are gone: delete {target / NAME} to give it up"
+            raise FileNotFoundError(errno.ENOENT, reason, str(staging))
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(_SUCCESS, dir_fd=root)
+        for path in pending.removed:
+            _unlink(target, path.split("/"), root)
+        with open_folder(staging, root) as job:
+            for attempt in pending.attempts:
+                if exists(attempt, job):
+                    with open_folder(staging / attempt, job) as source:
+                        _place(staging / attempt, source, target, root)
+        os.fsync(root)
+        os.close(open_file(target / _SUCCESS, root, os.O_WRONLY | os.O_CREAT))
+    finished = State(state.generation + 1)
+    _write_state(target, finished)
+    remove(staging)
+    return finished
+
+
+def _unlink(folder: Path, names: list[str], within: int) -> None:
+    """Remove a file by the names of the folders that it is in, and those of them that are empty then."""
+    name, *rest = names
+    if not exists(name, within):
+        return
+    if rest:
+        with open_folder(folder / name, within) as inner:
+            _unlink(folder / name, rest, inner)
+        with contextlib.suppress(OSError):
+            os.rmdir(name, dir_fd=within)
+        return
+    if not stat.S_ISREG(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode):
+        refuse(folder / name, "not a regular file")
+    os.unlink(name, dir_fd=within)
+
+
+def _place(source: Path, staged: int, target: Path, within: int) -> None:
+    """Move what is staged in a folder, and in folders in it, to the same place in the target."""
+    for name in sorted(os.listdir(staged)):
+        if is_folder(name, staged):
+            if "=" not in name:
+                refuse(source / name, "not a partition folder")
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, dir_fd=within)
+            with open_folder(source / name, staged) as inner, open_folder(target / name, within) as place:
+                _place(source / name, inner, target / name, place)
+            continue
+        placed = name.removesuffix(STAGED)
+        is_file = stat.S_ISREG(os.stat(name, dir_fd=staged, follow_symlinks=False).st_mode)
+        if not is_file or placed == name or not _is_data_file(placed):
+            refuse(source / name, "not a file of an export")
+        if exists(placed, within):
+            raise FileExistsError(errno.EEXIST, "a file of a decided export cannot replace it", str(target / placed))
+        os.rename(name, placed, src_dir_fd=staged, dst_dir_fd=within)
+    os.fsync(within)

@@ -1,0 +1,200 @@
+"""The Parquet files of a task: rows by partition folder, collected into row groups."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkacomp._extras import require
+from kafkacomp._storage.state_file import sync_folder
+from kafkacomp.spark._export_commit import STAGED, SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+__all__ = ["TaskFiles", "folder_name", "write_empty"]
+
+#: Rows of all files of a task that are held in memory: a row group has as many bytes of column data.
+ROW_GROUP_BYTES: Final = 64 << 20
+#: Files that a task has open at the same time; with more partition folders than that a folder gets several files.
+_MOST_OPEN: Final = 100
+#: Columns whose numbers mostly grow: their differences need fewer bytes than a dictionary.
+_GROWING: Final = ("offset", "timestamp", "baseOffset", "position", "sequence")
+_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
+#: What Spark escapes in the names of partition folders (ExternalCatalogUtils).
+_ESCAPED: Final = re.compile(r'[\x00-\x1f"#%\'*/:=?\\\x7f{\[\]^]')
+
+
+def folder_name(column: str, value: object) -> str:
+    """The partition folder of a value, as Spark and Hive name it."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if value is None or not text:
+        return f"{column}={_NULL}"
+    return f"{column}={_ESCAPED.sub(lambda found: f'%{ord(found[0]):02X}', text)}"
+
+
+class TaskFiles:
+    """Writes batches below a folder; a file for each partition folder.
+
+    Args:
+        folder: The folder of the task's attempt.
+        stem: What the names of the files begin with.
+        partition_by: The columns that become folders.
+        compression: As ``kafkacomp.spark.export`` has it.
+    """
+
+    def __init__(self, folder: Path, stem: str, partition_by: Sequence[str], compression: str) -> None:
+        self._folder = folder
+        self._stem = stem
+        self._partition_by = tuple(partition_by)
+        self._compression = compression
+        #: By partition folder, the one written to last at the end.
+        self._open: dict[str, _File] = {}
+        self._held = 0
+        self._count = 0
+        #: The sizes of finished files, by their paths below the folder.
+        self.sizes: dict[str, int] = {}
+        self.rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take a batch."""
+        for name, rows in _partitioned(batch, self._partition_by):
+            if not rows.num_rows:
+                continue
+            file = self._open.pop(name, None) or self._new(name, rows.schema)
+            self._open[name] = file
+            self._held += file.hold(rows)
+            self.rows += rows.num_rows
+        while self._held > ROW_GROUP_BYTES:
+            self._held -= max(self._open.values(), key=lambda file: file.held).write_group()
+        while len(self._open) > _MOST_OPEN:
+            self._finish(next(iter(self._open)))
+
+    def close(self) -> None:
+        """Finish all files and bring them to the disk."""
+        for name in [*self._open]:
+            self._finish(name)
+        for path, _, _ in os.walk(self._folder, topdown=False):
+            sync_folder(self._folder.joinpath(path))
+
+    def abandon(self) -> None:
+        """Close what is open; what has been written is of no use."""
+        for file in self._open.values():
+            file.abandon()
+
+    def _new(self, name: str, schema: pa.Schema) -> _File:
+        path = f"{name}{self._stem}-{self._count:03}.{self._compression}{SUFFIX}{STAGED}"
+        self._count += 1
+        (self._folder / name).mkdir(parents=True, exist_ok=True)
+        return _File(self._folder, path, schema, self._compression)
+
+    def _finish(self, name: str) -> None:
+        file = self._open.pop(name)
+        self._held -= file.held
+        self.sizes[file.name] = file.finish()
+
+
+class _File:
+    """A Parquet file, and the rows that its next row group will have."""
+
+    def __init__(self, folder: Path, name: str, schema: pa.Schema, compression: str) -> None:
+        self.name = name
+        self.held = 0
+        self._batches: list[pa.RecordBatch] = []
+        self._schema = schema
+        self._path = folder / name
+        self._out = require("pyarrow").OSFile(str(self._path), "wb")
+        self._writer = _writer(self._out, schema, compression)
+
+    def hold(self, rows: pa.RecordBatch) -> int:
+        size: int = rows.nbytes
+        self._batches.append(rows)
+        self.held += size
+        return size
+
+    def write_group(self) -> int:
+        written, self.held = self.held, 0
+        table = require("pyarrow").Table.from_batches(self._batches, self._schema)
+        self._batches = []
+        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        return written
+
+    def finish(self) -> int:
+        if self._batches:
+            self.write_group()
+        self._writer.close()
+        self._out.close()
+        with self._path.open("rb") as file:
+            os.fsync(file.fileno())
+            return os.fstat(file.fileno()).st_size
+
+    def abandon(self) -> None:
+        self._batches = []
+        self._out.close()
+
+
+def write_empty(folder: Path, stem: str, schema: pa.Schema, compression: str) -> dict[str, int]:
+    """Write a file without rows, which has the schema, and give its size by its path."""
+    file = _File(folder, f"{stem}.{compression}{SUFFIX}{STAGED}", schema, compression)
+    size = file.finish()
+    sync_folder(folder)
+    return {file.name: size}
+
+
+def _writer(out: object, schema: pa.Schema, compression: str) -> Any:  # noqa: ANN401 - of pyarrow, which has no types
+    types = require("pyarrow.types")
+    growing = [
+        field.name
+        for field in schema
+        if field.name in _GROWING and (types.is_integer(field.type) or types.is_timestamp(field.type))
+    ]
+    return require("pyarrow.parquet").ParquetWriter(
+        out,
+        schema,
+        compression=compression,
+        use_dictionary=[name for name in _leaves(schema) if name not in growing],
+        column_encoding=dict.fromkeys(growing, "DELTA_BINARY_PACKED") or None,
+    )
+
+
+def _leaves(schema: pa.Schema) -> Iterator[str]:
+    """The paths of a schema's columns as Parquet has them."""
+    for field in schema:
+        if field.name == "headers":
+            yield from ("headers.list.element.key", "headers.list.element.value")
+        else:
+            yield field.name
+
+
+def _partitioned(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The rows of each partition folder, without the columns that are its name; the folder ends with a slash."""
+    parts = [("", batch)]
+    for name in names:
+        parts = [
+            (f"{folder}{folder_name(name, value)}/", chosen)
+            for folder, rows in parts
+            for value, chosen in _by_value(rows, name)
+        ]
+    for folder, rows in parts:
+        yield folder, rows.drop_columns(list(names)) if names else rows
+
+
+def _by_value(rows: pa.RecordBatch, name: str) -> Iterator[tuple[object, pa.RecordBatch]]:
+    """The rows of each value of a column, in their order."""
+    pc = require("pyarrow.compute")
+    encoded = rows.column(name).dictionary_encode(null_encoding="encode")
+    values = encoded.dictionary.to_pylist()
+    if len(values) == 1:
+        yield values[0], rows
+        return
+    order = pc.array_sort_indices(encoded.indices)
+    counts = {each["values"]: each["counts"] for each in pc.value_counts(encoded.indices).to_pylist()}
+    start = 0
+    for index, value in enumerate(values):
+        # A copy: a slice that is held would keep the whole batch.
+        yield value, rows.take(order.slice(start, counts[index]))
+        start += counts[index]
