@@ -5,9 +5,11 @@ benchmarks, flights as JSON of about 265 bytes, in two topics of one partition e
 batches of 16 KB before compression as a producer makes them. kafkacomp writes the logs and a real broker mounts them,
 so that both sides read the same bytes; the broker runs all the time, on the same cores.
 
-What is timed: `count()`, `sum(length(value))`, and writing all columns of the Kafka source as Parquet. Spark tells no
-Python source which columns a query needs, so for the first two ours is timed with `columns` and without. A ratio is the
-connector's median time by our median time: above 1 ours is faster.
+What is timed: `count()`, `sum(length(value))`, and writing all columns of the Kafka source as Parquet, compressed with
+snappy as Spark does by default. Spark tells no Python source which columns a query needs, so for the first two ours is
+timed with `columns` and without. Parquet is written by Spark from both sources, and by `kafkacomp.spark.export`; what
+was written is read back by Spark and compared. A ratio is the connector's median time by our median time: above 1 ours
+is faster.
 
 With the first codec a third side takes turns: a Python data source that yields a few ready Arrow batches over and over,
 as many rows and the same columns. It is the ceiling of any source written in Python: Spark's transfer from the worker
@@ -42,6 +44,7 @@ import flights  # noqa: E402  (found by the line above)
 from compare_java import machine  # noqa: E402
 
 import kafkacomp as kc  # noqa: E402
+from kafkacomp.spark import export  # noqa: E402
 from livekafka import mounting  # noqa: E402
 from livekafka.broker import Broker  # noqa: E402
 from livekafka.spark import jars, session  # noqa: E402
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 HALVES = ("first", "second")
 CONNECTOR = "4.0.0"
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 ROWS = 10_000
 #: More content than a Parquet file's dictionary holds, and less than the cache: the first of a scan's batches of 1 MB.
 READY_BATCHES = 8
@@ -112,6 +116,7 @@ def main() -> None:
     parser.add_argument(
         "--bytes", type=size_of, default="1g", help="of values, of each codec; k, m and g are understood"
     )
+    parser.add_argument("--actions", nargs="+", choices=ACTIONS, default=list(ACTIONS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--name", default="compare-connector", help="of the result files")
     arguments = parser.parse_args()
@@ -124,9 +129,12 @@ def main() -> None:
             spark = session(jars())
             for codec in arguments.codecs:
                 ceiling = codec == arguments.codecs[0]
-                for result in compare(spark, broker, codec, arguments.rounds, folder, ceiling=ceiling):
+                ways = [way for way in WAYS if way.action in arguments.actions]
+                for result in compare(spark, broker, codec, arguments.rounds, folder, ways=ways, ceiling=ceiling):
                     results.append(result)
                     print(_row(result), flush=True)
+                    if "export" in result["seconds"]:
+                        print("export", _export_row(result), flush=True)
             versions = {"spark": spark.version, "spark-sql-kafka-0-10": CONNECTOR}
             spark.stop()
     finally:
@@ -191,27 +199,32 @@ def _chosen(columns: str | None) -> dict[str, str]:
 
 
 def compare(
-    spark: SparkSession, broker: Broker, codec: str, rounds: int, folder: Path, *, ceiling: bool
+    spark: SparkSession, broker: Broker, codec: str, rounds: int, folder: Path, *, ways: list[Way], ceiling: bool
 ) -> Iterator[dict[str, Any]]:
     """The seconds of each way, all sides in turn; of the ceiling if it is asked for."""
     common = {"subscribe": ",".join(f"{codec}-{half}" for half in HALVES)}
     connector = spark.read.format("kafka").options(**common, **{"kafka.bootstrap.servers": broker.bootstrap})
     records = connector.load().count()
-    for way in WAYS:
+    for way in ways:
         ours = spark.read.format("kafkacomp").options(**common, **_chosen(way.columns), path=str(broker.log_dir))
-        act = ACTIONS[way.action]
-        sides = {"connector": connector, "ours": ours}
+        sides = {"connector": acting(way, connector, folder), "ours": acting(way, ours, folder)}
+        if way.action == "parquet":
+            sides["export"] = exporting(spark, broker.log_dir, common, folder)
         if ceiling:
             log = broker.log_dir / f"{codec}-{HALVES[0]}-0"
-            sides["ready"] = ready(spark, log, records, folder, way.columns)
+            sides["ready"] = acting(way, ready(spark, log, records, folder, way.columns), folder)
         seconds: dict[str, list[float]] = {name: [] for name in sides}
-        answers = {name: act(reader.load(), folder) for name, reader in sides.items()}
-        if answers["connector"] != answers["ours"]:
+        answers = {}
+        for name, side in sides.items():
+            answers[name] = side()
+            if way.action == "parquet":
+                answers[name] = content(spark, folder)
+        if any(answers[name] != answers["connector"] for name in sides if name != "ready"):
             raise RuntimeError(f"{codec}, {way}: {answers}")
         for _ in range(rounds):
-            for name, reader in sides.items():
+            for name, side in sides.items():
                 start = time.perf_counter()
-                act(reader.load(), folder)
+                side()
                 seconds[name].append(time.perf_counter() - start)
         medians = {name: statistics.median(taken) for name, taken in seconds.items()}
         yield {
@@ -220,7 +233,33 @@ def compare(
             "records": records,
             "seconds": seconds,
             "ratio": medians["connector"] / medians["ours"],
+            **({"export_ratio": medians["connector"] / medians["export"]} if "export" in medians else {}),
         }
+
+
+def acting(way: Way, reader: DataFrameReader, folder: Path) -> Callable[[], object]:
+    """What is done with the frames of a reader."""
+    act = ACTIONS[way.action]
+    return lambda: act(reader.load(), folder)
+
+
+def exporting(spark: SparkSession, log_dir: Path, options: dict[str, str], folder: Path) -> Callable[[], object]:
+    """Parquet without the JVM, in the place where Spark's goes."""
+
+    def run() -> None:
+        target = folder / "parquet"
+        shutil.rmtree(target)  # as Spark's overwrite does
+        export(spark, log_dir, target, columns=COLUMNS, compression="snappy", options=options)
+
+    return run
+
+
+def content(spark: SparkSession, folder: Path) -> tuple[Any, ...]:
+    """What Spark reads of the Parquet files that were written last: the number of rows, and a hash of their columns."""
+    columns = ", ".join(COLUMNS)
+    frame = spark.read.parquet(str(folder / "parquet"))
+    found: tuple[Any, ...] = frame.selectExpr("count(*)", f"sum(cast(xxhash64({columns}) as decimal(38)))").collect()[0]
+    return tuple(found)
 
 
 def _count(frame: DataFrame, _: Path) -> int:
@@ -255,6 +294,14 @@ def markdown(report: dict[str, Any]) -> str:
     lines += [_row(result) for result in report["results"]]
     lines += [
         "",
+        "The same Parquet by `kafkacomp.spark.export`, in the same run.",
+        "",
+        "| codec | connector | export | export / connector |",
+        "|---|---|---|---|",
+    ]
+    lines += [_export_row(result) for result in report["results"] if "export" in result["seconds"]]
+    lines += [
+        "",
         "The ceiling: a Python data source that yields as many rows of Arrow batches that lie ready, in the same run.",
         "",
         "| codec | action | `columns` | ready batches | ready / connector | ours / ready |",
@@ -273,6 +320,12 @@ def _ceiling_row(result: dict[str, Any]) -> str:
         f"{result['records'] / taken['ready'] / 1e6:.2f}",
     ]
     cells += [f"{taken['connector'] / taken['ready']:.2f}", f"{taken['ready'] / taken['ours']:.2f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+def _export_row(result: dict[str, Any]) -> str:
+    speeds = [result["records"] / statistics.median(result["seconds"][side]) / 1e6 for side in ("connector", "export")]
+    cells = [result["codec"], *(f"{each:.2f}" for each in (*speeds, result["export_ratio"]))]
     return f"| {' | '.join(cells)} |"
 
 
