@@ -197,7 +197,7 @@ class Stored:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_percent_of_the_offsets(threads: int) -> None:
     """Of an object of 64 MiB with chunks of 1 MiB at most 5% is fetched."""
-    from kafkacomp._storage.discovery import Partition, Segment  # noqa: PLC0415 - private names
+    from kafkacomp._storage.partition import Partition, Segment  # noqa: PLC0415 - for this test only
 
     data = segment(64 << 20)
     count = sum(batch.records_count or 0 for batch in record.read_batches(data, verify_crc=False))

@@ -18,7 +18,7 @@ from kafkacomp._entries import (
     ProducerEntry,
     TimestampOffset,
 )
-from kafkacomp._storage.discovery import AbortedRange, BoundedPartition, Partition, Segment, Split, Transactions
+from kafkacomp._storage.partition import AbortedRange, BoundedPartition, Partition, Segment, Split, Transactions
 from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, RecordColumns, TimestampType
 from kafkacomp.arrow._cells import RecordFields
 from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
@@ -460,6 +460,14 @@ class RecordBatchBuilder:
     @property
     def is_closed(self) -> bool:
         """Whether the batch is built."""
+
+@final
+class MessageChunks:
+    """Positions in a segment of Kafka 0.7, each with the complete top-level messages from there on."""
+
+    def __new__(cls, source: Segment) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> tuple[int, bytes]: ...
 
 @final
 class MessageReader(Iterator[MessageAndOffset]):

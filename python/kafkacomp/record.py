@@ -32,7 +32,7 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from kafkacomp._storage.discovery import Segment, Source
+    from kafkacomp._storage.partition import Segment, Source
     from kafkacomp._types import ArrowRows, CompressionTypeLike, Headers
 
 __all__ = [

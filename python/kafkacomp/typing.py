@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kafkacomp._codecs.file import FileArgument
 from kafkacomp._log_format import LogFormat
-from kafkacomp._storage.discovery import Source
+from kafkacomp._storage.partition import Source
 from kafkacomp._types import ArrowArray, ArrowColumn, ArrowRows, ArrowStream, CompressionTypeLike, Headers, StrPath
 from kafkacomp.arrow._scan import IsolationLevel, OnError, TimestampUnit
 

@@ -17,8 +17,9 @@ import pytest
 from pyarrow import fs
 
 import kafkacomp as kc
-from kafkacomp._storage.discovery import AbortedRange, find_in
+from kafkacomp._storage.discovery import find_in
 from kafkacomp._storage.filesystem import _Arrow
+from kafkacomp._storage.partition import AbortedRange
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
 from kafkacomp.spark._options import parse

@@ -17,7 +17,7 @@ from spark.test_plan import logs, make, reader_of, tasks_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kafkacomp._storage import discovery
+    from kafkacomp._storage.partition import Partition
     from kafkacomp.spark._read import KafkaCompReader
 
 COUNT = 3000
@@ -129,7 +129,7 @@ def test_a_listing_that_is_overtaken_is_made_again(tmp_path: Path, monkeypatch: 
     left: list[int] = []
     select = _select.select
 
-    def overtaken(options: Any) -> list[discovery.Partition]:
+    def overtaken(options: Any) -> list[Partition]:
         found = select(options)
         if not left:
             left.extend(compact(folder, logs(folder)[:3], index="none"))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import kafkacomp as kc
 from kafkacomp._kafkacomp import LogFollower
-from kafkacomp._storage.discovery import Segment
+from kafkacomp._storage.partition import Segment
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.spark import KafkaCompDataSource, _stream, _watch
 from kafkacomp.spark._offsets import limited, read_offsets, write_offsets

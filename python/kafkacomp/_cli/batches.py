@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import log
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, BatchStream
-from kafkacomp._storage.discovery import Segment
-from kafkacomp._storage.filesystem import open_local
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
+from kafkacomp._storage.partition import Segment
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.record import TimestampType
 
@@ -19,12 +17,8 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["TIMESTAMP_NAMES", "Damage", "batch_row", "batches", "bytes_fields", "record_row"]
+__all__ = ["TIMESTAMP_NAMES", "Damage", "batch_row", "batches", "bytes_fields", "record_row", "segment_of"]
 
-#: How much of a file is read at once; a larger batch is read whole.
-CHUNK = 8 << 20
-
-_SIZE_OFFSET, _LOG_OVERHEAD = 8, 12
 TIMESTAMP_NAMES = {
     TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
     TimestampType.CREATE_TIME: "CreateTime",
@@ -39,59 +33,21 @@ class Damage(NamedTuple):
     message: str
 
 
+def segment_of(file: SourceFile) -> Segment:
+    """The file as the core reads it."""
+    return Segment(file.name, file.source, file.size, base_offset=file.base_offset)
+
+
 def batches(
     file: SourceFile, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, *, may_be_cut: bool = False
 ) -> Iterator[RecordBatch | Damage]:
-    """Iterate over a file's batches, some megabytes at a time; damage to the framing comes last and ends it."""
-    if file.stored is None:
-        yield from _local_batches(file.name, max_output_size, may_be_cut=may_be_cut)
-        return
-    segment = Segment(file.name, file.source, file.size, base_offset=file.base_offset)
+    """Iterate over a file's batches, chunk by chunk; damage to the framing comes last and ends it."""
+    options = {"verify_crc": False, "may_be_truncated": may_be_cut}  # callers report wrong checksums
     try:
-        with BatchStream(segment, max_output_size, verify_crc=False, may_be_truncated=may_be_cut) as found:
+        with BatchStream(segment_of(file), max_output_size, **options) as found:
             yield from found
     except KafkaCompError as error:
         yield Damage(error.position or 0, str(error))
-
-
-def _local_batches(path: str, max_output_size: int, *, may_be_cut: bool) -> Iterator[RecordBatch | Damage]:
-    with open_local(path) as file:
-        origin, wanted, in_zeros = 0, CHUNK, False
-        while True:
-            file.seek(origin)
-            data = file.read(wanted)
-            at_end = len(data) < wanted
-            reader = BatchReader(
-                data, max_output_size, verify_crc=False, origin=origin
-            )  # callers report wrong checksums
-            try:
-                yield from reader
-            except KafkaCompError as error:
-                yield Damage(origin if error.position is None else error.position, str(error))
-                return
-            if at_end:
-                rest = data[reader.position - origin :]
-                if reader.partial_bytes and not may_be_cut and not (in_zeros and not any(rest)):
-                    yield Damage(reader.position, _cut(rest, reader.position))
-                return
-            if reader.zero_bytes and reader.position == origin:
-                # Zeros as far as was read: skip them, they are all there is in a preallocated file.
-                origin, wanted, in_zeros = origin + len(data), CHUNK, True
-                continue
-            # The batch that the chunk cut is read again, whole if it is larger than a chunk.
-            rest = data[reader.position - origin :]
-            head = rest[_SIZE_OFFSET:_LOG_OVERHEAD]
-            size = int.from_bytes(head, "big", signed=True) + _LOG_OVERHEAD if len(head) == 4 else 0  # noqa: PLR2004
-            origin = reader.position
-            left = os.fstat(file.fileno()).st_size - origin
-            wanted = max(CHUNK, min(size, left) + 1, _LOG_OVERHEAD + 1)
-
-
-def _cut(rest: bytes, position: int) -> str:
-    if len(rest) < _LOG_OVERHEAD:
-        return f"incomplete batch at byte {position}: {len(rest)} bytes are there"
-    size = int.from_bytes(rest[_SIZE_OFFSET:_LOG_OVERHEAD], "big", signed=True) + _LOG_OVERHEAD
-    return f"incomplete batch at byte {position}: {len(rest)} of {size} bytes are there"
 
 
 def batch_row(batch: RecordBatch) -> dict[str, Any]:

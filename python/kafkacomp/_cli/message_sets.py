@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import message_set
-from kafkacomp._cli.batches import CHUNK, Damage, bytes_fields
-from kafkacomp._storage.filesystem import open_local
+from kafkacomp._cli.batches import Damage, bytes_fields, segment_of
+from kafkacomp._kafkacomp import MessageChunks
 from kafkacomp._storage.names import is_segment
-from kafkacomp.exceptions import KafkaCompError, MessageSetError
+from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,31 +42,21 @@ class Entry(NamedTuple):
 
 
 def entries(source: SourceFile, initial_offset: int, *, may_be_cut: bool) -> Iterator[Entry | Damage]:
-    """Iterate over the top-level messages of a file, some megabytes at a time; damage comes last and ends them."""
-    length = source.size
-    with open_local(source.name) if source.stored is None else io.BytesIO(source.read()) as file:
-        origin = 0
-        while length - origin >= _SIZE_LENGTH:
-            file.seek(origin)
-            size = int.from_bytes(file.read(_SIZE_LENGTH), "big", signed=True) + _SIZE_LENGTH
-            if origin and size > length - origin:
-                break  # a set's only message that is cut is an error, a further one is not
-            file.seek(origin)
-            data = file.read(max(CHUNK, min(size, length - origin)))
-            behind = 0
-            try:
-                for message, end in message_set.read_messages(data, deep=False):
-                    yield Entry(origin + behind, initial_offset + origin + end, message, data[behind:end])
-                    behind = end
-            except MessageSetError as error:
-                yield Damage(origin + behind, placed(error, origin + behind))
-                return
-            if not behind:
-                break
-            origin += behind
-        rest = length - origin
-        if rest and not may_be_cut:
-            yield Damage(origin, f"message at byte {origin}: cut by the file's end, {rest} bytes are there")
+    """Iterate over the top-level messages of a file, chunk by chunk; damage comes last and ends them."""
+    position = 0
+    try:
+        for origin, data in MessageChunks(segment_of(source)):
+            start = 0
+            for message, end in message_set.read_messages(data, deep=False):
+                yield Entry(position, initial_offset + origin + end, message, data[start:end])
+                start, position = end, origin + end
+    except KafkaCompError as error:
+        yield Damage(position, placed(error, position))
+        return
+    rest = source.size - position
+    # A set's only message that is truncated is an error in any file, as for Kafka.
+    if rest and (not may_be_cut or (not position and rest >= _SIZE_LENGTH)):
+        yield Damage(position, f"message at byte {position}: truncated by the file's end, {rest} bytes are there")
 
 
 def placed(error: KafkaCompError, position: int) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
-from kafkacomp._storage.discovery import Segment
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
+from kafkacomp._storage.partition import Segment
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._verify import CheckedSegment, verified_partition
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kafkacomp._log_format import LogFormat
-    from kafkacomp._storage.discovery import Partition
     from kafkacomp._storage.files import SourceFile
+    from kafkacomp._storage.partition import Partition
     from kafkacomp.arrow._report import MissingRange
 
 __all__ = ["Report", "verify", "verify_read"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafkacomp._arguments import PARTITIONS, integer
 
 if TYPE_CHECKING:
-    from kafkacomp._storage.discovery import Partition
+    from kafkacomp._storage.partition import Partition
 
 __all__ = ["select"]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
-    from kafkacomp._storage.discovery import Segment
+    from kafkacomp._storage.partition import Segment
     from kafkacomp.advice.settings import Settings
 
 __all__ = ["LINES", "LOG", "PARQUET", "Source", "Topic", "Window", "find_topics", "windows_of"]
@@ -67,7 +67,7 @@ class Source:
 
     kind: str
     name: str
-    #: The :class:`kafkacomp._storage.discovery.Segment`; of a file of records its path.
+    #: The :class:`kafkacomp._storage.partition.Segment`; of a file of records its path.
     source: Any
     #: Bytes.
     size: int

@@ -10,7 +10,7 @@ from kafkacomp._arguments import OFFSETS, checked_max_output_size, checked_threa
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
-from kafkacomp._storage.discovery import BoundedPartition
+from kafkacomp._storage.partition import BoundedPartition
 from kafkacomp._storage.selection import select
 from kafkacomp.tiered.source import SourceOptions
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from kafkacomp._storage.discovery import Partition, Source
+    from kafkacomp._storage.partition import Partition, Source
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 

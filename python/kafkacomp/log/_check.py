@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
-from kafkacomp._storage.discovery import Segment
 from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
+from kafkacomp._storage.partition import Segment
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
 from kafkacomp.log._detect import log_format_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._log_format import LogFormat
-    from kafkacomp._storage.discovery import Partition
+    from kafkacomp._storage.partition import Partition
     from kafkacomp._types import StrPath
     from kafkacomp.log._side_files import PathOrBytes
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
-from kafkacomp._storage.discovery import Partition
 from kafkacomp._storage.names import basename, parent_of
+from kafkacomp._storage.partition import Partition
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import check_partition, check_segment
@@ -31,7 +31,7 @@ from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from kafkacomp._kafkacomp import ScanReader
-    from kafkacomp._storage.discovery import Segment
+    from kafkacomp._storage.partition import Segment
     from kafkacomp._types import StrPath
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 

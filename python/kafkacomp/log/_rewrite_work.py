@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from kafkacomp._kafkacomp import PartitionFindings, WrittenLog
-    from kafkacomp._storage.discovery import Partition, Segment
+    from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp._types import StrPath
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.tiered.source import SourceOptions

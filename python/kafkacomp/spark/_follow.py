@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import SplitBoundaries
+from kafkacomp._storage.partition import SplitBoundaries
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.spark._overlap import runs
 from kafkacomp.spark._plan import cut
 from kafkacomp.spark._select import name_of
 
 if TYPE_CHECKING:
-    from kafkacomp._storage.discovery import AbortedRange, Partition, Segment
+    from kafkacomp._storage.partition import AbortedRange, Partition, Segment
     from kafkacomp.spark._options import ReadOptions
     from kafkacomp.spark._overlap import Ends, Pieces, Run
 

@@ -13,8 +13,9 @@ from kafkacomp._storage.filesystem import open_filesystem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkacomp._storage.discovery import Opener, Partition
+    from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.filesystem import Entry, FileSystem
+    from kafkacomp._storage.partition import Partition
 
 __all__ = ["find", "matcher"]
 

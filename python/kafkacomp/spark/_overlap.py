@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import SplitBoundaries
+from kafkacomp._storage.partition import SplitBoundaries
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kafkacomp._storage.discovery import Segment
+    from kafkacomp._storage.partition import Segment
 
 __all__ = ["Ends", "Pieces", "Run", "runs"]
 

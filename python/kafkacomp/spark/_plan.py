@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql.datasource import InputPartition
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import Partition, Segment, Split, SplitBoundaries, Transactions
+from kafkacomp._storage.partition import Partition, Segment, Split, SplitBoundaries, Transactions
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._overlap import runs
@@ -32,7 +32,7 @@ from kafkacomp.spark._select import name_of, select
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kafkacomp._storage.discovery import AbortedRange
+    from kafkacomp._storage.partition import AbortedRange
     from kafkacomp.spark._options import Bounds, ReadOptions, Times
 
 __all__ = [

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import Partition, Segment
+from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:

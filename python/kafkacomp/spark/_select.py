@@ -15,7 +15,7 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from kafkacomp._storage.discovery import Partition, Segment
+    from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp.spark._options import ReadOptions
 
 __all__ = ["name_of", "select", "select_growing"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from kafkacomp._storage.discovery import Transactions
+from kafkacomp._storage.partition import Transactions
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets

@@ -12,7 +12,7 @@ from kafkacomp.spark._rediscovery import LOOKS, PAUSE
 from kafkacomp.spark._select import select_growing
 
 if TYPE_CHECKING:
-    from kafkacomp._storage.discovery import Partition
+    from kafkacomp._storage.partition import Partition
     from kafkacomp.spark._offsets import Offsets
     from kafkacomp.spark._options import ReadOptions
 

@@ -14,8 +14,9 @@ from kafkacomp._storage.names import basename, partition_of
 
 if TYPE_CHECKING:
     from kafkacomp._storage.checkpoints import OffsetCheckpoints
-    from kafkacomp._storage.discovery import Opener, Segment
+    from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._storage.partition import Segment
     from kafkacomp._types import StrPath
 
 __all__ = ["LocalLog", "LocalLogs"]

@@ -28,7 +28,8 @@ from kafkacomp.tiered.messages.remote_log_metadata import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kafkacomp._storage.discovery import Opener, Partition
+    from kafkacomp._storage.discovery import Opener
+    from kafkacomp._storage.partition import Partition
 
     Event: TypeAlias = (
         RemoteLogSegmentMetadataRecord | RemoteLogSegmentMetadataUpdateRecord | RemotePartitionDeleteMetadataRecord

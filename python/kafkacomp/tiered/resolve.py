@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.discovery import Partition, Segment
 from kafkacomp._storage.filesystem import open_companion
+from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.lineage import epochs_within, valid_ranges

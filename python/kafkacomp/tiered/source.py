@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from kafkacomp._storage.discovery import Opener, Partition
+    from kafkacomp._storage.discovery import Opener
+    from kafkacomp._storage.partition import Partition
     from kafkacomp.tiered.resolve import TieredOptions
 
 __all__ = ["SourceOptions", "resolve"]

@@ -20,6 +20,7 @@ mod interrupt;
 mod job;
 mod json_lines;
 mod memory;
+mod message_chunks;
 mod message_set;
 mod message_set_write;
 mod migrate;
@@ -62,6 +63,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(builder::estimate_batch_size_upper_bound, m)?)?;
     m.add_function(wrap_pyfunction!(builder::convert, m)?)?;
     m.add_class::<follow::LogFollower>()?;
+    m.add_class::<message_chunks::MessageChunks>()?;
     m.add_class::<message_set::MessageReader>()?;
     m.add_class::<message_set::PyMessage>()?;
     m.add_class::<record::PyRecord>()?;

@@ -16,10 +16,10 @@ use crate::scan::log_format as log_format_of;
 use crate::segment::{PartitionFields, SegmentFields, partition, segment};
 use crate::value::{PackageClass, value_methods};
 
-static SPLIT: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "Split");
-static SPLIT_BOUNDARY: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "SplitBoundary");
-static ABORTED_RANGE: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "AbortedRange");
-static TRANSACTIONS: PackageClass = PackageClass::new("kafkacomp._storage.discovery", "Transactions");
+static SPLIT: PackageClass = PackageClass::new("kafkacomp._storage.partition", "Split");
+static SPLIT_BOUNDARY: PackageClass = PackageClass::new("kafkacomp._storage.partition", "SplitBoundary");
+static ABORTED_RANGE: PackageClass = PackageClass::new("kafkacomp._storage.partition", "AbortedRange");
+static TRANSACTIONS: PackageClass = PackageClass::new("kafkacomp._storage.partition", "Transactions");
 
 /// Where a segment may be cut: ranges of about `piece_bytes`, each with the batch at its beginning.
 #[pyfunction]

@@ -15,7 +15,7 @@ use crate::file_object::{PySegment, Raised};
 use crate::gil::{Held, attribute};
 use crate::input::bytes_like;
 
-/// A `Partition` of `kafkacomp._storage.discovery`.
+/// A `Partition` of `kafkacomp._storage.partition`.
 pub struct PartitionFields<'py> {
     topic: Option<String>,
     partition: Option<i32>,
@@ -49,7 +49,7 @@ impl<'py> FromPyObject<'_, 'py> for PartitionFields<'py> {
     }
 }
 
-/// A `BoundedPartition` of `kafkacomp._storage.discovery`.
+/// A `BoundedPartition` of `kafkacomp._storage.partition`.
 pub struct BoundedPartitionFields<'py> {
     partition: PartitionFields<'py>,
     start_offset: Option<i64>,
@@ -69,11 +69,11 @@ impl<'py> FromPyObject<'_, 'py> for BoundedPartitionFields<'py> {
     }
 }
 
-/// `Transactions` of `kafkacomp._storage.discovery`: the last stable offset, and aborted transactions by producer id, first
+/// `Transactions` of `kafkacomp._storage.partition`: the last stable offset, and aborted transactions by producer id, first
 /// and last offset.
 pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
 
-/// A `Segment` of `kafkacomp._storage.discovery`.
+/// A `Segment` of `kafkacomp._storage.partition`.
 #[derive(FromPyObject)]
 pub struct SegmentFields<'py> {
     name: Name,
@@ -93,7 +93,7 @@ impl SegmentFields<'_> {
     }
 }
 
-/// `SplitBoundaries` of `kafkacomp._storage.discovery`.
+/// `SplitBoundaries` of `kafkacomp._storage.partition`.
 #[derive(FromPyObject)]
 struct BoundariesFields {
     begin: Option<BoundaryFields>,
@@ -102,7 +102,7 @@ struct BoundariesFields {
     next_base: Option<i64>,
 }
 
-/// A `SplitBoundary` of `kafkacomp._storage.discovery`.
+/// A `SplitBoundary` of `kafkacomp._storage.partition`.
 #[derive(FromPyObject)]
 struct BoundaryFields {
     offset: i64,
