@@ -568,7 +568,8 @@ class RecordBatch:
     def columns(self) -> RecordColumns:
         """Decompress the batch and return offsets, timestamps, keys and values of all records as lists.
 
-        One call is several times as fast as an iteration. For Arrow arrays, use ``kafkacomp.scan(bytes(batch))``.
+        For records of up to some hundred bytes this is two to four times as fast as iterating; for larger ones both
+        spend most of their time on decompressing and copying. For Arrow arrays of many batches, use ``kafkacomp.scan``.
         Raises what iterating raises.
         """
 

@@ -346,40 +346,21 @@ class _ArrowFile:
         return content
 
 
-class _Fsspec:
-    """A file system of fsspec."""
+class _Fsspec(_Arrow):
+    """A file system of fsspec, by pyarrow's handler for these."""
 
     def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - fsspec is an extra
-        self._fs = filesystem
-
-    def _entry(self, info: dict[str, Any]) -> Entry:
-        return Entry(info["name"].rstrip("/"), info["type"] == "directory", info.get("size") or 0)
-
-    def info(self, path: str) -> Entry:
-        try:
-            return self._entry(self._fs.info(path))
-        except FileNotFoundError:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
+        fs = require("pyarrow.fs")
+        super().__init__(fs.PyFileSystem(fs.FSSpecHandler(filesystem)))
+        self._inner = filesystem
 
     def list(self, path: str) -> list[Entry]:
-        self._fs.invalidate_cache(path)  # what was listed before may have grown
-        entries = [self._entry(info) for info in self._fs.ls(path, detail=True)]
-        # Object stores may have an empty object that stands for the folder.
-        return [entry for entry in entries if entry.path != path.rstrip("/")]
-
-    def read(self, path: str) -> bytes | None:
-        try:
-            _check_size(self._fs.info(path).get("size") or 0, path)
-            content: bytes = self._fs.cat_file(path)
-        except FileNotFoundError:
-            return None
-        return content
+        self._inner.invalidate_cache(path)  # what was listed before may have grown
+        return super().list(path)
 
     def open(self, path: str) -> File:
-        return _FsspecFile(self._fs, path)
-
-    def segment(self, path: str) -> object:
-        return _Remote(self, path)
+        # pyarrow would open a buffered file, which fetches up to 50 MB around every read.
+        return _FsspecFile(self._inner, path)
 
 
 class _FsspecFile:

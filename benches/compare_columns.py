@@ -1,0 +1,86 @@
+"""The records of a batch in one call, against iterating over them: ``RecordBatch.columns``, and Arrow by ``scan``.
+
+Every side gets offset, timestamp, key and value of all records of a batch whose checksum was verified before; the batch
+is decompressed in each pass. The sides work in turn in one process, and what counts are the ratios of their medians.
+
+Usage: python benches/compare_columns.py [--rounds N] [--records N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from turns import in_turn
+
+import kafkacomp as kc
+from kafkacomp import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CODECS = ("none", "lz4", "snappy", "gzip", "zstd")
+COLUMNS = ("offset", "timestamp", "key", "value")
+
+
+def batch(codec: str, records: int, size: int) -> record.RecordBatch:
+    """A batch of records with values of so many bytes that compress about fourfold."""
+    builder = record.RecordBatchBuilder(compression_type=codec)
+    for index in range(records):
+        value = b'{"id":%d,"state":"%s"}' % (index * 7919, (b"open", b"paid", b"shipped")[index % 3])
+        builder.append(
+            (value * (size // len(value) + 1))[:size], key=b"%d" % index, timestamp=1_700_000_000_000 + index
+        )
+    (built,) = record.read_batches(builder.build())
+    return built
+
+
+def sides(found: record.RecordBatch) -> dict[str, Callable[[], object]]:
+    """Each way to get the four columns."""
+    data = bytes(found)
+
+    def iterate() -> object:
+        rows = [(each.offset, each.timestamp, each.key, each.value) for each in found]
+        return tuple(zip(*rows, strict=True))
+
+    return {
+        "iterate": iterate,
+        "columns": found.columns,
+        "scan": lambda: pa.table(kc.scan(data, columns=COLUMNS, threads=1, verify_crc=False)),
+    }
+
+
+def seconds_of(function: Callable[[], object]) -> Callable[[], float]:
+    """A pass that is timed."""
+
+    def one_pass() -> float:
+        start = time.perf_counter()
+        function()
+        return time.perf_counter() - start
+
+    return one_pass
+
+
+def main() -> None:
+    """Print a line for each codec and size of value."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--records", type=int, default=1000)
+    arguments = parser.parse_args()
+    print(f"{'codec':8}{'value bytes':>12}{'iterate, us':>13}{'columns':>9}{'scan':>7}   (times as fast as iterating)")
+    for codec in CODECS:
+        for size in (20, 100, 1000):
+            ways = sides(batch(codec, arguments.records, size))
+            assert [list(each) for each in ways["iterate"]()] == list(map(list, ways["columns"]()))  # type: ignore[attr-defined, call-overload]
+            timed = {name: (seconds_of(way), time.process_time) for name, way in ways.items()}
+            passes, _ = in_turn(timed, arguments.rounds)
+            own = {name: median(each) for name, each in passes.items()}
+            ratios = [own["iterate"] / own[name] for name in ("columns", "scan")]
+            print(f"{codec:8}{size:12}{own['iterate'] * 1e6:13.0f}{ratios[0]:9.1f}{ratios[1]:7.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
