@@ -90,7 +90,7 @@ def compression_type_of(compression_type: object) -> CompressionType:
 
     Raises:
         TypeError: it is neither.
-        ValueError: there is no such compression type.
+        ValueError: the compression type is unknown.
     """
     if isinstance(compression_type, CompressionType):
         return compression_type

@@ -39,7 +39,7 @@ class CompressionType(enum.IntEnum):
         """Find the compression type with this id, 0 to 4.
 
         Raises:
-            ValueError: there is no compression type with this id.
+            ValueError: the id is unknown.
         """
         try:
             return cls(id)
@@ -52,7 +52,7 @@ class CompressionType(enum.IntEnum):
         """Find the compression type with this name, in lower case as in configurations.
 
         Raises:
-            ValueError: there is no compression type with this name.
+            ValueError: the name is unknown.
         """
         for member in cls:
             if member.name.lower() == name:

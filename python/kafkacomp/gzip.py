@@ -1,10 +1,10 @@
 """Gzip members (RFC 1952), kept to the specification.
 
-Written are members as the JDK's stream, and so Kafka, frames them: without name or time.
+Members are written as the JDK's ``GZIPOutputStream``, and therefore Kafka, writes them: without a name or a time.
 
-Several members, every header field and zero padding behind the last member are read; CRC, size and the header's
-own CRC are verified, and any other byte behind the last member is an error. What Kafka reads more freely,
-:func:`kafkacomp.decompress` reads more freely.
+Several members, all header fields and zero padding after the last member are read. The CRC, the size and the header's
+own CRC are verified; any other byte after the last member is an error. :func:`kafkacomp.decompress` accepts whatever
+Kafka accepts, which is more.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def compress(data: Buffer, level: int | None = -1) -> bytes:
         level: 1 to 9, or -1 for zlib's own choice, 6. The compressed size is zlib's or smaller.
 
     Raises:
-        ValueError: there is no such level.
+        ValueError: the level is out of range.
     """
     return _kafkacomp.compress(data, CompressionType.GZIP, level, _MAGIC)
 
@@ -112,7 +112,7 @@ class GzipCompressor(_kafkacomp.Compressor):
         level: As for :func:`compress`.
 
     Raises:
-        ValueError: there is no such level.
+        ValueError: the level is out of range.
     """
 
     def __new__(cls, level: int | None = -1) -> Self:
@@ -136,7 +136,7 @@ class GzipDecompressor(_kafkacomp.Decompressor):
             the codec's blocks and window bound.
 
     Raises:
-        ValueError: an argument is none of those named.
+        ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
     """
 
@@ -161,7 +161,7 @@ class GzipFile(CompressedFile):
             codec's blocks and window bound. Not for writing.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
     """
 
@@ -254,11 +254,11 @@ def open(  # noqa: A001 - the name of the standard library's
         level: As for :func:`compress`.
         max_output_size: The most bytes of content to read.
         encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: What happens at bytes that are no text.
+        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
         newline: How lines end.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
     """
 
     def make_file(mode: str) -> GzipFile:

@@ -1,15 +1,15 @@
 """LZ4 frames with either header checksum (KIP-57), kept to the specification.
 
-Written by default as Kafka writes: independent blocks of 64 KiB, a block that does not shrink stored, no checksums but
-the header's, no content size. Level 9 is Kafka's default and means the fast compressor; every other level is the
-high-compression one.
+By default, frames are written as Kafka writes them: independent blocks of 64 KiB, incompressible blocks stored, no
+content size, and no checksum except that of the header. Level 9, Kafka's default, is the fast compressor; every other
+level is the high-compression one.
 
-Read are any block size, linked blocks, block checksums, content size, content checksum, several frames and skippable
-frames; all checksums and sizes are verified, and bytes that belong to no frame are an error. Frames that need a
-dictionary are refused.
+Frames with any block size, linked blocks, block checksums, content size and content checksum are read, and so are
+several frames and skippable frames. All checksums and sizes are verified, and bytes that belong to no frame are an
+error. Frames that need a dictionary are refused.
 
-Kafka 0.8.2 and 0.9, and every writer of message format 0 since, compute the header checksum over the magic bytes too:
-``"broken"``. Everyone else, and message formats 1 and 2, follow the specification: ``"standard"``.
+Kafka 0.8.2 and 0.9, and all later writers of message format 0, include the magic bytes in the header checksum:
+``"broken"``. All others, and message formats 1 and 2, follow the specification: ``"standard"``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class FrameOptions(NamedTuple):
 class FrameInfo:
     """What the header of an LZ4 frame says."""
 
-    #: Where the frame begins: behind the skippable frames, if there are any.
+    #: The byte at which the frame begins, after any skippable frames.
     position: int
     #: The length of the header, with magic and header checksum.
     header_length: int
@@ -91,7 +91,7 @@ class FrameInfo:
     bd: int
     #: The largest block in bytes: 64 KiB, 256 KiB, 1 MiB or 4 MiB.
     block_max_size: int
-    #: The size of the content, or None if the header does not have it. Nothing vouches for it.
+    #: The size of the content, or None if the header does not have it. It is not verified.
     content_size: int | None
     #: The id of the dictionary that the frame needs, or None.
     dictionary_id: int | None
@@ -148,7 +148,7 @@ def compress(
         content_size: Whether the header gets the content's size.
 
     Raises:
-        ValueError: an argument is none of those named.
+        ValueError: an argument has an unknown value.
     """
     options = FrameOptions(header_checksum, block_size, block_checksum, content_checksum, content_size)
     return _kafkacomp.lz4_compress(data, level, options)
@@ -171,7 +171,7 @@ def decompress(
     Raises:
         DecompressionError: the data are broken (``TruncatedError``: end too early).
         OutputLimitError: there are more than ``max_output_size`` bytes in them.
-        ValueError: ``header_checksum`` is none of the four.
+        ValueError: unknown ``header_checksum``.
     """
     return _kafkacomp.decompress(data, CompressionType.LZ4, header_checksum, checked_max_output_size(max_output_size))
 
@@ -191,7 +191,7 @@ def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksu
         DecompressionError: the data are broken (``TruncatedError``: end too early).
         OutputLimitError: ``out`` is too small.
         TypeError: ``out`` cannot be written to.
-        ValueError: ``header_checksum`` is none of the four.
+        ValueError: unknown ``header_checksum``.
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.LZ4, header_checksum)
 
@@ -225,7 +225,7 @@ class LZ4Compressor(_kafkacomp.Compressor):
         content_checksum: Whether a checksum of the content follows the EndMark.
 
     Raises:
-        ValueError: an argument is none of those named.
+        ValueError: an argument has an unknown value.
     """
 
     def __new__(
@@ -259,7 +259,7 @@ class LZ4Decompressor(_kafkacomp.Decompressor):
             the codec's blocks and window bound.
 
     Raises:
-        ValueError: an argument is none of those named.
+        ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
     """
 
@@ -291,7 +291,7 @@ class LZ4File(CompressedFile):
             blocks bound. Not for writing.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
     """
 
@@ -414,11 +414,11 @@ def open(  # noqa: A001 - the name of the standard library's
         content_checksum: Whether a checksum of the content follows the EndMark.
         max_output_size: The most bytes of content to read.
         encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: What happens at bytes that are no text.
+        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
         newline: How lines end.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
     """
 
     def make_file(mode: str) -> LZ4File:

@@ -372,7 +372,7 @@ def estimate_batch_size_upper_bound(
 
     Raises:
         ValueError: zstd before magic 2, or no such magic.
-        TypeError: a value that is no bytes, a header key that is no string.
+        TypeError: a value is not bytes-like, or a header key is not a string.
     """
     magic = _integer("magic", magic, MAGICS)
     return _kafkacomp.estimate_batch_size_upper_bound(
@@ -392,22 +392,22 @@ def convert(
 ) -> bytes:
     """Change the message format of a record set.
 
-    Without ``upgrade`` this is Kafka's ``MemoryRecords.downConvert``: what is above ``to_magic`` comes down to it, what
-    is not is copied as it is. Headers, producer ids, sequences and leader epochs are lost, going to 0 the timestamps
-    too; control batches are dropped; codecs stay, at their default levels, and LZ4 frames get the header checksum of
-    the format (KIP-57). Checksums are not looked at.
+    Without ``upgrade`` this is Kafka's ``MemoryRecords.downConvert``: batches above ``to_magic`` are converted down to
+    it, others are copied unchanged. Headers, producer ids, sequences and leader epochs are lost, and with
+    ``to_magic=0`` the timestamps; control batches are dropped. Codecs stay, at their default levels, and LZ4 frames get the header
+    checksum of the format (KIP-57). Checksums are not verified.
 
-    Message sets of Kafka 0.7, whose magic 0 and 1 are other formats, are taken with ``upgrade`` only: see
-    :func:`kafkacomp.message_set.convert`, which also tells where its byte positions lead.
+    Message sets of Kafka 0.7, whose magic 0 and 1 are other formats, require ``upgrade``: see
+    :func:`kafkacomp.message_set.convert`, which also returns the offsets that byte positions become.
 
     Args:
-        data: Bytes-like: batches of any formats, or a message set of 0.7. A batch that is cut by the end is left out.
-        to_magic: The format to come to, 0, 1 or 2.
-        first_offset: Records before it are dropped from uncompressed batches of magic 2 that come down. Of 0.7: the
-            first message's offset.
-        upgrade: Lift what is below ``to_magic``, too: each wrapper becomes one batch with its codec, a run of plain
-            messages batches of at most ``batch_bytes``. Offsets and their gaps, keys, values and the order stay;
-            timestamps of magic 0 become -1. What is lifted must have right checksums.
+        data: Bytes-like: batches of any formats, or a message set of 0.7. A batch that the end truncates is left out.
+        to_magic: The message format of the result: 0, 1 or 2.
+        first_offset: When uncompressed batches of magic 2 are converted down, records before this offset are dropped.
+            For a message set of 0.7: the first message's offset.
+        upgrade: Also convert batches below ``to_magic`` up to it: each wrapper becomes one batch with its codec, a run
+            of plain messages becomes batches of at most ``batch_bytes``. Offsets and their gaps, keys, values and the
+            order stay; timestamps of magic 0 become -1. The checksums of these batches must be right.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`kafkacomp.log.detect_log_format`. Content that
             both log formats could have is refused with ``upgrade``; without it, it is read as ``0.8+``, because Kafka's
             function does not know 0.7.
@@ -415,12 +415,13 @@ def convert(
         max_output_size: The most bytes that the records of one batch may decompress to.
 
     Raises:
-        UnsupportedCompressionTypeError: a zstd batch would have to come below magic 2; code 76.
-        CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: what cannot be read, as
-            ``read_batches`` and iterating say it; ``UnknownServerError`` also for records that no batch can hold
-            (offsets that do not increase, negative timestamps).
-        MessageSetError: likewise, of 0.7.
-        ValueError: an argument is out of range, a set of 0.7 without ``upgrade``, undecided whether it is one.
+        UnsupportedCompressionTypeError: a zstd batch would be converted below magic 2 (code 76).
+        CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: as ``read_batches`` and iterating
+            raise them; ``UnknownServerError`` also for records that a batch cannot hold (offsets that do not increase,
+            negative timestamps).
+        MessageSetError: the message set of 0.7 is corrupt.
+        ValueError: an argument is out of range; the data are a message set of 0.7 and ``upgrade`` is false; the content
+            does not determine the log format.
     """
     check_log_format(log_format)
     content = data if isinstance(data, bytes) else memoryview(data).tobytes()
@@ -430,7 +431,7 @@ def convert(
     if found == "0.7":
         if not upgrade:
             raise ValueError(
-                "a message set of Kafka 0.7 is in no later format and cannot be copied as it is: upgrade it"
+                "a message set of Kafka 0.7 is in none of the later formats and cannot be copied: use upgrade=True"
             )
         return convert_set(
             content, to_magic, first_offset=first_offset, batch_bytes=batch_bytes, max_output_size=max_output_size

@@ -1,10 +1,10 @@
 """Snappy as Kafka frames it: xerial's stream of blocks, or one raw block.
 
-Written are xerial streams as snappy-java, and so Kafka, makes them, in blocks of 32 KiB. Snappy has no levels.
+xerial streams are written as snappy-java, and therefore Kafka, writes them, in blocks of 32 KiB. Snappy has no levels.
 
-Read are big-endian version words, little-endian ones (Redpanda), several streams one after another, and data
-without xerial's header as one raw block (librdkafka, franz-go, kafkajs). The format has no checksums: damage that
-leaves it well-formed goes unnoticed.
+Big-endian and little-endian (Redpanda) version words and several streams one after another are read, and data without
+xerial's header as one raw block (librdkafka, franz-go, kafkajs). The format has no checksums: corruption that leaves it
+well-formed is not detected.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
     "open",
 ]
 
-#: The error of broken data, under the name that it has in modules of this shape (PEP 784).
+#: The error of corrupt data, under the name that PEP 784 gives it.
 SnappyError = DecompressionError
 
 
@@ -121,7 +121,7 @@ class SnappyDecompressor(_kafkacomp.Decompressor):
             the codec's blocks and window bound.
 
     Raises:
-        ValueError: an argument is none of those named.
+        ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
     """
 
@@ -145,7 +145,7 @@ class SnappyFile(CompressedFile):
             codec's blocks and window bound. Not for writing.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
     """
 
@@ -230,11 +230,11 @@ def open(  # noqa: A001 - the name of the standard library's
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
         max_output_size: The most bytes of content to read.
         encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: What happens at bytes that are no text.
+        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
         newline: How lines end.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
     """
 
     def make_file(mode: str) -> SnappyFile:

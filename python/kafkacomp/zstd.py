@@ -1,9 +1,9 @@
 """Zstandard frames (RFC 8878, KIP-110), kept to the specification.
 
-Written are frames as zstd-jni's stream, and so Kafka, makes them: without content size and checksum.
+Frames are written as zstd-jni's stream, and therefore Kafka, writes them: without content size and checksum.
 
-Read are frames with and without content size and checksum, several of them, and skippable frames. Windows reach to
-128 MiB, as Kafka's reader takes them, and cost no memory of their own. Frames that need a dictionary are refused.
+Frames with and without content size and checksum, several frames, and skippable frames are read. A window may have up
+to 128 MiB, as for Kafka's reader, and takes no extra memory. Frames that need a dictionary are refused.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def compress(data: Buffer, level: int | None = None, options: _Options | None = 
         options: In place of ``level``: ``{CompressionParameter.compression_level: level}``.
 
     Raises:
-        ValueError: there is no such level; another parameter.
+        ValueError: the level is out of range, or the parameter is unknown.
         TypeError: both ``level`` and ``options`` are given.
     """
     return _kafkacomp.compress(data, CompressionType.ZSTD, _level(level, options), _MAGIC)
@@ -158,7 +158,7 @@ class ZstdCompressor(_kafkacomp.Compressor):
         options: As for :func:`compress`.
 
     Raises:
-        ValueError: there is no such level; another parameter.
+        ValueError: the level is out of range, or the parameter is unknown.
         TypeError: both ``level`` and ``options`` are given.
     """
 
@@ -183,7 +183,7 @@ class ZstdDecompressor(_kafkacomp.Decompressor):
             the codec's blocks and window bound.
 
     Raises:
-        ValueError: an argument is none of those named.
+        ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
     """
 
@@ -209,7 +209,7 @@ class ZstdFile(CompressedFile):
             codec's blocks and window bound. Not for writing.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
     """
 
@@ -307,11 +307,11 @@ def open(  # noqa: A001 - the name of the standard library's
         options: As for :func:`compress`.
         max_output_size: The most bytes of content to read.
         encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: What happens at bytes that are no text.
+        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
         newline: How lines end.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
     """
 
     def make_file(mode: str) -> ZstdFile:

@@ -19,18 +19,18 @@ __all__ = ["compress", "decompress"]
 def compress(
     data: Buffer, compression_type: CompressionTypeLike, *, compression_level: int | None = None, magic: int = 2
 ) -> bytes:
-    """Compress ``data`` as Kafka's own stream does for a batch or message, framing included.
+    """Compress ``data`` as Kafka does for a batch or message, with the codec's framing.
 
     Args:
         data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
-        compression_type: A :class:`CompressionType` or its name. "none" gives the data as they are.
-        compression_level: gzip has 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22 (KIP-390); none and snappy have no
-            levels. None is Kafka's default: -1, 9 and 3.
-        magic: The message format that it is for. For 0 the LZ4 header checksum is the broken one (KIP-57). That
-            batches with zstd are of magic 2 alone (KIP-110) is their builder's to know.
+        compression_type: A :class:`CompressionType` or its name. "none" returns the data unchanged.
+        compression_level: -1 or 1 to 9 for gzip, 1 to 17 for lz4, -131072 to 22 for zstd (KIP-390); none and snappy
+            have no levels. ``None`` is Kafka's default: -1, 9 and 3.
+        magic: The message format that the result is for. For 0, the LZ4 header checksum is the broken one (KIP-57).
+            zstd needs magic 2 (KIP-110); this function does not check it.
 
     Raises:
-        ValueError: an argument is none of those named.
+        ValueError: an argument has an unknown value.
     """
     kind = compression_type_of(compression_type)
     return _kafkacomp.compress(data, kind, compression_level, checked_magic(magic))
@@ -43,24 +43,24 @@ def decompress(
     magic: int = 2,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> bytes:
-    """Decompress what a batch or message of Kafka holds, wherever Kafka's own reader reads it.
+    """Decompress the records of a batch or message; everything that Kafka reads is read.
 
-    The codec modules (:mod:`kafkacomp.lz4` and its like) keep their specifications; this keeps to Kafka. It does
-    not look at LZ4's content size and content checksum, and ignores what follows LZ4's last whole frame, and
-    what follows a gzip member if it is no member.
+    The codec modules (:mod:`kafkacomp.gzip`, ``snappy``, ``lz4``, ``zstd``) keep to their specifications, this function
+    to Kafka: it does not verify LZ4's content size and content checksum, and ignores bytes after the last complete LZ4
+    frame, and after a gzip member unless they are another member.
 
     Args:
         data: Bytes-like: the compressed part alone, without the batch's header. ``bytes`` are read in place,
             anything else is copied once.
         compression_type: A :class:`CompressionType` or its name.
-        magic: The message format that it comes from. 0 has any LZ4 header checksum (KIP-57), 1 and 2 have the
-            specification's.
-        max_output_size: The most bytes to give; memory for more is never taken.
+        magic: The message format that the data come from. In 0, any LZ4 header checksum is accepted (KIP-57), in 1
+            and 2 only the specification's.
+        max_output_size: The most bytes to return. No memory is allocated beyond it.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
-        OutputLimitError: there are more than ``max_output_size`` bytes in them.
-        ValueError: an argument is none of those named.
+        DecompressionError: the data are corrupt (``TruncatedError``: they end too early).
+        OutputLimitError: they decompress to more than ``max_output_size`` bytes.
+        ValueError: an argument has an unknown value.
     """
     kind, cap = compression_type_of(compression_type), checked_max_output_size(max_output_size)
     return _kafkacomp.decompress_record_set(data, kind, checked_magic(magic), cap)

@@ -93,11 +93,11 @@ def open(  # noqa: A001 - the name of the standard library's
         magic: The message format, 0, 1 or 2; it decides about the LZ4 header checksum (KIP-57).
         max_output_size: The most bytes of content to read; None is Kafka's own limit, 2 GiB - 1. Not for writing.
         encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: What happens at bytes that are no text.
+        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
         newline: How lines end.
 
     Raises:
-        ValueError: an argument is none of those named, or has no meaning in this mode.
+        ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
         OutputLimitError: by reading, there are more than ``max_output_size`` bytes.
     """

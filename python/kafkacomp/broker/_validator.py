@@ -118,18 +118,18 @@ def _target(kind: CompressionType | BrokerCompressionType | str) -> CompressionT
 
 @dataclass(frozen=True, kw_only=True)
 class ValidatorConfig:
-    """What a topic and its broker are set to, as far as it decides about a batch.
+    """The settings of a topic and its broker that decide about a batch.
 
     Raises:
         ValueError: a value that Kafka's configuration does not have, or a level that the codec does not have.
     """
 
-    #: What the records came with: ``LogAppendInfo.source_compression``. A name will do.
+    #: The compression type of the records that were sent, or its name: ``LogAppendInfo.source_compression``.
     source_compression_type: CompressionTypeLike
-    #: What is to be stored: a codec, or a topic's ``compression.type`` (``producer`` is the source's codec). A name
-    #: will do.
+    #: The compression type to store, or its name; or a topic's ``compression.type``, where ``producer`` keeps the
+    #: source's.
     target_compression_type: CompressionType | BrokerCompressionType | str
-    #: The level for compressing anew; ``None`` for Kafka's default.
+    #: The level for recompressing; ``None`` for Kafka's default.
     compression_level: int | None = None
     #: Whether the topic is compacted, so that every record needs a key.
     compacted: bool = False
@@ -177,27 +177,27 @@ class ValidatorConfig:
 
 
 class RecordValidationStats(NamedTuple):
-    """What the records took to check and to write anew."""
+    """What validating and re-encoding the records took."""
 
     #: Bytes of uncompressed records that Kafka counts, read and written.
     temporary_memory_bytes: int
-    #: Records that were written anew, whatever the reason.
+    #: Records that were re-encoded, for any reason.
     num_records_converted: int
 
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What becomes of a record set that is accepted."""
+    """The result for a record set that is accepted."""
 
-    #: What is stored.
+    #: The record set that a broker would store.
     validated_records: bytes
-    #: The greatest timestamp, ms; -1 without.
+    #: The greatest timestamp, ms; -1 without one.
     max_timestamp_ms: int
     #: The time of the append, ms.
     log_append_time_ms: int
     #: The offset after the last record.
     next_offset: int
-    #: Whether the records were written anew; else only header bytes differ from what came.
+    #: Whether the records were re-encoded; otherwise only header bytes differ from the input.
     message_size_maybe_changed: bool
     #: Counts.
     record_validation_stats: RecordValidationStats
@@ -206,27 +206,26 @@ class ValidationResult:
 class LogValidator:
     """Checks record sets and assigns their offsets as a broker does (``LogValidator``).
 
-    It may be used from several threads; they take turns. Where records can stay as they came, their keys and values
-    are not looked at.
+    It may be used from several threads, one at a time. If records need no re-encoding, their keys and values are not
+    read.
     """
 
     def __init__(self, config: ValidatorConfig) -> None:
-        """A validator for a topic that is set to ``config``."""
+        """Make a validator for a topic with the settings ``config``."""
         self._config = config
         self._validator = _kafkacomp.Validator(config)
 
     @property
     def config(self) -> ValidatorConfig:
-        """What it was told."""
+        """The settings of the topic and its broker."""
         return self._config
 
     def validate_messages_and_assign_offsets(
         self, records: Buffer, offset: int = 0, now: int | None = None
     ) -> ValidationResult:
-        """Check ``records`` and give them offsets from ``offset`` on.
+        """Check ``records`` and assign offsets from ``offset`` on.
 
-        Checksums of batches are not among what is checked: see :func:`analyze_and_validate_records`, which a broker
-        calls before.
+        Checksums of batches are not verified: a broker calls :func:`analyze_and_validate_records` first, which does it.
 
         Args:
             records: A produce request's record set, bytes-like. It is not changed.
@@ -235,13 +234,13 @@ class LogValidator:
 
         Raises:
             InvalidRecordError: the batches break a rule, or records do (``record_errors``).
-            InvalidTimestampError: records have times that the topic does not take (``record_errors``).
+            InvalidTimestampError: records have times that the topic does not allow (``record_errors``).
             UnsupportedForMessageFormatError: transactions or producer ids for a topic of format 0 or 1.
             UnsupportedCompressionTypeError: zstd on brokers below 2.1.
-            CorruptRecordError: a size, magic or inner checksum that is wrong, or records that do not decompress.
-            UnknownServerError: whatever Kafka has no code for, such as headers for a topic of format 0 or 1.
+            CorruptRecordError: a wrong size, magic or inner checksum, or records that do not decompress.
+            UnknownServerError: a fault that Kafka has no code for, such as headers for a topic of format 0 or 1.
             OutputLimitError: a batch decompresses to more than ``max_output_size``.
-            ValueError: ``offset`` or ``now`` is no 64 bit number.
+            ValueError: ``offset`` or ``now`` does not fit into 64 bits.
         """
         now = time.time_ns() // 1_000_000 if now is None else now
         integer("offset", offset, (-MAX_LONG - 1, MAX_LONG))
@@ -255,26 +254,26 @@ class LogValidator:
 
 @dataclass(frozen=True)
 class LogAppendInfo:
-    """What the headers of a record set tell (``LogAppendInfo``)."""
+    """What the headers of a record set contain (``LogAppendInfo``)."""
 
-    #: The first batch's base offset; -1 where its header does not tell it (magic 0 and 1), and without batches.
+    #: The first batch's base offset; -1 if its header does not have it (magic 0 and 1), and without batches.
     first_offset: int
     #: The last batch's last offset; -1 without batches.
     last_offset: int
     #: The first batch's last offset; -1 without batches.
     last_offset_of_first_batch: int
-    #: The last batch's leader epoch; ``None`` where it has none.
+    #: The last batch's leader epoch; ``None`` if it has none.
     last_leader_epoch: int | None
     #: The greatest max timestamp of a header, ms; -1 without.
     max_timestamp: int
     #: The last compressed batch's codec; NONE without compressed batches.
     source_compression: CompressionType
-    #: Bytes of whole batches that are to be appended.
+    #: Bytes of the complete batches, which are to be appended.
     valid_bytes: int
 
     @property
     def first_or_last_offset_of_first_batch(self) -> int:
-        """The first offset, or the first batch's last where the first is not known."""
+        """The first offset, or the first batch's last offset if the first is unknown."""
         return self.first_offset if self.first_offset >= 0 else self.last_offset_of_first_batch
 
 
@@ -288,26 +287,27 @@ def analyze_and_validate_records(
     max_message_size: int = MAX_MESSAGE_BYTES,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> LogAppendInfo:
-    """Look over a record set as a broker does before anything else (``UnifiedLog.analyzeAndValidateRecords``).
+    """Check a record set as a broker does first (``UnifiedLog.analyzeAndValidateRecords``).
 
-    Nothing is decompressed, unless offsets are out of order: Kafka lists them all then, and where it cannot, that is
-    the error.
+    Nothing is decompressed unless offsets are out of order: as in Kafka, the error then lists all offsets, and a batch
+    that does not decompress is an error of its own.
 
     Args:
-        records: The record set, bytes-like. A cut batch at its end is left out without an error.
+        records: The record set, bytes-like. A truncated batch at its end is left out without an error.
         origin: Who appends.
-        ignore_record_size: Leave ``max_message_size`` out.
-        require_offsets_monotonic: Whether each batch's last offset must be above the one before. A leader, which
-            assigns offsets, does not ask for it.
+        ignore_record_size: Do not check ``max_message_size``.
+        require_offsets_monotonic: Whether each batch's last offset must be above that of the batch before. A leader,
+            which assigns offsets, does not require it.
         leader_epoch: The replica's own epoch.
         max_message_size: ``max.message.bytes``.
         max_output_size: The most bytes that one batch may decompress to.
 
     Raises:
-        CorruptRecordError: a size, magic or checksum that is wrong.
-        InvalidRecordError: a client's batch of magic 2 that does not begin at 0, or a quorum leader's of another epoch.
-        RecordTooLargeError: a batch above ``max_message_size``.
-        OffsetsOutOfOrderError: offsets that do not rise.
+        CorruptRecordError: a wrong size, magic or checksum.
+        InvalidRecordError: a client's batch of magic 2 does not begin at offset 0, or a quorum leader's batch is of
+            another epoch.
+        RecordTooLargeError: a batch is larger than ``max_message_size``.
+        OffsetsOutOfOrderError: offsets do not increase.
         UnknownServerError: an unknown codec.
         ValueError: an argument is out of range.
     """
@@ -324,6 +324,6 @@ def analyze_and_validate_records(
 
 
 def trim_invalid_bytes(records: Buffer, info: LogAppendInfo) -> bytes:
-    """What of ``records`` is to be appended: without a cut batch at the end, or batches of an epoch not known yet."""
+    """Drop what is not to be appended: a truncated batch at the end, and batches above the replica's leader epoch."""
     with memoryview(records) as view:
         return bytes(view.cast("B")[: info.valid_bytes])

@@ -57,23 +57,23 @@ def read_messages(
     """Iterate over the messages of a set of Kafka 0.7, as its own iterators do.
 
     Args:
-        data: Bytes-like: a log file's content, or the set in a fetch answer or a produce request. ``bytes`` are
+        data: Bytes-like: a log file's content, or the set in a fetch response or a produce request. ``bytes`` are
             read in place, anything else is copied once.
         initial_offset: The offset of the first byte: the number in the log file's name, or the one asked for.
-        deep: Open compressed messages, however deep they nest (to 64 levels). Otherwise they are handed out
-            as they are.
+        deep: Read the messages inside compressed messages, at any depth up to 64 levels. Otherwise compressed messages
+            are returned as they are.
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
 
     Returns:
-        An iterator of :class:`MessageAndOffset`. An entry that is cut by the end of ``data`` ends it without an
-        error if another is before it, as do fewer than four bytes.
+        An iterator of :class:`MessageAndOffset`. An entry that the end of ``data`` truncates ends it without an error
+        if another one precedes it; so do fewer than four bytes.
 
     Raises:
-        MessageSetError: while iterating, where Kafka's iterator throws; ``kind`` tells what, ``position`` the
-            byte at which the top-level message begins. All good messages before it have been given, also those
-            in the same compressed message of which Kafka's look-ahead loses the last. Nothing follows it.
-        OutputLimitError: while iterating, when a compressed message holds more than ``max_output_size`` bytes.
-        ValueError: ``initial_offset`` or ``max_output_size`` is none.
+        MessageSetError: while iterating, where Kafka's iterator throws. ``kind`` names the fault, ``position`` is the
+            byte at which the top-level message begins. All valid messages before it have been returned, also the one in
+            the same compressed message that Kafka's look-ahead loses. The iteration has ended.
+        OutputLimitError: while iterating, when a compressed message takes more than ``max_output_size`` bytes.
+        ValueError: ``initial_offset`` or ``max_output_size`` is out of range.
     """
     return MessageReader(
         data, integer("initial_offset", initial_offset, OFFSETS), deep, checked_max_output_size(max_output_size)
@@ -81,15 +81,15 @@ def read_messages(
 
 
 def valid_bytes(data: Buffer, initial_offset: int = 0) -> int:
-    """How many bytes at the front are whole top-level messages: Kafka's ``validBytes``, the shallow end less the start.
+    """Count the bytes of the complete top-level messages at the beginning: Kafka's ``validBytes``.
 
     Args:
         data: Bytes-like, as in :func:`read_messages`.
-        initial_offset: The offset of the first byte. The number of bytes is the same for every one.
+        initial_offset: The offset of the first byte; the result does not depend on it.
 
     Raises:
-        MessageSetError: what the shallow iterator raises. Damage inside compressed messages is not seen.
-        ValueError: ``initial_offset`` is none.
+        MessageSetError: as without ``deep``. Corruption inside compressed messages is not detected.
+        ValueError: ``initial_offset`` is out of range.
     """
     integer("initial_offset", initial_offset, OFFSETS)
     return _kafkacomp.valid_bytes(data)
@@ -104,22 +104,22 @@ def convert(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> Converted:
-    """Carry a message set over to a later format, as :func:`kafkacomp.log.convert` does with a whole log.
+    """Convert a message set to a later format, as :func:`kafkacomp.log.convert` does for a log.
 
     Messages get consecutive offsets, no key and no timestamp. A compressed message becomes one batch with its codec,
-    whatever is nested in it; plain messages are joined to batches of at most ``batch_bytes``.
+    at any depth of nesting; plain messages are joined to batches of at most ``batch_bytes``.
 
     Args:
-        data: As :func:`read_messages` takes it. An entry that is cut by the end is left out if another is before it.
-        to_magic: The format to come to, 0, 1 or 2 as :mod:`kafkacomp.record` means them.
+        data: As for :func:`read_messages`. An entry that the end truncates is left out if another one precedes it.
+        to_magic: The message format of the result: 0, 1 or 2, as in :mod:`kafkacomp.record`.
         initial_offset: The position of the first byte, as in :func:`read_messages`.
         first_offset: The first message's offset in the new format, to 2^62 - 1.
         batch_bytes: The most bytes of a batch made of plain messages; a larger message has its own.
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
 
     Raises:
-        MessageSetError: damage, as :func:`read_messages` says it.
-        OutputLimitError: a compressed message holds more than ``max_output_size`` bytes.
+        MessageSetError: the set is corrupt, as in :func:`read_messages`.
+        OutputLimitError: a compressed message decompresses to more than ``max_output_size`` bytes.
         ValueError: an argument is out of range.
     """
     return Converted(
