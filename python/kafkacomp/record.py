@@ -394,8 +394,8 @@ def convert(
 
     Without ``upgrade`` this is Kafka's ``MemoryRecords.downConvert``: batches above ``to_magic`` are converted down to
     it, others are copied unchanged. Headers, producer ids, sequences and leader epochs are lost, and with
-    ``to_magic=0`` the timestamps; control batches are dropped. Codecs stay, at their default levels, and LZ4 frames get the header
-    checksum of the format (KIP-57). Checksums are not verified.
+    ``to_magic=0`` the timestamps; control batches are dropped. Codecs stay, at their default levels, and LZ4 frames get
+    the header checksum of the format (KIP-57). Checksums are not verified.
 
     Message sets of Kafka 0.7, whose magic 0 and 1 are other formats, require ``upgrade``: see
     :func:`kafkacomp.message_set.convert`, which also returns the offsets that byte positions become.

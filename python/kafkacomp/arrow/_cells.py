@@ -19,14 +19,14 @@ __all__ = ["RECORD_COLUMNS", "compress_cells", "decompress_cells", "parse_cells"
 
 OnBadCell = Literal["raise", "null"]
 
-#: The fields that :func:`parse_cells` gives when none are named; a cell knows no topic and partition.
+#: The fields that :func:`parse_cells` builds by default; the topic and partition of a cell are unknown.
 RECORD_COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "headers")
-#: What a scan can build and a cell does not know.
+#: Columns of a scan that are unknown for a cell.
 _OF_PLACES = ("topic", "partition", "segment")
 
 
 class RecordFields(NamedTuple):
-    """What is built of the records in cells."""
+    """What to build from the records in cells."""
 
     columns: tuple[str, ...]
     timestamp_unit: str
@@ -46,23 +46,24 @@ def decompress_cells(
 
     Args:
         data: An Arrow array of binary, large_binary, binary_view or fixed_size_binary, or a dictionary of these:
-            anything with ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, arro3, ...). A stream's
-            chunks are put together.
+            anything with ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, arro3, ...). The chunks of
+            a stream are concatenated.
         compression_type: A type or its name for all cells, or an array with one for each: names (strings) or ids
             (integers).
-        magic: The message format for all cells, or an array of integers. 0 has any LZ4 header checksum (KIP-57).
-        on_error: ``raise`` at the first bad cell (damaged, too large, of an unknown type or magic), or make it
-            ``null``.
-        max_output_size: The most bytes that one cell may give; memory for more is never taken.
+        magic: The message format for all cells, or an array of integers. In 0, any LZ4 header checksum is accepted
+            (KIP-57).
+        on_error: What happens at a cell that is corrupt or too large, or has an unknown type or magic: ``raise``, or
+            make it ``null``.
+        max_output_size: The most bytes that one cell may decompress to. No memory is allocated beyond it.
 
     Returns:
-        An array of as many rows, for ``pyarrow.array``, ``polars.Series`` and their like: large_binary if ``data`` is
-        large_binary, else binary, of which an array holds 2 GiB - 1 at most.
+        An array of as many rows, which ``pyarrow.array`` and ``polars.Series`` take without a copy: large_binary if
+        ``data`` is large_binary, else binary, which holds up to 2 GiB - 1 in all.
 
     Raises:
         DecompressionError, OutputLimitError: with ``row``, from 0, and ``position``, the byte of the cell.
         ValueError: an unknown type, magic or argument; arrays of different lengths.
-        OverflowError: all cells together give more than one array holds.
+        OverflowError: the result is larger than one array can be.
         TypeError: an array of the wrong type.
     """
     return _kafkacomp.decompress_cells(
@@ -85,23 +86,24 @@ def compress_cells(
     """Compress each cell of a binary or string array as :func:`kafkacomp.compress` does.
 
     Args:
-        data: As for :func:`decompress_cells`; of strings the UTF-8 is compressed.
+        data: As for :func:`decompress_cells`; strings are compressed as UTF-8.
         compression_type: As for :func:`decompress_cells`.
-        compression_level: The level for all cells, or an array of integers; None, or a null, is Kafka's default.
+        compression_level: The level for all cells, or an array of integers; ``None``, or a null, is Kafka's default.
         magic: As for :func:`decompress_cells`. For 0 the LZ4 header checksum is the broken one (KIP-57).
-        on_error: ``raise`` at the first cell of an unknown type or magic or a level out of range, or make it ``null``.
+        on_error: What happens at a cell with an unknown type or magic or a level out of range: ``raise``, or make it
+            ``null``.
 
     Returns:
         As :func:`decompress_cells`.
 
     Raises:
         ValueError: an unknown type, magic, level or argument; arrays of different lengths.
-        OverflowError: all cells together give more than one array holds.
+        OverflowError: the result is larger than one array can be.
         TypeError: an array of the wrong type.
     """
     kind = _argument(compression_type, compression_type_of)
     if isinstance(kind, int) and not is_column(compression_level):
-        # A level for all that the type for all does not have is wrong before any cell is looked at.
+        # Check a level and a type that are given for all cells before any cell is read.
         _kafkacomp.compress(b"", kind, compression_level, 2)
     return _kafkacomp.compress_cells(
         data, kind, compression_level, _argument(magic, checked_magic), _bad_is_null(on_error)
@@ -120,20 +122,20 @@ def parse_cells(
 ) -> ArrowArray:
     """Read the records of each cell of a binary array: a record set, batches of magic 0, 1 and 2 one after another.
 
-    A batch that is cut off at a cell's end is left out, because Kafka cuts the answer to a fetch at any byte, but the
-    first batch must be whole. Zero bytes behind the last batch are a preallocated tail. A null makes a null, an empty
-    cell an empty list.
+    A batch that the end of a cell truncates is left out, because Kafka truncates fetch responses at any byte; the first
+    batch must be complete. Zero bytes after the last batch are those of a preallocated file. A null becomes a null, an
+    empty cell an empty list.
 
     Args:
         data: As for :func:`decompress_cells`.
         columns: Fields of a record, in the order wanted; only these are built. The names of ``kafkacomp.arrow.COLUMNS``
-            without topic, partition and segment, which a cell does not know. Default: key, value, offset, timestamp,
+            without topic, partition and segment, which are unknown for a cell. Default: key, value, offset, timestamp,
             timestampType, headers. ``position`` is the byte of the cell.
         timestamp_unit: The unit of the timestamps, which are UTC, or ``int64`` for milliseconds as numbers. A time that
             the unit cannot hold becomes the last one that it can.
         include_control: Whether control records are among the records.
         verify_crc: Whether checksums are verified.
-        on_error: ``raise`` at the first bad cell, or make it ``null``.
+        on_error: What happens at a corrupt or too large cell: ``raise``, or make it ``null``.
         max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
 
     Returns:
@@ -154,10 +156,10 @@ def parse_cells(
 
 
 def record_columns(names: Iterable[str] | None) -> tuple[str, ...]:
-    """The fields asked for.
+    """The fields to build.
 
     Raises:
-        ValueError: one that a record in a cell does not have, or twice, or none at all.
+        ValueError: a field that records in cells do not have, a field given twice, or no field.
     """
     if names is None:
         return RECORD_COLUMNS

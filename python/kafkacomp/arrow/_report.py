@@ -44,44 +44,45 @@ class SkippedRange:
     length: int
     #: Why it was left out.
     reason: SkipReason
-    #: What a scan with ``on_error="raise"`` would have said.
+    #: The message of the error that a scan with ``on_error="raise"`` raises.
     message: str
-    #: The first offset that is missing for it; ``None`` where the batches around it do not give it.
+    #: The first offset that is missing because of it; ``None`` if the batches around it do not determine it.
     first_offset: int | None = None
-    #: The last offset that is missing for it, inclusive.
+    #: The last offset that is missing because of it, inclusive.
     last_offset: int | None = None
 
 
 @dataclass(frozen=True)
 class ScanReport:
-    """The counts of a scan up to now; complete once the reader is at its end.
+    """The counts of a scan so far; complete once the reader has reached its end.
 
-    With ``read_committed`` a skipped range may hide the end of a transaction. Such a transaction counts as open:
+    With ``read_committed``, a skipped range may contain the end of a transaction. Such a transaction counts as open:
     nothing from its first record on is read.
     """
 
-    #: Kafka batches whose records were looked at.
+    #: Kafka batches whose records were read.
     batches: int
-    #: Rows given.
+    #: Rows returned.
     records: int
     #: Bytes of segments read.
     bytes_in: int
-    #: Bytes of column data given.
+    #: Bytes of column data returned.
     bytes_out: int
     #: What was left out, in file order; also logged when the scan ends.
     skipped: tuple[SkippedRange, ...]
-    #: What was odd but no reason to stop; also logged to the logger ``kafkacomp``.
+    #: Anomalies that did not end the scan; also logged to the logger ``kafkacomp``.
     warnings: tuple[str, ...]
     #: Offsets that the segments should have and that were not delivered, in order; adjacent ranges of a segment with
     #: the same reason are merged. At most 10,000 ranges.
     missing: tuple[MissingRange, ...] = ()
-    #: Further ranges that ``missing`` has no room for.
+    #: The number of ranges beyond those in ``missing``.
     more_missing: int = 0
-    #: Records within the bounds of the scan that consumers do not see, because they lie below the log start offset of
+    #: Records within the bounds of the scan that consumers do not see because they are below the log start offset of
     #: ``log-start-offset-checkpoint``; ``visible_only`` leaves them out.
     records_below_log_start: int = 0
-    #: The same of records that lie at or above the high watermark of ``replication-offset-checkpoint``.
+    #: Records that consumers do not see because they are at or above the high watermark of
+    #: ``replication-offset-checkpoint``.
     records_above_high_watermark: int = 0
 
-    #: Timestamps that ``timestamp_unit`` cannot hold; the last time that it can hold stands in their place.
+    #: Timestamps that ``timestamp_unit`` cannot hold; they were replaced by the last time that it can hold.
     clamped_timestamps: int = 0

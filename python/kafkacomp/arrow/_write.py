@@ -1,4 +1,4 @@
-"""``kafkacomp.write``: Arrow columns into a partition's folder that a broker mounts."""
+"""``kafkacomp.write``: writing Arrow columns as the folder of a partition that a broker can read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WriteReport:
     records: int
     #: Bytes of the segments.
     bytes_out: int
-    #: The first segment's name: the first record's offset. ``None`` in the sum of several partitions.
+    #: The first record's offset, which names the first segment. ``None`` in the sum of several partitions.
     log_start_offset: int | None
     #: One more than the last record's offset. ``None`` in the sum of several partitions.
     log_end_offset: int | None
@@ -77,30 +77,32 @@ def write(
         rows: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
             column ``value`` (binary or string, or a dictionary of them), and if there are any ``key`` (the same),
             ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
-            or a map), ``offset`` (int64, rising; null: the offset that follows), ``topic`` (string) and ``partition``
-            (an integer). Other columns are not looked at.
-        target: A local folder, made if it is not there.
+            or a map), ``offset`` (int64, increasing; null: the next offset), ``topic`` (string) and ``partition``
+            (an integer). Other columns are ignored.
+        target: A local folder; it is made if it does not exist.
         topic: The topic of all rows. Default: the column ``topic``.
-        partition: The partition of all rows, from 0. Default: the column ``partition``, else by the key.
+        partition: The partition of all rows, from 0. Default: the column ``partition``, or the hash of the key.
         num_partitions: How many partitions the topics have; default: 1. A row with a greater partition is an error.
         topic_id: The topic's id as Kafka prints it, 22 characters.
-        base_offset: The first record's offset, if it does not bring one.
+        base_offset: The first record's offset, if the rows have none.
         compression_type: A :class:`CompressionType` or its name.
-        compression_level: The compression type's level (KIP-390); None is Kafka's default.
-        batch_bytes: A batch takes no further record that would make it larger, with compression by Kafka's estimate.
-        segment_bytes: A segment is closed before it would grow beyond this, unless one batch is larger.
+        compression_level: The compression type's level (KIP-390); ``None`` is Kafka's default.
+        batch_bytes: The most bytes of a batch, after compression as Kafka estimates it; one larger record gets a batch
+            of its own.
+        segment_bytes: The most bytes of a segment; one larger batch gets a segment of its own.
 
     Returns:
         What was written.
 
     Raises:
-        FileExistsError: the partition's folder is there already; it stays as it is.
-        OSError: the disk is full, or the like; nothing is left.
-        ValueError: an argument, or a row (named) that cannot be a record: an offset that goes back, a negative
-            timestamp, a header key that is null. No ``value``, or two columns of one of the names.
-        OffsetsOutOfOrderError: an offset of 2^63 - 1, which no offset can follow.
-        TypeError: a column of another type; not Arrow at all.
-        RecordTooLargeError: a record over 2^31 - 1 bytes.
+        FileExistsError: the partition's folder exists; it is not changed.
+        OSError: the disk is full, for example; nothing is left behind.
+        ValueError: an argument is out of range; the column ``value`` is missing, or a column exists twice; a row, which
+            is named, cannot be a record: its offset is not above the one before, its timestamp is negative, or the key
+            of a header is null.
+        OffsetsOutOfOrderError: an offset is 2^63 - 1, which no offset can follow.
+        TypeError: a column has another type, or ``rows`` is not Arrow data.
+        RecordTooLargeError: a record is larger than 2^31 - 1 bytes.
     """
     if topic is not None:
         check_topic(topic)
