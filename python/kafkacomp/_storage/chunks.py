@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -65,12 +64,6 @@ class ChunkIndex:
     def at(self, position: int) -> int:
         """The number of the chunk that has this byte of the segment."""
         return position // self.chunk_size
-
-    def stored_at(self, stored_position: int) -> int:
-        """The number of the chunk that has this byte of the object."""
-        if self.stored_size is not None:
-            return min(stored_position // max(self.stored_size, 1), self.count - 1)
-        return bisect_right(self.ends, stored_position)
 
 
 def plain_chunks(size: int) -> ChunkIndex:
