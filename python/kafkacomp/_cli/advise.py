@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advise"]
 
-#: Where standard output is no terminal.
+#: The width where standard output is not a terminal.
 _WIDTH = 200
 #: With more topics than this the terminal shows the advice, not every topic's figures.
 _MOST_TABLES = 5
@@ -43,12 +43,12 @@ def _sizes(text: str) -> tuple[int, ...]:
     sizes = parse_sizes(text)
     words = [size for size in sizes if isinstance(size, str)]
     if words:
-        raise ValueError(f"{words[0]!r} is no number of bytes")
+        raise ValueError(f"{words[0]!r} is not a number of bytes")
     return tuple(size for size in sizes if isinstance(size, int))
 
 
 def _page(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
-    """An input given by mistake is not written over."""
+    """Accept only the suffix of a page, so that an input given by mistake is not overwritten."""
     if value is not None and value.suffix != ".html":
         raise click.BadParameter(f"{value} does not end in .html", param=option)
     return value
@@ -67,29 +67,35 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--batch-sizes", callback=parsed(_sizes), default=",".join(map(str, DEFAULT_BATCH_SIZES)),
               show_default=True, help="batch.size of producers to try; 1 is one record a batch.")  # fmt: skip
 @click.option("--sample-bytes", callback=parsed(parse_size), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m",
-              show_default=True, help="Of each topic, bytes on disk.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed takes the same sample.")
+              show_default=True, help="Bytes on disk to read of each topic.")  # fmt: skip
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of the sampling; the same seed gives the same sample."
+)
 @click.option("--time-budget", type=click.FloatRange(0, min_open=True), default=DEFAULT_TIME_BUDGET, show_default=True,
-              help="Processor seconds for other batch sizes than today's, of all topics together.")  # fmt: skip
+              help="Processor seconds for other batch sizes than today's, for all topics together.")  # fmt: skip
 @click.option("--assume-rate", callback=parsed(parse_size), metavar="BYTES/S",
-              help="What is sent a second to each topic whose timestamps do not show it, such as 500k.")  # fmt: skip
-@click.option("--internal-topics", is_flag=True, help="Advise on Kafka's internal topics, too.")
+              help="Bytes a second for each topic whose timestamps do not show the rate, such as 500k.")  # fmt: skip
+@click.option("--internal-topics", is_flag=True, help="Include Kafka's internal topics.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="What you pay and send; --example-prices prints one.")  # fmt: skip
+              help="TOML file of prices and traffic; --example-prices prints an example.")  # fmt: skip
 @click.option("--example-prices", is_flag=True, is_eager=True, expose_value=False, callback=_example,
               help="Print an example of a price file.")  # fmt: skip
-@click.option("--replication-factor", type=click.IntRange(1, 1000), help="Of all topics; overrides the price file.")
+@click.option(
+    "--replication-factor",
+    type=click.IntRange(1, 1000),
+    help="Replicas of each partition, for all topics; overrides the price file.",
+)
 @click.option("--consumers", type=click.FloatRange(0),
-              help="How many times each record is read, of all topics; overrides the price file.")  # fmt: skip
+              help="How often each record is read, for all topics; overrides the price file.")  # fmt: skip
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
-              help="What a batch may take longer, filling it included.")  # fmt: skip
+              help="The most milliseconds that a batch may take longer, with the time to fill it.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topics today.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, 1024), help="Windows measured at a time; default: one per core.")
-@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@click.option("--threads", type=click.IntRange(1, 1024), help="Measuring threads; by default one per core.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), callback=_page,
-              help="The report with pictures, one file that needs nothing else: .html.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the file of --html.")
+              help="Write the report with charts to this .html file, which needs no other files.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the file of --html if it exists.")
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
 @MAX_OUTPUT_SIZE
@@ -100,10 +106,10 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
     compression_type: str, threads: int | None, as_json: bool, html: Path | None, force: bool, max_output_size: int,
     encryption_keys: dict[str, str] | None, storage_options: dict[str, object] | None,
 ) -> int:  # fmt: skip
-    """Tell whether topics should be compressed, with what, and what that saves, by a sample of their own batches.
+    """Recommend whether to compress topics, with what, and what that saves, from a sample of their batches.
 
     PATHS are log folders, partitions, segments, URLs of these, or files of sample records: JSON lines or Parquet.
-    Exit status 1: something could not be read, or a line of the price file is wrong; the rest was done.
+    The exit status is 1 if something could not be read or a line of the price file is wrong; the rest was done.
     """
     from kafkacomp.advice import advise as run  # noqa: PLC0415 - needs pyarrow
 

@@ -22,9 +22,9 @@ _TARGET = click.argument("target")
 _SEGMENT_BYTES = click.option(
     "--segment-bytes",
     type=click.IntRange(1, 2**31 - 1),
-    help="Close segments before they grow beyond this; default: they begin where the source's do.",
+    help="The most bytes of a segment; by default segments begin where those of the source do.",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 
 
 @click.command()
@@ -34,22 +34,24 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="The report as one 
               default="zstd", show_default=True, help="Compression type of the new batches.")  # fmt: skip
 @click.option("--compression-level", type=int,
               help="Level: gzip -1 or 1 to 9, lz4 1 to 17, zstd -131072 to 22; by default Kafka's.")  # fmt: skip
-@click.option("--merge", is_flag=True, help="Join small batches of one producer, transaction and leader epoch.")
+@click.option(
+    "--merge", is_flag=True, help="Join small consecutive batches of one producer, transaction and leader epoch."
+)
 @click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=1 << 20, show_default=True,
-              help="With --merge: a batch is closed once its records take this before compression.")  # fmt: skip
+              help="With --merge: the bytes of records, before compression, at which a batch is closed.")  # fmt: skip
 @_SEGMENT_BYTES
-@click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; default: one per core.")
+@click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; by default one per core.")
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
 @_JSON
 @MAX_OUTPUT_SIZE
 def recompress(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
-    """Write a log anew with other compression.
+    """Rewrite a log with other compression.
 
-    SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to make;
-    it appears whole or not at all, and a broker can mount it. Offsets, timestamps, producers, sequences, transactions
-    and control batches stay, and the batches' bounds unless --merge is given. Logs of Kafka 0.7, whose offsets are byte
-    positions, are refused: convert is for those.
+    SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to make,
+    which a broker can read; it appears complete or not at all. Offsets, timestamps, producers, sequences, transactions
+    and control batches stay, and without --merge also the batches' bounds. Logs of Kafka 0.7, whose offsets are byte
+    positions, are refused: use convert.
     """
     report = _run("recompress", log.recompress, source, target, **options)
     return _show(target, report, as_json)
@@ -58,27 +60,30 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @click.command()
 @_SOURCE
 @_TARGET
-@click.option("--to-magic", type=click.IntRange(0, 2), required=True, help="The message format.")
+@click.option("--to-magic", type=click.IntRange(0, 2), required=True, help="The message format to write: 0, 1 or 2.")
 @click.option("--upgrade/--no-upgrade", default=True, show_default=True,
-              help="Lift what is below that format; otherwise it is copied as it is.")  # fmt: skip
+              help="Also convert batches of older formats up to it; otherwise they are copied.")  # fmt: skip
 @click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=16384, show_default=True,
-              help="The most bytes of a batch made of plain messages that are lifted to format 2.")  # fmt: skip
+              help="The most bytes of a batch that is made of uncompressed messages of older formats.")  # fmt: skip
 @LOG_FORMAT
 @click.option(
-    "--first-offset", type=click.IntRange(0, 2**62 - 1), help="Of 0.7: the first message's offset; default 0."
+    "--first-offset",
+    type=click.IntRange(0, 2**62 - 1),
+    help="For logs of 0.7: the offset of the first message; 0 by default.",
 )
 @click.option("--offset-map", type=click.Path(path_type=Path),
-              help="Of 0.7: a .parquet or .csv file of old positions and the offsets that they lead to.")  # fmt: skip
+              help="For logs of 0.7: a .parquet or .csv file to write, with old positions and offsets.")  # fmt: skip
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
 @_JSON
 @MAX_OUTPUT_SIZE
 def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
-    """Write a log anew in another message format.
+    """Rewrite a log in another message format.
 
-    SOURCE and TARGET as for recompress. Going down, control batches are dropped, headers and producers are lost, and
-    zstd is refused, as a broker does it for old consumers. Logs of Kafka 0.7 get offsets from --first-offset on.
+    SOURCE and TARGET are as for recompress. To an older format, the conversion drops control batches, headers and
+    producers and refuses zstd, as a broker does for old consumers. Logs of Kafka 0.7 get offsets from --first-offset
+    on.
     """
     report = _run("convert", log.convert, source, target, **options)
     return _show(target, report, as_json)
@@ -88,7 +93,7 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # 
 @_SOURCE
 @_TARGET
 @click.option("--corrupt", type=click.Choice(("quarantine", "drop")), default="quarantine", show_default=True,
-              help="What becomes of corrupt bytes: quarantine keeps them in a file of the new folder.")  # fmt: skip
+              help="Corrupt bytes: quarantine keeps them in a file of the new folder, drop does not.")  # fmt: skip
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
@@ -97,9 +102,9 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # 
 def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Rewrite the intact part of a log.
 
-    SOURCE and TARGET as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are fixed, altered
-    offset fields and leader epochs are restored if the batches around them determine them, corrupt batches and a
-    truncated end are quarantined, repeated batches are written once, indexes are rebuilt. The exit status is 1 if
+    SOURCE and TARGET are as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are fixed,
+    altered offset fields and leader epochs are restored if the batches around them determine them, corrupt batches and
+    a truncated end are quarantined, repeated batches are written once, indexes are rebuilt. The exit status is 1 if
     anything is missing in the new log that compaction does not explain. Logs of Kafka 0.7 are refused.
     """
     report = _run("repair", log.repair, source, target, quarantine=corrupt == "quarantine", **options)

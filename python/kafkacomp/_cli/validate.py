@@ -21,10 +21,10 @@ SHOWN = 10
 
 
 class Verdict(NamedTuple):
-    """What becomes of one file."""
+    """The result for one file."""
 
     file: Path
-    #: What is stored; None if the file is refused.
+    #: What the broker stores; None if it refuses the file.
     stored: bytes | None
     #: Kafka's error code, 0 if the file is accepted, None where the connection is closed.
     error_code: int | None
@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
     message: str | None
     record_errors: tuple[RecordError, ...]
     batches: list[dict[str, Any]]
-    #: What of the input is kept: "as sent", "header changed" or "written anew"; None if the file is refused.
+    #: What of the input is kept: "as sent", "header changed" or "re-encoded"; None if the file is refused.
     how: str | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Verdict(NamedTuple):
 
 
 def verdict_on(file: Path, profile: broker.BrokerProfile, settings: dict[str, Any]) -> Verdict:
-    """Ask ``profile`` what it makes of a file."""
+    """Append a file to a broker of this profile."""
     sent = file.read_bytes()
     try:
         stored = profile.append(sent, **settings)
@@ -92,7 +92,7 @@ def _how(sent: bytes, stored: bytes) -> str:
         and _payload(stored, b) == _payload(sent, b)
         for b in record.read_batches(stored)
     )
-    return "headers changed" if kept else "written anew"
+    return "headers changed" if kept else "re-encoded"
 
 
 def _payload(data: bytes, batch: record.RecordBatch) -> bytes:
@@ -127,30 +127,44 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topic.")  # fmt: skip
 @click.option("--cleanup-policy", type=click.Choice(("delete", "compact", "compact,delete")), default="delete",
-              show_default=True, help="A compacted topic takes no record without a key.")  # fmt: skip
-@click.option("--message-format-version", metavar="VERSION", help="message.format.version, of 0.10.0 to 2.8.")
+              show_default=True, help="cleanup.policy; a compacted topic refuses records without a key.")  # fmt: skip
+@click.option(
+    "--message-format-version",
+    metavar="VERSION",
+    help="message.format.version of the topic, for brokers 0.10.0 to 2.8.",
+)
 @click.option("--timestamp-type", type=click.Choice(("CreateTime", "LogAppendTime")), default="CreateTime",
               show_default=True, help="message.timestamp.type of the topic.")  # fmt: skip
 @click.option("--timestamp-before-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
-              help="message.timestamp.before.max.ms; of old brokers message.timestamp.difference.max.ms.")  # fmt: skip
+              help="message.timestamp.before.max.ms; in older brokers ...difference.max.ms.")  # fmt: skip
 @click.option("--timestamp-after-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
-              help="message.timestamp.after.max.ms.")  # fmt: skip
+              help="message.timestamp.after.max.ms of the topic.")  # fmt: skip
 @click.option("--max-message-bytes", "max_message_size", type=click.IntRange(0, 2**31 - 1), default=(1 << 20) + 12,
               show_default=True, help="max.message.bytes of the topic.")  # fmt: skip
 @click.option("--max-decompressed-message-bytes", type=click.IntRange(1, 2**31 - 9), default=2**31 - 9,
               help="max.decompressed.message.bytes of the topic, from 4.4 on; default: no limit.")  # fmt: skip
-@click.option("--offset", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The next offset.")
-@click.option("--now", type=click.IntRange(0, 2**63 - 1), help="The broker's clock, ms; default: this machine's.")
-@click.option("--produce-version", type=click.IntRange(0, 100), help="The version of the produce request.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+@click.option(
+    "--offset", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The offset of the first record."
+)
+@click.option(
+    "--now",
+    type=click.IntRange(0, 2**63 - 1),
+    help="The time of the append, ms since the epoch; by default the current time.",
+)
+@click.option(
+    "--produce-version",
+    type=click.IntRange(0, 100),
+    help="The version of the produce request; by default nothing that depends on it is checked.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each file.")
 @MAX_OUTPUT_SIZE
 def validate(
     files: tuple[Path, ...], profile: str, cleanup_policy: str, timestamp_type: str, as_json: bool,
     **settings: Any,  # noqa: ANN401 - handed on to the profile
 ) -> int:  # fmt: skip
-    """Tell what a broker would do with record sets: accept and store them, and how, or refuse them, and why.
+    """Show what a broker would do with record sets: store them, and how, or refuse them, and why.
 
-    FILES hold what a producer sends, one record set each. Exit status 1: a file is refused.
+    FILES contain what a producer sends, one record set each. The exit status is 1 if a file is refused.
     """
     chosen = broker.BrokerProfile(profile)
     settings["compacted"] = "compact" in cleanup_policy

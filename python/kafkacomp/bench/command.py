@@ -75,12 +75,12 @@ def _stages(text: str) -> list[str]:
     names = list(dict.fromkeys(part.strip() for part in text.split(",")))
     unknown = [name for name in names if name not in STAGES]
     if unknown:
-        raise ValueError(f"unknown stage {unknown[0]!r}; there are {', '.join(STAGES)}")
+        raise ValueError(f"unknown stage {unknown[0]!r}: expected some of {', '.join(STAGES)}")
     return names
 
 
 def _target(*endings: str) -> Callable[[str], str]:
-    """A check that an output's name ends as its kind should: an input given by mistake is not written over."""
+    """Make a check of an output's suffix, so that an input given by mistake is not overwritten."""
 
     def parse(text: str) -> str:
         if text in endings or Path(text).suffix in endings:
@@ -106,43 +106,53 @@ def _target(*endings: str) -> Callable[[str], str]:
     help="Bytes of a batch before compression, such as 16k,1m; whole; stored.  "
     "[default: stored for segments, 16k for anything else]",
 )
-@click.option("--threads", callback=parsed(parse_threads), default="1", show_default=True, help="Such as 1,2,8.")
+@click.option(
+    "--threads",
+    callback=parsed(parse_threads),
+    default="1",
+    show_default=True,
+    help="Numbers of threads to measure, such as 1,2,8.",
+)
 @click.option(
     "--records",
     type=click.Choice((AUTO, LINES, NONE)),
     default=AUTO,
     show_default=True,
-    help="What a record is in files that are no segments. auto: lines of .jsonl, .ndjson, .csv, .tsv and .txt.",
+    help="What a record is in files that are not segments; auto: a line of .jsonl, .ndjson, .csv, .tsv and .txt.",
 )
-@click.option("--stages", callback=parsed(_stages), help=f"Some of {','.join(STAGES)}.  [default: all]")
-@click.option("--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Samples of each figure.")
+@click.option("--stages", callback=parsed(_stages), help=f"What to measure, of {','.join(STAGES)}.  [default: all]")
+@click.option(
+    "--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Samples taken of each figure."
+)
 @click.option(
     "--sample-ms",
     type=click.IntRange(0, 60_000),
     default=100,
     show_default=True,
-    help="A sample is repeated until it has taken this long.",
+    help="Milliseconds of a sample; its work is repeated until it has taken this long.",
 )
 @click.option(
     "--limit",
     callback=parsed(parse_size),
     help="The most bytes to read of all inputs together.  [default: 64m, of a corpus 1024m]",
 )
-@click.option("--each", is_flag=True, help="Every input by itself, not all as one.")
+@click.option("--each", is_flag=True, help="Measure every input separately.")
 @click.option(
     "--compare",
     is_flag=False,
     flag_value=peers.ALL,
     metavar="[PEERS]",
-    help="Peers too, each checked to give the same result: "
-    f"some of {','.join(peers.NAMES)}; alone, all that are installed.",
+    help="Also measure other libraries, each checked to give the same result: "
+    f"some of {','.join(peers.NAMES)}; without a value, all that are installed.",
 )
 @click.option(
     "--kafka-jars",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder with the jars of Kafka 3.8 to 4.0, for the peer java.  [default: Maven gets them]",
+    help="A folder with the jars of Kafka 3.8 to 4.0, for the peer java.  [default: downloaded by Maven]",
 )
-@click.option("--preset", type=click.Choice(presets.NAMES), help="A published table, its figures beside the measured.")
+@click.option(
+    "--preset", type=click.Choice(presets.NAMES), help="Measure what a published table measured, and show both figures."
+)
 @click.option(
     "--json",
     "json_to",
@@ -150,7 +160,7 @@ def _target(*endings: str) -> Callable[[str], str]:
     flag_value=STANDARD_OUTPUT,
     metavar="[FILE.json]",
     callback=parsed(_target(STANDARD_OUTPUT, ".json")),
-    help="The report; alone or -, on standard output.",
+    help="Write the report to this file; without a name, or with -, to standard output.",
 )
 @click.option(
     "--csv",
@@ -159,11 +169,11 @@ def _target(*endings: str) -> Callable[[str], str]:
     flag_value=STANDARD_OUTPUT,
     metavar="[FILE.csv]",
     callback=parsed(_target(STANDARD_OUTPUT, ".csv")),
-    help="The figures; alone or -, on standard output.",
+    help="Write the figures to this file; without a name, or with -, to standard output.",
 )
 @click.option(
     "--plot", "plot_to", metavar="FILE", callback=parsed(_target(*plot.SUFFIXES)),
-    help="The picture, ratio against speed: .png, .svg or .html.",
+    help="Draw ratio against speed to this .png, .svg or .html file.",
 )  # fmt: skip
 def bench(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[Path, ...], sizes: list[int | str] | None, compare: str | None, kafka_jars: Path | None,

@@ -59,9 +59,9 @@ class RewriteReport:
     missing: tuple[MissingRange, ...]
     #: Further ranges.
     more_missing: int
-    #: Missing offsets that compaction does not explain, repeated batches, overlapping files; of a repair also side
-    #: files of the source that could not be used, and transactions that are open at the end of a log although something
-    #: is missing: it may have been their end, and a committed reader stops there.
+    #: Missing offsets that compaction does not explain, repeated batches, overlapping files. For a repair also index
+    #: files of the source that could not be used, and transactions that are open at the end of a log from which
+    #: something is missing: the missing part may contain their end, and a committed reader stops where they begin.
     warnings: tuple[str, ...]
 
 
@@ -75,12 +75,13 @@ class Repair:
     position: int
     #: Its length in bytes.
     length: int
-    #: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch that stood in the place
-    #: of another), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
+    #: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch in the place of
+    #: another), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
     action: str
-    #: The first offset that is missing for it; ``None`` where none is, or the batches around it do not determine it.
+    #: The first offset that is missing because of it; ``None`` if none is, or if the batches around do not determine
+    #: it.
     first_offset: int | None
-    #: The last offset that is missing for it, inclusive.
+    #: The last offset that is missing because of it, inclusive.
     last_offset: int | None
     #: What was wrong.
     reason: str
@@ -100,7 +101,7 @@ class RepairReport(RewriteReport):
     fixed_batches: int
     #: Batches whose offset field or leader epoch was restored.
     restored_batches: int
-    #: Batches that were there a second time and are written once.
+    #: Batches that the source has twice; they are written once.
     repeated_batches: int
     #: Corrupt ranges, which are not in the new log.
     corrupt_ranges: int
@@ -110,7 +111,7 @@ class RepairReport(RewriteReport):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing in the new log but for what compaction removed."""
+        """Whether nothing is missing in the new log except what compaction removed."""
         lost = self.corrupt_ranges or self.more_missing
         return not lost and all(each.reason == "compacted" for each in self.missing)
 
@@ -131,43 +132,43 @@ def recompress(
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
-    """Rewrite a log with other compression, for a broker to mount.
+    """Rewrite a log with other compression, as folders that a broker can read.
 
     Offsets, timestamps, producer ids, epochs, sequences, transactions, control batches and the batches' bounds stay;
-    indexes and producer snapshots are made anew, the topic's id and the leader epochs are taken over. Control batches
-    are never compressed. Offsets that several files have are written once, repeated batches are left out, and gaps stay
-    and are reported. Of formats 0 and 1, uncompressed messages are wrapped one by one unless ``merge`` is given, and a
-    wrapper that is to be uncompressed is taken apart.
+    indexes and producer snapshots are rebuilt, the topic's id and the leader epochs are copied. Control batches are
+    never compressed. Offsets that several files have are written once, repeated batches are left out, and gaps stay and
+    are reported. In formats 0 and 1, uncompressed messages are wrapped one by one unless ``merge`` is given, and
+    wrappers become plain messages if the new compression type is ``none``.
 
     Args:
         source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is only read. Of
             tiered storage all segments are rewritten that are there.
-        target: The folder to make: of the one partition, or of folders ``<topic>-<partition>``. It appears whole or
-            not at all.
-        compression_type: One of Kafka's, or its name or id.
-        compression_level: One of the type's levels; default: Kafka's.
+        target: The folder to make: that of the one partition, or one with folders ``<topic>-<partition>``. It appears
+            complete or not at all.
+        compression_type: A :class:`kafkacomp.CompressionType` or its name.
+        compression_level: The compression type's level (KIP-390); ``None`` is Kafka's default.
         merge: Join neighbouring batches of one producer, transaction and leader epoch.
-        batch_bytes: A merged batch is closed once its records take so many bytes before compression.
-        segment_bytes: Close segments before they grow beyond this many bytes; default: segments begin where
-            they did, and only what would grow beyond 1 GiB is divided.
-        threads: Compressing threads; default: one per core. Merging is done by one.
+        batch_bytes: With ``merge``: the bytes of records, before compression, at which a batch is closed.
+        segment_bytes: The most bytes of a segment. By default segments begin where those of the source do, and only
+            those that would have more than 1 GiB are divided.
+        threads: Compressing threads; default: one per core. Merging uses one.
         max_output_size: The most bytes that one batch's records may decompress to.
         filesystem: The file system that ``source`` is on: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: What fsspec opens the file system of a URL with, such as credentials and an endpoint; not with
             ``filesystem``.
         encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
             :func:`kafkacomp.scan`.
-        progress: Called as ``progress(bytes_done, bytes_total)`` now and then.
+        progress: Called regularly as ``progress(bytes_done, bytes_total)``.
 
     Raises:
         FileExistsError: ``target`` exists.
-        CorruptRecordError: corruption in the source, for which there is :func:`repair`, or two of its files have
-            different records at an offset.
-        UnsupportedCompressionTypeError: zstd for formats 0 or 1; code 76.
-        OffsetsOutOfOrderError: offsets that go back.
-        ValueError: a level that the type does not have, a number out of range, a target that is a URL or inside of the
-            source, or a log of Kafka 0.7, whose offsets are byte positions: :func:`convert` is for those.
-        OSError: the file system's.
+        CorruptRecordError: the source is corrupt (see :func:`repair`), or two of its files have different records at an
+            offset.
+        UnsupportedCompressionTypeError: zstd for formats 0 or 1 (code 76).
+        OffsetsOutOfOrderError: offsets decrease.
+        ValueError: an argument is out of range; the target is a URL or inside the source; the log is of Kafka 0.7,
+            whose offsets are byte positions (see :func:`convert`).
+        OSError: reading or writing fails.
     """
     kind = compression_type_of(compression_type)
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
@@ -199,25 +200,25 @@ def convert(
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
-    """Rewrite a log in another message format, for a broker to mount; see :func:`kafkacomp.record.convert`.
+    """Rewrite a log in another message format, as folders that a broker can read; see :func:`kafkacomp.record.convert`.
 
-    Logs of Kafka 0.7, whose offsets are byte positions, are carried over: messages get consecutive offsets, no key and
-    no timestamp; a compressed message becomes one batch with its codec, whatever is nested in it.
+    The messages of logs of Kafka 0.7, whose offsets are byte positions, get consecutive offsets, no key and no
+    timestamp; a compressed message becomes one batch with its codec, at any depth of nesting.
 
-    Going down, control batches are dropped, and headers, producers and, to format 0, timestamps are lost: records of
-    aborted transactions look like others then.
+    A conversion to an older format drops control batches, headers and producers and, to format 0, timestamps. Records
+    of aborted transactions cannot be told from others afterwards.
 
     Args:
-        source: As :func:`recompress` takes it.
-        target: As :func:`recompress` makes it.
-        to_magic: The format that nothing may be above: 0, 1 or 2.
-        upgrade: Lift what is below that format to it; otherwise it is copied as it is.
+        source: As for :func:`recompress`.
+        target: As for :func:`recompress`.
+        to_magic: The newest message format in the result: 0, 1 or 2.
+        upgrade: Also convert batches of older formats up to it; otherwise they are copied.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
-        first_offset: Of 0.7, the first message's offset in each partition; default 0.
-        offset_map: Of 0.7, a ``.parquet`` or ``.csv`` file to make, with the columns ``topic``, ``partition``,
-            ``position`` and ``offset``: for each position that a consumer may have committed, the offset of the first
-            message from there on. A compressed message's start leads to its first message.
-        batch_bytes: The most bytes of a batch made of plain messages.
+        first_offset: For logs of 0.7: the first message's offset in each partition; 0 by default.
+        offset_map: For logs of 0.7: a ``.parquet`` or ``.csv`` file to write, with the columns ``topic``,
+            ``partition``, ``position`` and ``offset``: for each position that a consumer may have committed, the offset
+            of the first message from there on. The start of a compressed message maps to the first message in it.
+        batch_bytes: The most bytes of a batch that is made of uncompressed messages.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
         filesystem: As in :func:`recompress`.
@@ -229,9 +230,10 @@ def convert(
         FileExistsError: ``target`` exists.
         CorruptRecordError: corruption in the source, for which there is :func:`repair`, or two of its files have
             different records at an offset.
-        UnsupportedCompressionTypeError: zstd going down.
-        ValueError: a number out of range, undecided whether a log is of 0.7, or what is only for logs of 0.7 or later.
-        OSError: the file system's.
+        UnsupportedCompressionTypeError: zstd batches would be converted to an older format.
+        ValueError: an argument is out of range, or does not apply to the log's format; the content does not determine
+            the log format.
+        OSError: reading or writing fails.
     """
     if to_magic not in {0, 1, 2}:
         message = f"to_magic must be 0, 1 or 2, not {to_magic!r}"
@@ -260,12 +262,12 @@ def convert(
 
 
 def _is_old(job: PartitionJob, given: str, name: str, *, upgrade: bool, only_old: bool) -> bool:
-    """Whether a partition is of Kafka 0.7, and what was asked for can be done with it."""
+    """Whether a partition is of Kafka 0.7; ValueError if the arguments do not apply to its format."""
     found = _kafkacomp.partition_format(job) if given == "auto" else given
     if found is None:
         raise undecided(name)
     if found == "0.7" and not upgrade:
-        message = f"{name}: a log of Kafka 0.7 is in no later format and cannot be copied as it is"
+        message = f"{name}: a log of Kafka 0.7 is in none of the later formats and cannot be copied: use upgrade"
         raise ValueError(message)
     if found != "0.7" and only_old:
         message = f"{name}: first_offset and offset_map are for logs of Kafka 0.7; this one keeps its offsets"
@@ -274,7 +276,7 @@ def _is_old(job: PartitionJob, given: str, name: str, *, upgrade: bool, only_old
 
 
 def _refuse_old(job: PartitionJob, name: str) -> None:
-    """A log of 0.7 can only be converted: whatever changes a message's length moves all offsets behind it."""
+    """Refuse a log of 0.7: a change of a message's length changes all offsets after it."""
     if _kafkacomp.partition_format(job) == "0.7":
         message = f"{name}: a log of Kafka 0.7, whose offsets are byte positions and would change: convert it instead"
         raise ValueError(message)
@@ -292,20 +294,20 @@ def repair(
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RepairReport:
-    """Rewrite the intact part of a log, for a broker to mount.
+    """Rewrite the intact part of a log, as folders that a broker can read.
 
     Batches of formats 1 and 2 whose LZ4 header checksum alone is wrong are fixed (KIP-57's one-time patch). Offset
-    fields and leader epochs, which no checksum covers, are restored if the batches around them determine them. What is
-    corrupt, does not belong where it stands, or is truncated is left out; so are repeated batches. Offsets that several
-    files have are written once. Indexes and producer snapshots are rebuilt.
+    fields and leader epochs, which no checksum covers, are restored if the batches around them determine them. Batches
+    that are corrupt, truncated, repeated or out of place are left out. Offsets that several files have are written
+    once. Indexes and producer snapshots are rebuilt.
 
     Where something was repaired, ``kafkacomp-repair.json`` in the folder is the report, and
     ``kafkacomp-quarantine.bin`` has the corrupt bytes.
 
     Args:
-        source: As :func:`recompress` takes it.
-        target: As :func:`recompress` makes it.
-        quarantine: Keep the corrupt bytes.
+        source: As for :func:`recompress`.
+        target: As for :func:`recompress`.
+        quarantine: Whether to keep the corrupt bytes.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
         filesystem: As in :func:`recompress`.
@@ -317,10 +319,10 @@ def repair(
         FileExistsError: ``target`` exists.
         CorruptRecordError: two files of a partition have different records at an offset.
         OutputLimitError: a batch's records take more than ``max_output_size`` bytes.
-        UnknownServerError: a compression type that Kafka does not have.
-        MemoryError: memory ran out. Nothing is left out for such a reason.
-        ValueError: a number out of range, or a log of Kafka 0.7, as in :func:`recompress`.
-        OSError: the file system's.
+        UnknownServerError: a batch has a compression type that Kafka does not have.
+        MemoryError: memory ran out; batches are not left out for it.
+        ValueError: an argument is out of range, or the log is of Kafka 0.7, as in :func:`recompress`.
+        OSError: reading or writing fails.
     """
     sums: dict[str, Any] = dict.fromkeys(_REPAIR_COUNTS, 0)
     repairs: list[Repair] = []
