@@ -254,7 +254,7 @@ def test_command_accepts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     file.write_bytes(batch(2, kc.CompressionType.GZIP))
     status, out = run(capfd, file, "--profile", "4.x", "--compression-type", "zstd", "--offset", 100)
     assert status == 0
-    assert "accepted, written anew" in out
+    assert "accepted, rebuilt" in out
     status, out = run(capfd, file, "--offset", 100, "--json")
     assert status == 0
     told = json.loads(out)

@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
     message: str | None
     record_errors: tuple[RecordError, ...]
     batches: list[dict[str, Any]]
-    #: What of the input is kept: "as sent", "header changed" or "re-encoded"; None if the file is refused.
+    #: What of the input is kept: "as sent", "header changed" or "rebuilt"; None if the file is refused.
     how: str | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _how(sent: bytes, stored: bytes) -> str:
         and _payload(stored, b) == _payload(sent, b)
         for b in record.read_batches(stored)
     )
-    return "headers changed" if kept else "re-encoded"
+    return "headers changed" if kept else "rebuilt"
 
 
 def _payload(data: bytes, batch: record.RecordBatch) -> bytes:

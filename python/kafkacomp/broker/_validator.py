@@ -177,11 +177,11 @@ class ValidatorConfig:
 
 
 class RecordValidationStats(NamedTuple):
-    """What validating and re-encoding the records took."""
+    """What validating and rebuilding the records took."""
 
     #: Bytes of uncompressed records that Kafka counts, read and written.
     temporary_memory_bytes: int
-    #: Records that were re-encoded, for any reason.
+    #: Records that were rebuilt, for any reason.
     num_records_converted: int
 
 
@@ -197,7 +197,7 @@ class ValidationResult:
     log_append_time_ms: int
     #: The offset after the last record.
     next_offset: int
-    #: Whether the records were re-encoded; otherwise only header bytes differ from the input.
+    #: Whether the records were rebuilt; otherwise only header bytes differ from the input.
     message_size_maybe_changed: bool
     #: Counts.
     record_validation_stats: RecordValidationStats
@@ -206,7 +206,7 @@ class ValidationResult:
 class LogValidator:
     """Checks record sets and assigns their offsets as a broker does (``LogValidator``).
 
-    It may be used from several threads, one at a time. If records need no re-encoding, their keys and values are not
+    It may be used from several threads, one at a time. If records need no rebuilding, their keys and values are not
     read.
     """
 
