@@ -1,16 +1,16 @@
-"""Advice on compression: should a topic be compressed, with what, and what does it save? Answered from its own bytes.
+"""Advice on compression: whether to compress a topic, with what, and what that saves, measured on its own batches.
 
 What is measured and how it is judged is in docs/advise.md. The modules, in the order in which a run goes through them:
 
-- ``settings``, ``prices``: what is asked for, what the user pays
-- ``sampling``, ``budget``: topics, the windows of their segments that are looked at, and how much of each
+- ``settings``, ``prices``: the options of a run, and what the user pays
+- ``sampling``, ``budget``: topics, the windows of their segments that are read, and how many
 - ``segments``, ``content``, ``formats``: a window's batches and records, in any message format
-- ``measure``, ``levels``, ``entropy``: codecs and batch sizes on one window, today's level, what the values are
-- ``topic``, ``spread``: windows added up, and the bounds of what that says of the topic
-- ``rate``, ``cost``: how much is sent; bytes, processor time and money for a month
+- ``measure``, ``levels``, ``entropy``: codecs and batch sizes on one window, today's level, the kind of values
+- ``topic``, ``spread``: the sum of a topic's windows, and its uncertainty
+- ``rate``, ``cost``: the rate of a topic; bytes, processor time and money for a month
 - ``recommend``, ``configuration``: what to do and why, and the lines to set
-- ``run``, ``report``, ``table``: a run as a whole, and what comes out
-- ``page``, ``charts``: the same as HTML with pictures, for which the extra ``report`` is needed
+- ``run``, ``report``, ``table``: a run, its report, and the report as a table
+- ``page``, ``charts``: the report as HTML with charts, which needs the extra ``report``
 
 :func:`advise` needs the extra ``arrow``.
 """
@@ -50,13 +50,14 @@ def advise(
         paths: Log folders, partitions, segments, URLs of these, record sets as bytes, files of records (``.jsonl``,
             ``.ndjson``, ``.parquet``).
         settings: Codecs, batch sizes, size and seed of the sample.
-        prices: A price file's path, such as ``"prices.toml"``, or what :func:`kafkacomp.advice.prices.parse` made of
-            one.
-        max_latency_ms: The most that a batch may take longer, filling it included where that is known.
+        prices: The path of a price file, such as ``"prices.toml"``, or the result of
+            :func:`kafkacomp.advice.prices.parse`.
+        max_latency_ms: The most milliseconds that a batch may take longer than today, including the time to fill it if
+            that is known.
         compression_type: The topics' ``compression.type`` today.
-        assume_rate: Bytes a second that producers send to each topic whose timestamps do not show it, as compressed
-            as today.
-        threads: How many measure at a time; default: one per core.
+        assume_rate: The rate of each topic whose timestamps do not show it: bytes a second that producers send, as
+            compressed as today.
+        threads: Measuring threads; default: one per core.
         filesystem: The file system that the paths are on: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: What fsspec opens the file systems of URLs with; not with ``filesystem``.
         encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
@@ -64,11 +65,11 @@ def advise(
         progress: Called as ``progress(bytes_done, bytes_total)``.
 
     Returns:
-        The report: ``to_dict()``, ``to_html()``. What cannot be read, and wrong lines of a price file, are among its
-        ``problems``; the rest goes on.
+        The report, which has ``to_dict()`` and ``to_html()``. Its ``problems`` name what could not be read and wrong
+        lines of the price file; the advice is about the rest.
 
     Raises:
-        ValueError: an argument is out of range; no batches at all, although everything was read.
+        ValueError: an argument is out of range, or no file has a batch although all could be read.
         OSError: the price file cannot be read.
 
     Example:

@@ -1,4 +1,4 @@
-"""What a window holds: its batches as they are stored, and their records as Arrow rows."""
+"""The content of a window: its batches as they are stored, and their records as Arrow rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Content", "read"]
 
-#: Of one window no more is held than this many bytes before compression.
+#: The most bytes, before compression, that are held of one window.
 MOST_PLAIN: Final = 32 << 20
 
 #: Timestamps that are kept of a window.
@@ -35,35 +35,35 @@ _MOST_STAMPS: Final = 64
 
 _MODERN_MAGIC: Final = 2
 _COLUMNS: Final = ("key", "value", "timestamp", "headers")
-#: The first line's timestamp: 2024-01-01T00:00:00Z, and one line a millisecond, as a busy topic has them.
+#: The first line's timestamp, 2024-01-01T00:00:00Z; lines follow a millisecond apart, as records of a busy topic do.
 _FIRST_TIMESTAMP: Final = 1_704_067_200_000
 
 
 class Batch(NamedTuple):
-    """A batch as it is stored, or would be by a producer's defaults."""
+    """A batch as it is stored, or as a producer would build it by default."""
 
     kind: CompressionType
     #: Bytes on disk; None for records that are in no log.
     stored: int | None
     records: int
-    #: The records before compression, as the topic's format has them.
+    #: The records before compression, in the topic's message format.
     section: bytes
-    #: The same as they are stored, where the format is the topic's own.
+    #: The records as they are stored, if they are in the topic's message format.
     packed: bytes | None
 
 
 @dataclass
 class Content:
-    """A window, read."""
+    """What was read of a window."""
 
     batches: list[Batch] = field(default_factory=list)
     #: All records of ``batches``, in their order.
     rows: pa.RecordBatch | None = None
-    #: Bytes on disk that stay as they are: control batches, and those that compaction emptied.
+    #: Bytes on disk that do not change: control batches, and batches that compaction emptied.
     kept: int = 0
-    #: Timestamps of some records, ms, in their order; -1 for those without. Empty where these are not known.
+    #: Timestamps of some records, ms, in their order; -1 for records without one. Empty if they are unknown.
     stamps: list[int] = field(default_factory=list)
-    #: Whether all of the window was read; else its records are more than what is held of one.
+    #: Whether all of the window was read; otherwise it has more records than are held.
     whole: bool = True
 
     def payload(self) -> list[int]:
@@ -100,9 +100,9 @@ def read(window: Window, form: Format, max_output_size: int, failed: Callable[[s
 
     Args:
         window: What to read.
-        form: The topic's message format; batches of older ones are taken as if they came in it.
+        form: The topic's message format; batches of older formats count as if they were in it.
         max_output_size: The most bytes that the records of one batch may decompress to.
-        failed: Told what is damaged; the rest goes on.
+        failed: Called with what is corrupt; reading continues after it.
     """
     if window.source.kind != LOG:
         return _of_records(_lines(window) if window.source.kind == LINES else _parquet(window), form)
@@ -167,7 +167,7 @@ def _stored(
             packed = batch.stored_records
             section = kafkacomp.decompress(packed, kind, max_output_size=cap)
         except KafkaCompError as error:
-            failed(_where(window, error))  # damage of the framing ends the reader, other damage one batch
+            failed(_where(window, error))  # a wrong size or magic ends the reader, other corruption only one batch
             continue
         plain += len(section)
         yield _Stored(kind, len(data), batch.records_count or 0, section, packed, data)
@@ -175,7 +175,7 @@ def _stored(
 
 
 def _wrapped(batch: RecordBatch, form: Format) -> bytes | None:
-    """The compressed messages of a wrapper of the topic's format; None where it has a key, or is a plain message."""
+    """The compressed messages of a wrapper of the topic's format; None if it has a key, or is not a wrapper."""
     if batch.magic != form.magic or batch.compression_type is CompressionType.NONE:
         return None
     packed = batch.stored_records
@@ -210,7 +210,7 @@ def _one(table: pa.Table) -> pa.RecordBatch:
 
 
 def _joined(found: list[_Stored], rows: pa.RecordBatch, form: Format) -> Iterator[Batch]:
-    """Batches of formats 0 and 1: plain messages have no bounds, so as many as a producer's default would hold."""
+    """Batches of formats 0 and 1: uncompressed messages are grouped by a producer's default ``batch.size``."""
     at = 0
     run: list[_Stored] = []
 
@@ -275,7 +275,7 @@ def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> C
 
 # ---------------------------------------------------------------------------------------------- files of records
 def _of_records(rows: pa.RecordBatch, form: Format) -> Content:
-    """Batches as a producer's defaults would make them; nothing is stored today."""
+    """Batches as a producer would build them by default; they are not stored today."""
     content = Content(rows=rows)
     at = 0
     while at < rows.num_rows:
@@ -288,7 +288,7 @@ def _of_records(rows: pa.RecordBatch, form: Format) -> Content:
 
 
 def _lines(window: Window) -> pa.RecordBatch:
-    """The lines that begin in a window, empty ones left out: a record each, with a value alone."""
+    """Read the lines that begin in a window, without empty ones: each is the value of a record."""
     with open(window.source.source, "rb") as file:  # noqa: PTH123 - a source's path is a string
         file.seek(max(window.start - 1, 0))
         if window.start:
@@ -309,9 +309,10 @@ def _timed(values: list[bytes]) -> pa.RecordBatch:
 
 
 def _parquet(window: Window) -> pa.RecordBatch:
-    """The rows that stand where the window's bytes are in the file.
+    """Read the rows at the window's place in the file.
 
-    With a column ``value`` they are records, as ``kafkacomp export`` writes them; else each row becomes a JSON object.
+    With a column ``value`` they are records, as ``kafkacomp export`` writes them; otherwise each row becomes a JSON
+    object.
     """
     parquet = require("pyarrow.parquet")
 

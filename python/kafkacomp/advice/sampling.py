@@ -63,7 +63,7 @@ _SAMPLE_FILES: Final = {".jsonl": LINES, ".ndjson": LINES, ".parquet": PARQUET}
 
 @dataclass(frozen=True)
 class Source:
-    """A segment, or a file of records; pickles where its file system does."""
+    """A segment, or a file of records; it can be pickled if its file system can."""
 
     kind: str
     name: str
@@ -79,14 +79,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of a source: the batches, or lines, that begin in it."""
+    """A range of bytes of a source: the batches, or lines, that begin in it."""
 
     source: Source
     start: int
     end: int
-    #: Whether it is one of those whose content stands for the topic's.
+    #: Whether it is one of the windows that represent the topic.
     basis: bool = True
-    #: The batch sizes that it has room for.
+    #: The batch sizes that it is large enough for.
     batch_sizes: tuple[int, ...] = ()
 
 
@@ -111,7 +111,7 @@ class Topic:
 
     @property
     def partitions(self) -> int:
-        """How many there are."""
+        """The number of partitions."""
         return len({source.partition for source in self.sources})
 
 
@@ -120,7 +120,7 @@ def find_topics(
     failed: Callable[[str, Exception], object],
     opening: SourceOptions | None = None,
 ) -> list[Topic]:
-    """The topics that the paths hold, in the order in which they are found.
+    """Find the topics at the paths, in the order in which they are found.
 
     Args:
         paths: Log folders, partitions, segments, URLs of these, record sets as bytes; files of records by their suffix:

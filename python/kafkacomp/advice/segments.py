@@ -21,7 +21,7 @@ __all__ = ["messages_of", "newest_format", "read_window"]
 def newest_format(source: Source) -> str | None:
     """The message format of a segment's last batch, a key of ``formats.FORMATS``; None without a batch.
 
-    What is corrupt counts as the segment's end.
+    A corrupt batch counts as the segment's end.
 
     Raises:
         ValueError: neither the content nor the name shows the log format.
@@ -33,7 +33,7 @@ def read_window(window: Window, max_output_size: int) -> Iterator[RecordBatch]:
     """Iterate over the batches that begin in a window of a log of Kafka 0.8 or later.
 
     Raises:
-        CorruptRecordError: bytes that are no batch, after the batches before them.
+        CorruptRecordError: the bytes after the last batch are not a batch.
     """
     position, data, is_truncated = read_range(window.source.source, window.start, window.end)
     if is_truncated and not data:

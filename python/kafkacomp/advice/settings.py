@@ -1,4 +1,4 @@
-"""What a run is asked for, in a form that travels to Spark's executors."""
+"""The settings of a run; they can be pickled for Spark's executors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = [
 
 #: The types at Kafka's default levels, and the levels of zstd that are in common use.
 DEFAULT_CODECS: Final = "none,gzip,snappy,lz4,zstd:1,3,6"
-#: ``batch.size`` in bytes. 1 is one record a batch, for a batch takes a first record of any size.
+#: ``batch.size`` in bytes. 1 is one record for each batch, because a batch takes a first record of any size.
 DEFAULT_BATCH_SIZES: Final = (1, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
 DEFAULT_SAMPLE_BYTES: Final = 16 << 20
-#: Processor seconds that other batch sizes than today's may take, of all topics together.
+#: Processor seconds for other batch sizes than today's, for all topics together.
 DEFAULT_TIME_BUDGET: Final = 30.0
-#: A producer's own ``batch.size``: for records of which no batches are known.
+#: The default of a producer's ``batch.size``, for records that are in no log.
 ASSUMED_BATCH_SIZE: Final = 16384
-#: The batches as they are stored, where other batches have a number of bytes.
+#: In place of a batch size: the batches as they are stored.
 TODAY: Final = 0
 
 #: A week.
@@ -43,23 +43,24 @@ class Settings:
     codecs: tuple[Codec, ...] = tuple(parse_codecs(DEFAULT_CODECS))
     #: ``batch.size`` of producers, bytes.
     batch_sizes: tuple[int, ...] = DEFAULT_BATCH_SIZES
-    #: Of each topic, bytes on disk.
+    #: Bytes on disk to read of each topic.
     sample_bytes: int = DEFAULT_SAMPLE_BYTES
     #: The same seed gives the same sample.
     seed: int = 0
-    #: Processor seconds for other batch sizes than today's, of all topics, by the codecs' usual speed: so the same
-    #: settings measure the same on every machine. Each topic has some windows measured, however small the budget.
+    #: Processor seconds for other batch sizes than today's, for all topics together. They are estimated from the
+    #: codecs' usual speed, so that the same settings measure the same on every machine. Some windows of each topic are
+    #: always measured.
     time_budget: float = DEFAULT_TIME_BUDGET
-    #: Whether Kafka's internal topics are advised on, too.
+    #: Whether Kafka's internal topics are included.
     internal_topics: bool = False
     #: The most bytes that the records of one batch may decompress to.
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be measured.
+        """Check the values.
 
         Raises:
-            ValueError: nothing to measure, a size that is none.
+            ValueError: there is no codec, or a number is out of range.
         """
         if not self.codecs:
             raise ValueError("no codecs to measure")
@@ -72,7 +73,7 @@ class Settings:
 
 
 def size_name(size: int) -> str:
-    """A batch size for people."""
+    """Format a batch size; exact, in powers of two."""
     if size == TODAY:
         return "today"
     if size == 1:

@@ -39,23 +39,24 @@ def decompress(
     mode: Mode = "FAILFAST",
     max_output_size: int = MAX_OUTPUT_SIZE,
 ) -> Column:
-    """A column's cells decompressed, each wherever Kafka's own reader reads it; see :func:`kafkacomp.decompress`.
+    """Decompress the cells of a column as Kafka's reader does; see :func:`kafkacomp.decompress`.
 
-    An Arrow UDF where PySpark has them (4.1 and later), a pandas UDF before. A null in any argument makes a null.
+    This is an Arrow UDF from PySpark 4.1 on, and a pandas UDF before. If an argument is null, so is the result.
 
     Args:
         col: A binary column or its name.
-        compression_type: A type, its name ("lz4") or its id (3) for all rows; or a column, say ``F.col("codec")``, of
-            names or of ids. A string is always a type's name, never a column's.
-        magic: The message format for all rows, or a column of integers. 0 has any LZ4 header checksum (KIP-57).
-        mode: FAILFAST ends the query at a bad cell; PERMISSIVE makes it null. Bad is a cell that is damaged, gives more
-            than ``max_output_size`` or has a type or magic that there is not.
-        max_output_size: The most bytes that one cell may give; memory for more is never taken. All cells of an Arrow
-            batch share a buffer, which ends at 2 GiB - 1: ``spark.sql.execution.arrow.maxRecordsPerBatch`` (10,000 by
-            default) is to be lowered for cells of over 200 KB, and is fastest where a batch has some 4 MB.
+        compression_type: A type, its name ("lz4") or its id (3) for all rows; or a column of names or ids, such as
+            ``F.col("codec")``. A string is always the name of a type, never of a column.
+        magic: The message format for all rows, or a column of integers. In 0, any LZ4 header checksum is accepted
+            (KIP-57).
+        mode: FAILFAST ends the query at a bad cell, PERMISSIVE makes it null. A cell is bad if it is corrupt,
+            decompresses to more than ``max_output_size``, or has an unknown type or magic.
+        max_output_size: The most bytes that one cell may decompress to. No memory is allocated beyond it. All cells of
+            an Arrow batch share a buffer of up to 2 GiB - 1: for cells of more than 200 KB, lower
+            ``spark.sql.execution.arrow.maxRecordsPerBatch`` (10,000 by default). About 4 MB for a batch is fastest.
 
     Raises:
-        ValueError: a type, magic, mode or size that there is not. In the query, and so in the driver's
+        ValueError: an argument has an unknown value or is out of range. In the query, as the cause of the driver's
             PythonException: what :func:`kafkacomp.arrow.decompress_cells` raises, with the partition, the row of the
             Arrow batch and the byte.
     """
@@ -72,18 +73,19 @@ def compress(
     magic: int | Column = 2,
     mode: Mode = "FAILFAST",
 ) -> Column:
-    """A column's cells compressed and framed as Kafka's own streams do; see :func:`kafkacomp.compress`.
+    """Compress the cells of a column as Kafka does; see :func:`kafkacomp.compress`.
 
     Args:
-        col: A binary or string column or its name; of strings the UTF-8 is compressed.
+        col: A binary or string column or its name; strings are compressed as UTF-8.
         compression_type: As for :func:`decompress`.
-        compression_level: The level for all rows, or a column of integers; None, or a null, is Kafka's default:
-            gzip -1, lz4 9, zstd 3. none and snappy have no levels.
+        compression_level: The level for all rows, or a column of integers. ``None``, or a null, is Kafka's default: -1
+            for gzip, 9 for lz4, 3 for zstd. none and snappy have no levels.
         magic: As for :func:`decompress`. For 0 the LZ4 header checksum is the broken one (KIP-57).
-        mode: FAILFAST ends the query at a type, magic or level in a column that there is not; PERMISSIVE makes a null.
+        mode: FAILFAST ends the query at a cell with an unknown type or magic or a level out of range, PERMISSIVE makes
+            it null.
 
     Raises:
-        ValueError: a type, level, magic or mode that there is not; in the query the same of columns, with the row.
+        ValueError: an argument has an unknown value or is out of range; in the query the same for cells, with the row.
     """
     parameters, constants = _split(compression_type=compression_type, compression_level=compression_level, magic=magic)
     constants |= _checked(constants)
@@ -103,25 +105,26 @@ def parse_records(
     mode: Mode = "FAILFAST",
     max_output_size: int = MAX_OUTPUT_SIZE,
 ) -> Column:
-    """The records of a column's cells, each a record set (batches of magic 0, 1, 2), as array<struct>.
+    """Read the records of cells that are record sets (batches of magic 0, 1 and 2) as array<struct>.
 
-    ``explode`` makes rows of them; :func:`records` does so without the arrays in between. Null makes null, an empty
-    cell an empty array. A batch that is cut off at a cell's end is left out, as Kafka's consumer does; the first must
-    be whole.
+    ``explode`` turns them into rows; :func:`records` does so without arrays in between. A null becomes a null, an empty
+    cell an empty array. A batch that the end of a cell truncates is left out, as in Kafka's consumer; the first batch
+    must be complete.
 
     Args:
         col: A binary column or its name.
-        columns: A record's fields in order, of those that the data source has, without topic, partition and segment.
+        columns: The fields to build, in this order: columns of the data source except topic, partition and segment.
             Default: key binary, value binary, offset bigint, timestamp timestamp, timestampType int, headers
-            array<struct<key: string, value: binary>>. ``position`` is the byte of the cell. Only these are built.
-        include_control: Whether control records (of transactions) are among them.
+            array<struct<key: string, value: binary>>. ``position`` is the byte of the cell.
+        include_control: Whether control records are among them.
         verify_crc: Whether checksums are verified.
-        mode: FAILFAST ends the query at a bad cell; PERMISSIVE makes it null.
+        mode: FAILFAST ends the query at a corrupt or too large cell, PERMISSIVE makes it null.
         max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
 
     Raises:
-        ValueError: a column, mode or size that there is not. In the query: what :func:`kafkacomp.arrow.parse_cells`
-            raises, with the partition, the row of the Arrow batch and the byte of the cell.
+        ValueError: an argument has an unknown value or is out of range. In the query: what
+            :func:`kafkacomp.arrow.parse_cells` raises, with the partition, the row of the Arrow batch and the byte of
+            the cell.
     """
     names = record_columns(columns)
     constants = _parsing(names, include_control, verify_crc) | _options(mode, max_output_size)
@@ -139,23 +142,23 @@ def records(
     mode: RecordsMode = "FAILFAST",
     max_output_size: int = MAX_OUTPUT_SIZE,
 ) -> DataFrame:
-    """A row for each record of a column's cells, by ``mapInArrow``; a null or empty cell has none.
+    """Make a row for each record of cells that are record sets, by ``mapInArrow``; a null or empty cell has no rows.
 
-    A worker holds the records of one cell (or of 256 KB of small ones) and gives Arrow batches of some 2 MB.
+    A worker holds the records of one cell, or of 256 KB of small cells, and returns Arrow batches of about 2 MB.
 
     Args:
         df: Any DataFrame.
         column: Its binary column of record sets, or the column's name.
-        keep: Names of columns of ``df`` that come first in every row of their cell; True for all but ``column``.
+        keep: Names of columns of ``df`` to repeat first in every row of their cell; True for all except ``column``.
         columns: As for :func:`parse_records`.
         include_control: As for :func:`parse_records`.
         verify_crc: As for :func:`parse_records`.
-        mode: FAILFAST ends the query at a bad cell; PERMISSIVE gives a row for it in which all of ``columns`` are null;
-            DROPMALFORMED leaves it out.
+        mode: FAILFAST ends the query at a corrupt or too large cell, PERMISSIVE makes one row for it in which all of
+            ``columns`` are null, DROPMALFORMED leaves it out.
         max_output_size: As for :func:`parse_records`.
 
     Raises:
-        ValueError: a column, mode or size that there is not; a kept column of a record column's name.
+        ValueError: an argument has an unknown value or is out of range; a kept column has the name of a record column.
         TypeError: ``column`` is not binary. In the query: as :func:`parse_records`.
     """
     chosen = one_of("mode", mode, "FAILFAST", "PERMISSIVE", "DROPMALFORMED")
