@@ -19,8 +19,7 @@ from pyarrow import ipc, parquet
 
 import kafkacomp as kc
 from golden.lz4_reference import xxh32
-from kafkacomp import log
-from kafkacomp._cli import batches as cli_batches
+from kafkacomp import log, record
 from kafkacomp._cli import main
 from kafkacomp._storage.files import find
 
@@ -118,12 +117,23 @@ def test_dump_csv_is_csv(run: Run) -> None:
     assert rows[0]["deleteHorizonMs"] == ""
 
 
-def test_dump_reads_a_file_in_pieces(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    """Chunks of any size give the same rows, batches larger than a chunk too."""
-    whole = run("dump", "--deep", "--json", SEGMENT, SMALL / "prealloc-zstd-live" / "prealloc-zstd-0")
-    for size in (17, 61, 1000, 4096):
-        monkeypatch.setattr(cli_batches, "CHUNK", size)
-        assert run("dump", "--deep", "--json", SEGMENT, SMALL / "prealloc-zstd-live" / "prealloc-zstd-0") == whole
+def test_dump_of_several_chunks(tmp_path: Path, run: Run) -> None:
+    """A file of several chunks, with a batch larger than a chunk, then zeros: the batches that one read of it has."""
+    segment = tmp_path / "t-0" / "00000000000000000000.log"
+    kc.write(
+        pa.table({"value": [b"v" * 1000] * 3000 + [b"w" * 3_000_000, b"x"]}),
+        tmp_path,
+        topic="t",
+        compression_type="none",
+    )
+    content = segment.read_bytes()
+    expected = [(batch.position, batch.records_count) for batch in record.read_batches(content)]
+    assert len(content) > 5 << 20
+    segment.write_bytes(content + bytes(3 << 20))
+    status, out, err = run("dump", "--json", segment)
+    assert (status, err) == (0, "")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [(row["position"], row["count"]) for row in rows] == expected
 
 
 def test_dump_as_a_table_fits_the_eye(run: Run) -> None:
