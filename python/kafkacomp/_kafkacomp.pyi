@@ -149,8 +149,6 @@ class WrittenLog:
 
 @final
 class StagedFolder:
-    """A folder that appears whole or not at all."""
-
     def __new__(cls, target: str) -> Self: ...
     @property
     def folder(self) -> str | None: ...
@@ -172,8 +170,6 @@ class RewrittenPartition:
 
 @final
 class RepairedFolder:
-    """A repaired partition's folder before it appears."""
-
     def write(self, name: str, content: bytes) -> None: ...
     def finish(self) -> WrittenLog | None: ...
 
@@ -254,8 +250,6 @@ class Decompressor:
 
 @final
 class Validator:
-    """The core of :class:`kafkacomp.broker.LogValidator`."""
-
     def __new__(cls, config: ValidatorConfig) -> Self: ...
     def validate(self, records: Buffer, offset: int, now: int) -> ValidationResult: ...
 
@@ -463,8 +457,6 @@ class RecordBatchBuilder:
 
 @final
 class MessageChunks:
-    """Positions in a segment of Kafka 0.7, each with the complete top-level messages from there on."""
-
     def __new__(cls, source: Segment) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> tuple[int, bytes]: ...
