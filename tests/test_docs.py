@@ -32,6 +32,7 @@ def _places(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("places")
     orders(root / "var/lib/kafka/data")
     corrupt_disk(root / "mnt/disk/kafka-logs")
+    shutil.copytree(ROOT / "examples/data/kafka-4.3.1/txn-open-0", root / "mnt/other-disk/kafka-logs/txn-open-0")
     shutil.copytree(ROOT / "examples/data/kafka-0.8.2.2", root / "mnt/kafka-0.8/kafka-logs")
     shutil.copytree(ROOT / "tests/vectors/v07/broker", root / "mnt/kafka-0.7")
     tiered = ROOT / "tests/vectors/tiered/aiven-both"

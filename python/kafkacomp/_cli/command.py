@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 import kafkacomp
 from kafkacomp import arrow
@@ -28,25 +26,28 @@ from kafkacomp._cli.common import (
     PIPE_CLOSED,
     TERMINATED,
     WRONG_USE,
-    bound,
     complain,
     names_of,
-    numbers_of,
     progress_bar,
+    quiet_option,
     say,
     say_json,
 )
+from kafkacomp._cli.diff import diff
 from kafkacomp._cli.dump import Selected
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.filters import Bounds, bound_options, conditions_of, row_options
+from kafkacomp._cli.partitioned import KEYS, keys_of
 from kafkacomp._cli.render import FORMATS, renderer
 from kafkacomp._cli.signals import TerminatedError, sigterm_raises
+from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, files_of, tiered, tiered_options
 from kafkacomp._cli.verify import Report, verify_read
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._click import parsed
 from kafkacomp._storage.files import BATCHES, find
 from kafkacomp._text import printable
+from kafkacomp.arrow._filter import Conditions
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
@@ -121,14 +122,29 @@ class _ToStandardError(logging.Handler):
         complain(f"warning: {record.getMessage()}")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+#: What most people need, in the order in which they need it.
+_FIRST_STEPS = """\
+kafkacomp dump DIR --last 10  the last records of each partition
+kafkacomp verify DIR          whether anything is corrupt or missing
+kafkacomp export DIR -o FILE  records to Parquet, Arrow, CSV or JSON lines
+kafkacomp diff DIR OTHER      whether two logs have the same records
+kafkacomp advise DIR          which compression its topics should have
+
+kafkacomp --help lists all commands, kafkacomp COMMAND --help the options of one."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(kafkacomp.__version__, prog_name="kafkacomp")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> int:
     """Kafka's log segments and what lies beside them, without a broker.
 
     Exit status: 0 fine, 1 corrupt or missing data found, 2 wrong use, 3 any other failure such as a full disk,
     130 interrupted, 141 the reader of a pipe went away, 143 terminated.
     """
+    if context.invoked_subcommand is None:
+        click.echo(_FIRST_STEPS)
+    return FINE
 
 
 @cli.command()
@@ -236,6 +252,18 @@ def verify(  # noqa: PLR0917 - click hands everything over by name
     return FINE if report.is_intact else CORRUPT
 
 
+_COUNTS = (
+    Column("topic", is_name=True), Column("codec", is_name=True), Column("batches", 3), Column("records"),
+    Column("stored", 1), Column("records' bytes", 2), Column("ratio", 1),
+)  # fmt: skip
+_COVERAGE = (
+    Column("segment", is_name=True), Column("first offset"), Column("last offset"), Column("missing", 1),
+    Column("records", 2), Column("bytes", 5),
+)  # fmt: skip
+#: With more segments than this, only their sums are shown; --json has each of them.
+_FILES_SHOWN = 40
+
+
 def _show(report: Report) -> None:
     for label, findings in (("error", report.errors), ("warning", report.warnings)):
         for file, _, message, *_ in findings:
@@ -244,16 +272,20 @@ def _show(report: Report) -> None:
         say(f"{report.more} more findings are not shown")
     for line in report.missing_lines():
         say(line)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("topic", overflow="fold")
-    table.add_column("codec")
-    for name in ("batches", "records", "stored", "records' bytes", "ratio"):
-        table.add_column(name, justify="right")
+    width = width_of_output()
+    rows = []
     for (topic, codec), (batches, records, stored, plain) in sorted(report.counts.items()):
         ratio = f"{plain / stored:.2f}" if stored else ""
-        table.add_row(printable(topic), codec, *(f"{number:,}" for number in (batches, records, stored, plain)), ratio)
-    if report.counts:
-        Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else 160).print(table)
+        numbers = (f"{number:,}" for number in (batches, records, stored, plain))
+        rows.append([printable(topic), codec, *numbers, ratio])
+    if rows:
+        show_table(_COUNTS, rows, width=width)
+    files = [each for each in report.files if each.first_offset is not None]
+    if files and len(report.files) <= _FILES_SHOWN:
+        show_table(_COVERAGE, [each.cells() for each in files], width=width)
+    covered = sum(each.offsets for each in files)
+    if files:
+        say(f"offsets: {covered:,} covered, {sum(each.missing for each in report.files):,} missing between them")
     corrupt = f", {report.corrupt_batches} corrupt batches, {report.unreadable_bytes:,} bytes unreadable"
     bad = corrupt if report.errors else ""
     say(
@@ -264,11 +296,14 @@ def _show(report: Report) -> None:
 
 @cli.command()
 @click.argument("sources", nargs=-1, required=True)
-@click.option("-o", "--output", "target", required=True, type=click.Path(path_type=Path), help="The file to write.")
+@click.option("-o", "--output", "target", required=True, type=click.Path(path_type=Path, allow_dash=True),
+              help="The file to write, such as orders.parquet or orders.csv.gz; - for standard output.")  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(writers.FORMATS), help="File format; by default that of the file's suffix."
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--partition-by", callback=parsed(keys_of), metavar="NAMES",
+              help=f"Write a new folder of files, divided by some of {', '.join(KEYS)}.")  # fmt: skip
 @click.option("--parquet-compression", "compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")),
               default="zstd", show_default=True,
               help="Compression of Parquet files, and of Arrow files, which have none, lz4 or zstd.")  # fmt: skip
@@ -280,14 +315,8 @@ def _show(report: Report) -> None:
     "--topic", help="What to call the topic of segments whose folder does not name it; --topics is the filter."
 )
 @click.option("--partition", type=int, help="The partition of segments whose folder does not name one.")
-@click.option("--topics", callback=parsed(names_of), metavar="NAMES",
-              help="Read only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
-@click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
-              help="Read only partitions with these numbers, separated by commas.")  # fmt: skip
-@click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive.")
-@click.option("--end-offset", type=click.IntRange(0), help="The end, exclusive.")
-@click.option("--start-timestamp", callback=bound, help="Inclusive; milliseconds, or ISO 8601 with a time zone.")
-@click.option("--end-timestamp", callback=bound, help="Exclusive.")
+@bound_options
+@row_options
 @click.option("--isolation-level", type=click.Choice(("read_uncommitted", "read_committed")),
               default="read_uncommitted", show_default=True)  # fmt: skip
 @click.option("--on-error", type=click.Choice(("raise", "skip")), default="raise", show_default=True,
@@ -307,15 +336,23 @@ def _show(report: Report) -> None:
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
-    columns: list[str] | None, as_json: bool, **options: Any,  # noqa: ANN401 - handed on to scan
+    columns: list[str] | None, as_json: bool, key: str | None, key_regex: str | None, value_contains: str | None,
+    header: tuple[str, ...], limit: int | None, partition_by: list[str] | None,
+    **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write the records of segments, folders or URLs to a Parquet, Arrow, CSV or JSON lines file.
 
     The file appears whole or not at all. In CSV and JSON lines timestamps are numbers in --timestamp-unit.
     """
-    form = form or writers.SUFFIXES.get(target.suffix)
+    form = form or writers.format_of(target.name)[0]
+    form = form or ("parquet" if partition_by else None)
+    to_standard_output = exporting.is_standard_output(target)
+    if partition_by and (to_standard_output or target.exists()):
+        raise click.UsageError(f"{target}: --partition-by needs the name of a new folder")
     if form is None:
         raise click.UsageError(f"{target}: the suffix is none of {', '.join(writers.SUFFIXES)}; give --format")
+    if to_standard_output and as_json:
+        raise click.UsageError("--json and -o - both write to standard output")
     if form == "arrow" and compression not in {"none", "lz4", "zstd"}:
         raise click.UsageError("Arrow files are compressed with lz4 or zstd, or not at all")
     columns = columns or list(arrow.DEFAULT_COLUMNS)
@@ -323,7 +360,9 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     if None not in bounds and bounds[0] > bounds[1]:
         raise click.UsageError(f"--start-offset {bounds[0]} is above --end-offset {bounds[1]}")
     read = [str(file.path) for file in find([Path(s) for s in sources if Path(s).exists()])]
-    exporting.check_target(target, read, force=force)
+    if not to_standard_output:
+        exporting.check_target(target, read, force=force)
+    conditions = conditions_of(key, key_regex, value_contains, header)
     with progress_bar("export", sum(Path(path).stat().st_size for path in read)) as advance:
         done = 0
 
@@ -332,19 +371,24 @@ def export(  # noqa: PLR0917 - click hands everything over by name
             advance(now - done)
             done = now
 
-        reader = kafkacomp.scan(
-            list(sources), columns=exporting.columns_to_read(columns, form, encoding), progress=step, **options
-        )
-        report = exporting.export(
-            reader, target, form, columns=columns, compression=compression, encoding=encoding, force=force
-        )
+        needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
+        scanned = kafkacomp.scan(list(sources), columns=needed, progress=step, **options)
+        reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
+        rows = exporting.export(
+            scanned if conditions is None and limit is None else reader,
+            target, form, columns=columns, compression=compression, encoding=encoding, force=force,
+            partition_by=partition_by,
+        )  # fmt: skip
+        report = scanned.report
     exporting.show_losses(report)
     if as_json:
         say_json(exporting.as_dict(report))
     else:
-        say(f"{target}: {report.records:,} records")
+        (complain if to_standard_output else say)(f"{target}: {rows:,} records")
     return CORRUPT if report.skipped else FINE
 
 
-for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered):
+for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered, diff):
     cli.add_command(_command)
+for _command in cli.commands.values():
+    _command.params.append(quiet_option())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -33,11 +35,17 @@ __all__ = [
     "names_of",
     "numbers_of",
     "progress_bar",
+    "quiet_option",
     "say",
     "say_json",
 ]
 
 FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2, 3, 130, 141, 143
+
+#: Where a context keeps whether --quiet was given.
+QUIET = "kafkacomp.quiet"
+#: Seconds after which a progress bar appears.
+_PATIENCE = 2.0
 
 LOG_FORMAT = click.option(
     "--log-format",
@@ -72,17 +80,40 @@ def say_json(value: object) -> None:
 
 @contextmanager
 def progress_bar(what: str, total: int | None) -> Iterator[Callable[..., object]]:
-    """A bar on standard error if that is a terminal.
+    """A bar on standard error if that is a terminal, --quiet is not given, and the work takes more than two seconds.
 
     What it gives is called with the bytes done since the last call and, if it was not known at first, the total.
     """
-    if not sys.stderr.isatty():
+    context = click.get_current_context(silent=True)
+    if not sys.stderr.isatty() or (context is not None and context.meta.get(QUIET)):
         yield lambda *_: None
         return
     columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda step, known=None: bar.update(task, advance=step, total=known)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=total)
+    begun, starting = time.monotonic(), threading.Lock()
+
+    def advance(step: int, known: int | None = None) -> None:
+        bar.update(task, advance=step, total=known)
+        if time.monotonic() - begun > _PATIENCE and not bar.live.is_started:
+            with starting:
+                bar.start()
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+def _be_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[QUIET] = value
+
+
+def quiet_option() -> click.Option:
+    """The option --quiet, which every command has."""
+    return click.Option(
+        ["--quiet"], is_flag=True, expose_value=False, callback=_be_quiet, help="Do not show a progress bar."
+    )
 
 
 def bound(_: click.Context, option: click.Parameter, value: str | None) -> int | dt.datetime | None:
@@ -94,12 +125,12 @@ def bound(_: click.Context, option: click.Parameter, value: str | None) -> int |
     except ValueError:
         pass
     try:
-        time = dt.datetime.fromisoformat(value)
+        moment = dt.datetime.fromisoformat(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is neither milliseconds nor ISO 8601", param=option) from None
-    if time.tzinfo is None:
+    if moment.tzinfo is None:
         raise click.BadParameter(f"{value!r} has no time zone: add Z or +01:00", param=option)
-    return time
+    return moment
 
 
 def names_of(text: str) -> list[str]:

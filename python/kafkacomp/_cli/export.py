@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp._cli.common import complain
-from kafkacomp._cli.writers import PLACE, is_text, writer
+from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
+from kafkacomp._cli.writers import PLACE, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import require
 from kafkacomp._storage.new_file import new_file
 
 if TYPE_CHECKING:
-    from kafkacomp import ScanReport
-    from kafkacomp.arrow import ScanReader
+    from typing import BinaryIO, TypeAlias
 
-__all__ = ["RefusedError", "as_dict", "check_target", "columns_to_read", "export", "show_losses"]
+    from kafkacomp import ScanReport
+    from kafkacomp.arrow import FilteredReader, ScanReader
+    from kafkacomp.arrow._filter import Conditions
+
+    Rows: TypeAlias = ScanReader | FilteredReader
+
+__all__ = ["RefusedError", "as_dict", "check_target", "columns_to_read", "export", "is_standard_output", "show_losses"]
 
 
 class RefusedError(ValueError):
@@ -39,17 +46,38 @@ def check_target(target: Path, sources: list[str], *, force: bool) -> None:
         raise RefusedError(f"{target}: is there already; --force replaces it")
 
 
-def columns_to_read(columns: list[str], kind: str, encoding: str) -> list[str]:
-    """The columns of a scan that writes ``columns``: if bytes may not be UTF-8, also those that say where they are."""
-    if not is_text(kind) or encoding != "utf8":
-        return columns
-    return [*columns, *(name for name in PLACE if name not in columns)]
+def columns_to_read(
+    columns: list[str],
+    kind: str,
+    encoding: str,
+    conditions: Conditions | None = None,
+    partition_by: list[str] | None = None,
+) -> list[str]:
+    """The columns of a scan that writes ``columns``.
+
+    With those that conditions and folders are about, and if bytes may not be UTF-8, those that say where they are.
+    """
+    needed = list(conditions.columns) if conditions is not None else []
+    needed += [KEYS[key] for key in partition_by or ()]
+    if is_text(kind) and encoding == "utf8":
+        needed += PLACE
+    return list(dict.fromkeys([*columns, *needed]))
 
 
 def export(
-    reader: ScanReader, target: Path, kind: str, *, columns: list[str], compression: str, encoding: str, force: bool
-) -> ScanReport:
-    """Write ``columns`` of what the scan gives to ``target``.
+    reader: Rows,
+    target: Path,
+    kind: str,
+    *,
+    columns: list[str],
+    compression: str,
+    encoding: str,
+    force: bool,
+    partition_by: list[str] | None = None,
+) -> int:
+    """Write ``columns`` of the rows to ``target``, ``-`` for standard output; the number of rows.
+
+    With ``partition_by`` the target is a new folder of files.
 
     Raises:
         RefusedError: the target has appeared meanwhile.
@@ -57,17 +85,72 @@ def export(
         ValueError: bytes that are not UTF-8 in a text format.
     """
     schema = require("pyarrow").schema(reader)
-    try:
+
+    def write_to(file: BinaryIO, codec: str | None) -> int:
+        rows = 0
         with (
-            new_file(target, replace=force) as path,
-            path.open("xb") as sink,
+            compressed(file, codec) as sink,
             writer(kind, sink, schema, columns=columns, compression=compression, encoding=encoding) as write,
         ):
             for batch in reader:
                 write(batch)
+                rows += batch.num_rows
+        return rows
+
+    if partition_by:
+        suffix = "".join(each for each, name in SUFFIXES.items() if name == kind and each != ".feather")
+        rows = 0
+        options = {"columns": columns_of(columns, partition_by), "compression": compression, "encoding": encoding}
+        with partitioned(target, kind, partition_by, schema, suffix=suffix, **options) as write:
+            for batch in reader:
+                write(batch)
+                rows += batch.num_rows
+        return rows
+    if is_standard_output(target):
+        return write_to(_Unclosed(sys.stdout.buffer), None)  # type: ignore[arg-type] # what writers call
+    try:
+        with new_file(target, replace=force) as path, path.open("xb") as file:
+            return write_to(file, format_of(target.name)[1])
     except FileExistsError:
         raise RefusedError(f"{target}: has appeared meanwhile; --force replaces it") from None
-    return reader.report
+
+
+def is_standard_output(target: Path) -> bool:
+    """Whether the target is ``-``."""
+    return str(target) == "-"
+
+
+class _Unclosed:
+    """Standard output as a file that its writers do not close."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        """Write bytes."""
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        self._file.flush()
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readable(self) -> bool:
+        """No."""
+        return False
+
+    def seekable(self) -> bool:
+        """No: it may be a pipe."""
+        return False
+
+    def close(self) -> None:
+        """Keep it open."""
+        self.flush()
 
 
 def show_losses(report: ScanReport) -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.message_sets import broken_chain
@@ -16,6 +16,7 @@ from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
 from kafkacomp._storage.partition import Segment
+from kafkacomp._text import printable
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._verify import CheckedSegment, verified_partition
@@ -43,6 +44,45 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
+class FileCoverage(NamedTuple):
+    """What the intact batches of a segment cover."""
+
+    file: str
+    #: The topic by the folder's name, else the folder.
+    owner: str
+    first_offset: int | None
+    last_offset: int | None
+    #: Offsets between the first and the last that no intact batch has.
+    missing: int
+    records: int
+    #: The length in bytes.
+    length: int
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets its batches have."""
+        if self.first_offset is None or self.last_offset is None:
+            return 0
+        return self.last_offset - self.first_offset + 1 - self.missing
+
+    @classmethod
+    def of(cls, file: str, owner: str, found: log.SegmentReport) -> FileCoverage:
+        """The coverage of a segment that was checked."""
+        first, last = found.first_offset, found.last_offset
+        missing = 0
+        if first is not None and last is not None:
+            inside = ((max(each.first_offset, first), min(each.last_offset, last)) for each in found.missing)
+            missing = sum(end - begin + 1 for begin, end in inside if begin <= end)
+        records = sum(counts.records for counts in found.by_compression_type.values())
+        return cls(file, owner, first, last, missing, records, found.length)
+
+    def cells(self) -> list[str]:
+        """As a row of a table."""
+        folder, name = basename(parent_of(self.file)), basename(self.file)
+        numbers = (self.first_offset, self.last_offset, self.missing, self.records, self.length)
+        return [printable(f"{folder}/{name}" if folder else name), *(f"{number or 0:,}" for number in numbers)]
+
+
 @dataclass
 class Report:
     """What was found in all files together."""
@@ -61,6 +101,8 @@ class Report:
     #: Offsets that no segment of their partition has.
     missing: list[MissingRange] = field(default_factory=list)
     more_missing: int = 0
+    #: What each segment covers.
+    files: list[FileCoverage] = field(default_factory=list)
 
     @property
     def is_intact(self) -> bool:
@@ -72,6 +114,15 @@ class Report:
         names = ("batches", "records", "storedBytes", "recordsBytes")
         finding = ("file", "position", "message", "firstOffset", "lastOffset")
         missing = ("topic", "partition", "firstOffset", "lastOffset", "segment", "reason")
+        coverage = (
+            "file",
+            "owner",
+            "firstOffset",
+            "lastOffset",
+            "missing",
+            "records",
+            "bytes",
+        )
         return {
             "ok": self.is_intact,
             "segments": self.segments,
@@ -88,6 +139,8 @@ class Report:
             "moreFindings": self.more,
             "missing": [dict(zip(missing, each, strict=True)) for each in self.missing],
             "moreMissing": self.more_missing,
+            "files": [dict(zip(coverage, each, strict=True)) for each in self.files],
+            "offsetsCovered": sum(each.offsets for each in self.files),
         }
 
     def missing_lines(self) -> Iterator[str]:
@@ -156,7 +209,7 @@ def verify_read(
     for partition, found in _on_threads(check, partitions, threads):
         for segment in partition.segments:
             owner = partition.topic or basename(parent_of(segment.name))
-            _add(report, owner, found.segments[segment.name])
+            _add(report, segment.name, owner, found.segments[segment.name])
         _add_found(report, found)
     return report
 
@@ -274,7 +327,7 @@ def _add_partition(
     # Files that were named one by one need not be all of a partition.
     cleaned_to = None if group[0].stored else _cleaned_to(Path(folder), owner)
     for file in group:
-        _add(report, file.owner, found[file.name])
+        _add(report, file.name, file.owner, found[file.name])
         if (broken := broken_chain(file)) is not None:
             report.errors.append((file.name, 0, broken, None, None))
     _add_found(report, verified_partition(owner, segments, cleaned_to, max_output_size))
@@ -297,8 +350,9 @@ def _cleaned_to(folder: Path, owner: tuple[str | None, int | None]) -> int | Non
     return next((each.offset for each in entries if (each.topic, each.partition) == owner), None)
 
 
-def _add(report: Report, owner: str, found: log.SegmentReport) -> None:
+def _add(report: Report, file: str, owner: str, found: log.SegmentReport) -> None:
     report.segments += 1
+    report.files.append(FileCoverage.of(file, owner, found))
     report.corrupt_batches += found.corrupt_batches
     report.repeated_batches += found.repeated_batches
     report.unreadable_bytes += found.unreadable_bytes

@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
     Write: TypeAlias = Callable[[pa.RecordBatch], object]
 
-__all__ = ["BYTES", "FORMATS", "PLACE", "SUFFIXES", "is_text", "writer"]
+__all__ = ["BYTES", "FORMATS", "PLACE", "SUFFIXES", "compressed", "format_of", "is_text", "writer"]
 
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".csv": "csv", ".jsonl": "jsonl"}
 BYTES = ("utf8", "base64", "hex")
+#: Suffixes of compressed text files, with pyarrow's names of the codecs.
+_COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".lz4": "lz4", ".bz2": "bz2"}
+
+#: A row group of a Parquet file ends at this many rows or bytes of column data: Parquet's usual size, and what readers
+#: of a few columns or rows can skip.
+_GROUP_ROWS = 1 << 20
+_GROUP_BYTES = 64 << 20
 
 #: Columns that say in which record of which file a value is.
 PLACE = ("topic", "partition", "offset", "segment")
@@ -36,6 +43,31 @@ _ENCODERS: dict[str, Callable[[bytes], str]] = {
 def is_text(kind: str) -> bool:
     """Whether files of this format have bytes as text."""
     return kind in {"csv", "jsonl"}
+
+
+def format_of(name: str) -> tuple[str | None, str | None]:
+    """The format that the suffixes of a file's name stand for, and the codec that a text file is compressed with.
+
+    >>> format_of("orders.csv.gz"), format_of("orders.parquet"), format_of("orders")
+    (('csv', 'gzip'), ('parquet', None), (None, None))
+    """
+    stem, dot, last = name.rpartition(".")
+    codec = _COMPRESSED.get(dot + last)
+    if codec is not None:
+        kind = SUFFIXES.get("." + stem.rpartition(".")[2])
+        return (kind, codec) if kind is not None and is_text(kind) else (None, None)
+    return SUFFIXES.get(dot + last), None
+
+
+@contextmanager
+def compressed(sink: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
+    """A file whose content is compressed into ``sink``, complete once the block has ended."""
+    if codec is None:
+        yield sink
+        return
+    with require("pyarrow").CompressedOutputStream(sink, codec) as out:
+        yield out
+        out.flush()
 
 
 @contextmanager
@@ -68,8 +100,24 @@ def writer(
 
 @contextmanager
 def _parquet(sink: BinaryIO, schema: pa.Schema, compression: str) -> Iterator[Write]:
+    arrow = require("pyarrow")
+
+    group: list[pa.RecordBatch] = []
     with require("pyarrow.parquet").ParquetWriter(sink, schema, compression=compression) as out:
-        yield out.write_batch
+
+        def end_group() -> None:
+            if group:
+                out.write_table(arrow.Table.from_batches(group), row_group_size=_GROUP_ROWS)
+                group.clear()
+
+        def write(batch: pa.RecordBatch) -> None:
+            group.append(batch)
+            rows, size = sum(each.num_rows for each in group), sum(each.nbytes for each in group)
+            if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
+                end_group()
+
+        yield write
+        end_group()
 
 
 @contextmanager

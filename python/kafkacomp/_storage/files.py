@@ -17,6 +17,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
+from kafkacomp._storage.containers import HEAD_BYTES, refuse_container
 from kafkacomp._storage.discovery import log_files
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.names import (
@@ -143,6 +144,7 @@ def find(
 
     Raises:
         FileNotFoundError: a path that is not there, or a folder without any of Kafka's files.
+        ValueError: a file that is an archive, a compressed file or a table.
     """
     found: dict[str, SourceFile] = {}
     for source in sources:
@@ -200,7 +202,11 @@ def _files(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -
             yield from chunked(remote)
             return
     kind = _kind(name.removesuffix(SWAP)) or _BY_SUFFIX.get(PurePosixPath(name).suffix, "record set")
-    yield place.file(None, kind, entry.size)
+    file = place.file(None, kind, entry.size)
+    if kind == "record set" and entry.size:
+        head = place.filesystem.open(place.path).read_at(min(entry.size, HEAD_BYTES), 0)
+        refuse_container(file.name, head)
+    yield file
 
 
 def _walk(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:

@@ -77,8 +77,8 @@ def _topic(topic: TopicReport) -> Table:
         f"{topic.about.rate.why}"
     )
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
-    table.add_column("batches")
-    table.add_column("codec")
+    table.add_column("batches", overflow="fold")
+    table.add_column("codec", overflow="fold")
     money = topic.options.bill(topic.today).total is not None
     names = (
         "records\na batch",
@@ -91,7 +91,7 @@ def _topic(topic: TopicReport) -> Table:
         "decompress\ns/GB",
     )
     for name in (*names, "broker s/GB\nas is, rebuilt", "ms a batch\nboth ways"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     seen: int | None = None
     for cell in [topic.today, *topic.cells]:
         batches = "stored" if cell is topic.today else size_name(cell.batch_size)
@@ -131,11 +131,11 @@ def _overview(report: Report) -> Table:
     currency = report.prices.currency
     title = f"All: {size_of(totals['today']['bytes'])} today, {size_of(totals['advised']['bytes'])} with the advice"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
-    table.add_column("")
+    table.add_column("", overflow="fold")
     names = ("ratio", "on disk,\nreplicas too", "in", "replication", "out", "compress\ns/GB", "decompress\ns/GB")
     money = totals["today"]["money"]["total"] is not None
     for name in (*names, "brokers\ns/GB", *((f"a month\n{currency}",) if money else ())):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     rows = {"today": totals["today"], "with the advice": totals["advised"]}
     rows |= {f"{name}, today's batches": each for name, each in totals["byCodec"].items()}
     for name, each in rows.items():

@@ -41,15 +41,15 @@ def _table(title: str, results: list[Result]) -> Table:
         stage for stage in (COMPRESS, DECOMPRESS, BUILD, ITERATE, ARROW) if any(each.stage == stage for each in results)
     ]
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("codec")
-    table.add_column("by")
-    table.add_column("ratio", justify="right")
+    table.add_column("codec", overflow="fold")
+    table.add_column("by", overflow="fold")
+    table.add_column("ratio", justify="right", overflow="fold")
     for stage in stages:
         unit = "MB/s" if stage in {COMPRESS, DECOMPRESS} else "ns/record"
-        table.add_column(f"{stage}\n{unit}", justify="right")
+        table.add_column(f"{stage}\n{unit}", justify="right", overflow="fold")
     for stage in stages:
-        table.add_column(f"{stage}\nµs/batch", justify="right")
-    table.add_column("CPU s/GB", justify="right")
+        table.add_column(f"{stage}\nµs/batch", justify="right", overflow="fold")
+    table.add_column("CPU s/GB", justify="right", overflow="fold")
     for codec, of_codec in groupby(sorted(results, key=lambda each: _order(results, each)), lambda each: each.codec):
         for peer, of_peer in groupby(of_codec, lambda each: each.peer):
             table.add_row(str(codec), peer, *_cells(stages, {each.stage: each for each in of_peer}))

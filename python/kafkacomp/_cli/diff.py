@@ -1,0 +1,201 @@
+"""``kafkacomp diff``: whether two logs have the same records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkacomp._arguments import checked_threads
+from kafkacomp._cli.common import (
+    CORRUPT,
+    FINE,
+    LOG_FORMAT,
+    MAX_OUTPUT_SIZE,
+    names_of,
+    numbers_of,
+    progress_bar,
+    say,
+    say_json,
+)
+from kafkacomp._cli.tiered import STORAGE_OPTIONS
+from kafkacomp._click import parsed
+from kafkacomp._storage.selection import select
+from kafkacomp.arrow import scan
+from kafkacomp.tiered.source import SourceOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+
+    from kafkacomp._storage.partition import Partition
+
+__all__ = ["diff"]
+
+#: What makes two records the same.
+_COLUMNS = ("offset", "timestamp", "key", "value", "headers")
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """The first difference of a partition."""
+
+    topic: str | None
+    partition: int | None
+    #: The offset of the first record that differs; ``None`` if one side lacks the partition.
+    offset: int | None
+    #: What differs, for people.
+    message: str
+
+
+@click.command()
+@click.argument("source")
+@click.argument("other")
+@click.option("--topics", callback=parsed(names_of), metavar="NAMES",
+              help="Compare only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
+@click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
+              help="Compare only partitions with these numbers, separated by commas.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads of each log; default: one per core.")
+@click.option("--json", "as_json", is_flag=True, help="The differences as one JSON object.")
+@LOG_FORMAT
+@STORAGE_OPTIONS
+@MAX_OUTPUT_SIZE
+def diff(  # noqa: PLR0917 - click hands everything over by name
+    source: str, other: str, topics: list[str] | None, partitions: list[int] | None, threads: int | None,
+    as_json: bool, storage_options: dict[str, object] | None, **options: Any,  # noqa: ANN401 - handed on to scan
+) -> int:  # fmt: skip
+    """Compare the records of two logs: offset, timestamp, key, value and headers.
+
+    SOURCE and OTHER are log folders, partitions, segments or URLs of these. How the records are stored does not matter:
+    batches, segments and compression may differ. What is corrupt or missing on one side differs. Exit status 1: a
+    record differs, and the first one of each partition is named.
+    """
+    opening = SourceOptions(storage_options=storage_options)
+    sides = [_by_name(select(opening.resolve(each), topics, partitions)) for each in (source, other)]
+    options["threads"] = checked_threads(threads)
+    total = sum(segment.size for side in sides for each in side.values() for segment in each.segments)
+    found = []
+    records = 0
+    with progress_bar("diff", total) as advance:
+        for key in sorted(sides[0].keys() | sides[1].keys(), key=str):
+            pair = sides[0].get(key), sides[1].get(key)
+            if pair[0] is None or pair[1] is None:
+                lacking = other if pair[1] is None else source
+                found.append(_Difference(*key, None, f"{lacking} does not have the partition"))
+                continue
+            difference, count = _compared(key, (pair[0], pair[1]), (source, other), advance, options)
+            records += count
+            if difference is not None:
+                found.append(difference)
+    _give(found, records, as_json=as_json)
+    return CORRUPT if found else FINE
+
+
+def _give(found: list[_Difference], records: int, *, as_json: bool) -> None:
+    if as_json:
+        names = ("topic", "partition", "offset", "message")
+        differences = [dict(zip(names, (e.topic, e.partition, e.offset, e.message), strict=True)) for e in found]
+        say_json({"same": not found, "records": records, "differences": differences})
+        return
+    for each in found:
+        name = "unknown partition" if each.topic is None else f"{each.topic}-{each.partition}"
+        say(f"{name}: {each.message}")
+    say(f"{records:,} records are the same" if not found else f"different: {len(found)} of the partitions")
+
+
+def _by_name(partitions: list[Partition]) -> dict[tuple[str | None, int | None], Partition]:
+    return {(each.topic, each.partition): each for each in partitions}
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """A partition as a source of a scan."""
+
+    partition: Partition
+
+    def _resolved(self) -> list[Partition]:
+        return [self.partition]
+
+
+def _compared(
+    key: tuple[str | None, int | None],
+    pair: tuple[Partition, Partition],
+    names: tuple[str, str],
+    advance: Callable[[int], object],
+    options: dict[str, Any],
+) -> tuple[_Difference | None, int]:
+    """The first difference of two partitions, and how many records are the same."""
+    one, two = (_Rows(each, advance, options) for each in pair)
+    same = 0
+    while True:
+        first, second = one.here(), two.here()
+        if first is None or second is None:
+            if first is None and second is None:
+                return _unread(key, (one, two), names), same
+            left, lacking = (second, names[0]) if first is None else (first, names[1])
+            assert left is not None  # noqa: S101 - one of the two is
+            offset = left.column("offset")[0].as_py()
+            return _Difference(*key, offset, f"offset {offset} is not in {lacking}"), same
+        count = min(first.num_rows, second.num_rows)
+        first, second = first.slice(0, count), second.slice(0, count)
+        if not first.equals(second):
+            at = next(at for at in range(count) if not first.slice(at, 1).equals(second.slice(at, 1)))
+            return _difference(key, first.slice(at, 1), second.slice(at, 1), names), same + at
+        same += count
+        one.skip(count)
+        two.skip(count)
+
+
+def _unread(
+    key: tuple[str | None, int | None], rows: tuple[_Rows, _Rows], names: tuple[str, str]
+) -> _Difference | None:
+    """What both sides lack because it cannot be read is not the same."""
+    for each, name in zip(rows, names, strict=True):
+        if each.unread_bytes:
+            return _Difference(*key, None, f"{each.unread_bytes:,} bytes in {name} cannot be read")
+    return None
+
+
+def _difference(
+    key: tuple[str | None, int | None], first: pa.RecordBatch, second: pa.RecordBatch, names: tuple[str, str]
+) -> _Difference:
+    offsets = [each.column("offset")[0].as_py() for each in (first, second)]
+    if offsets[0] != offsets[1]:
+        offset = min(offsets)
+        lacking = names[0] if offsets[0] > offsets[1] else names[1]
+        return _Difference(*key, offset, f"offset {offset} is not in {lacking}")
+    different = [name for name in _COLUMNS if not first.column(name).equals(second.column(name))]
+    return _Difference(*key, offsets[0], f"offset {offsets[0]} differs in {', '.join(different)}")
+
+
+class _Rows:
+    """The rows of a partition, some at a time."""
+
+    def __init__(self, partition: Partition, advance: Callable[[int], object], options: dict[str, Any]) -> None:
+        self._done = 0
+        self._advance = advance
+        self._reader = scan(_Resolved(partition), columns=_COLUMNS, on_error="skip", progress=self._step, **options)
+        self._batches: Iterator[pa.RecordBatch] = (batch for batch in self._reader if batch.num_rows)
+        self._rows: pa.RecordBatch | None = None
+
+    def _step(self, done: int, _: int) -> None:
+        self._advance(done - self._done)
+        self._done = done
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes that were left out."""
+        return sum(each.length for each in self._reader.report.skipped)
+
+    def here(self) -> pa.RecordBatch | None:
+        """The next rows; ``None`` at the end."""
+        if self._rows is None or not self._rows.num_rows:
+            self._rows = next(self._batches, None)
+        return self._rows
+
+    def skip(self, count: int) -> None:
+        """Go on after so many rows."""
+        if self._rows is not None:
+            self._rows = self._rows.slice(count)
