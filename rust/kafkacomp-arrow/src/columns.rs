@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch as ArrowRecordBatch, StructArray,
-    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+    ArrayRef, Int32Array, Int64Array, RecordBatch as ArrowRecordBatch, TimestampMicrosecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::java_string::decode_utf8;
 use kafkacomp_core::record::v2::V2Records;
-use kafkacomp_core::record::{Headers, Record, RecordBlock, TimestampType};
+use kafkacomp_core::record::{Record, RecordBlock, TimestampType};
 
 use crate::batch_fields::BatchFields;
+use crate::batch_runs::{BatchRuns, Place, is_of_batch};
 use crate::bytes_column::BytesColumn;
+use crate::headers_column::HeadersColumn;
 use crate::pool::BufferPool;
 use crate::runs::RunColumn;
-use crate::schema::{Column, header_element, header_fields, schema};
+use crate::schema::{Column, schema};
 use crate::validity::Validity;
 
 /// Fewer records than this are faster one by one.
@@ -32,28 +33,6 @@ pub enum ColumnError {
     /// Arrow refused arrays that were built here, which it has no reason to.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
-}
-
-/// What the place of a batch adds to its records.
-#[derive(Debug, Clone)]
-pub struct Place {
-    /// The topic, if known.
-    pub topic: Option<Arc<str>>,
-    /// The partition, if known.
-    pub partition: Option<i32>,
-    /// The segment's path or name.
-    pub segment: Arc<str>,
-}
-
-impl Place {
-    /// Whether both are the place of one and the same segment.
-    fn is(&self, other: &Self) -> bool {
-        let same_topic = match (&self.topic, &other.topic) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (one, other) => one.is_none() && other.is_none(),
-        };
-        same_topic && self.partition == other.partition && Arc::ptr_eq(&self.segment, &other.segment)
-    }
 }
 
 /// Builds Arrow record batches from records.
@@ -102,24 +81,6 @@ struct Wants {
     timestamp: bool,
     timestamp_type: bool,
     sequence: bool,
-}
-
-/// Columns that are the same for a whole Kafka batch.
-#[derive(Debug)]
-struct BatchRuns {
-    topic: RunColumn<Option<Arc<str>>>,
-    partition: RunColumn<Option<i32>>,
-    segment: RunColumn<Option<Arc<str>>>,
-    leader_epoch: RunColumn<Option<i32>>,
-    magic: RunColumn<Option<i8>>,
-    compression_type: RunColumn<Option<Arc<str>>>,
-    base_offset: RunColumn<Option<i64>>,
-    position: RunColumn<Option<i64>>,
-    producer_id: RunColumn<Option<i64>>,
-    producer_epoch: RunColumn<Option<i16>>,
-    is_transactional: RunColumn<Option<bool>>,
-    is_control: RunColumn<Option<bool>>,
-    names: [Arc<str>; 5],
 }
 
 impl ColumnBuilder {
@@ -440,22 +401,6 @@ fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
     std::mem::replace(values, room)
 }
 
-/// Whether a batch's header determines the column.
-fn is_of_batch(column: Column) -> bool {
-    matches!(
-        column,
-        Column::LeaderEpoch
-            | Column::Magic
-            | Column::CompressionType
-            | Column::BaseOffset
-            | Column::Position
-            | Column::ProducerId
-            | Column::ProducerEpoch
-            | Column::IsTransactional
-            | Column::IsControl
-    )
-}
-
 fn row_bytes(column: Column) -> usize {
     match column {
         Column::Offset | Column::Timestamp | Column::BaseOffset | Column::Position | Column::ProducerId => 8,
@@ -463,153 +408,5 @@ fn row_bytes(column: Column) -> usize {
         Column::ProducerEpoch => 2,
         // A string of a run has its offset; its bytes are shared by all rows of the run.
         _ => 4,
-    }
-}
-
-impl BatchRuns {
-    fn new() -> Self {
-        Self {
-            topic: RunColumn::new(),
-            partition: RunColumn::new(),
-            segment: RunColumn::new(),
-            leader_epoch: RunColumn::new(),
-            magic: RunColumn::new(),
-            compression_type: RunColumn::new(),
-            base_offset: RunColumn::new(),
-            position: RunColumn::new(),
-            producer_id: RunColumn::new(),
-            producer_epoch: RunColumn::new(),
-            is_transactional: RunColumn::new(),
-            is_control: RunColumn::new(),
-            names: kafkacomp_core::CompressionType::ALL.map(|kind| Arc::from(kind.name())),
-        }
-    }
-
-    fn push_place(&mut self, column: Column, place: &Place, rows: usize) {
-        match column {
-            Column::Topic => self.topic.push(&place.topic, rows),
-            Column::Partition => self.partition.push(&place.partition, rows),
-            Column::Segment => self.segment.push(&Some(Arc::clone(&place.segment)), rows),
-            _ => {}
-        }
-    }
-
-    fn push(&mut self, column: Column, batch: &impl BatchFields, rows: usize) {
-        match column {
-            Column::LeaderEpoch => self.leader_epoch.push(&Some(batch.leader_epoch()), rows),
-            Column::Magic => self.magic.push(&Some(batch.magic()), rows),
-            Column::CompressionType => {
-                let name = self.names.get(usize::from(batch.compression_id())).cloned();
-                self.compression_type.push(&name, rows);
-            }
-            Column::BaseOffset => self.base_offset.push(&Some(batch.offset_field()), rows),
-            Column::Position => self.position.push(&Some(batch.position() as i64), rows),
-            Column::ProducerId => self.producer_id.push(&Some(batch.producer_id()), rows),
-            Column::ProducerEpoch => self.producer_epoch.push(&Some(batch.producer_epoch()), rows),
-            Column::IsTransactional => self.is_transactional.push(&Some(batch.is_transactional()), rows),
-            Column::IsControl => self.is_control.push(&Some(batch.is_control()), rows),
-            _ => {}
-        }
-    }
-
-    /// Drops the last `rows` rows.
-    fn truncate(&mut self, rows: usize) {
-        if rows == 0 {
-            return;
-        }
-        self.topic.truncate(rows);
-        self.partition.truncate(rows);
-        self.segment.truncate(rows);
-        self.leader_epoch.truncate(rows);
-        self.magic.truncate(rows);
-        self.compression_type.truncate(rows);
-        self.base_offset.truncate(rows);
-        self.position.truncate(rows);
-        self.producer_id.truncate(rows);
-        self.producer_epoch.truncate(rows);
-        self.is_transactional.truncate(rows);
-        self.is_control.truncate(rows);
-    }
-
-    fn finish(&mut self, column: Column) -> Result<ArrayRef, OutOfMemory> {
-        match column {
-            Column::Topic => self.topic.finish(),
-            Column::Partition => self.partition.finish(),
-            Column::Segment => self.segment.finish(),
-            Column::LeaderEpoch => self.leader_epoch.finish(),
-            Column::Magic => self.magic.finish(),
-            Column::CompressionType => self.compression_type.finish(),
-            Column::BaseOffset => self.base_offset.finish(),
-            Column::Position => self.position.finish(),
-            Column::ProducerId => self.producer_id.finish(),
-            Column::ProducerEpoch => self.producer_epoch.finish(),
-            Column::IsTransactional => self.is_transactional.finish(),
-            _ => self.is_control.finish(),
-        }
-    }
-}
-
-/// The headers' column: a list of key and value, null where a record has none.
-#[derive(Debug)]
-struct HeadersColumn {
-    lacks: Option<OutOfMemory>,
-    offsets: Vec<i32>,
-    validity: Validity,
-    key: BytesColumn,
-    value: BytesColumn,
-}
-
-impl HeadersColumn {
-    fn new(pool: &Arc<BufferPool>) -> Self {
-        let (key, value) = (BytesColumn::new(pool), BytesColumn::new(pool));
-        Self { lacks: None, offsets: vec![0], validity: Validity::default(), key, value }
-    }
-
-    #[inline]
-    fn push(&mut self, headers: Headers<'_>) {
-        if headers.is_empty() {
-            self.validity.push(false);
-        } else {
-            for (key, value) in headers {
-                match decode_utf8(key) {
-                    Ok(key) => self.key.push(Some(key.as_bytes())),
-                    Err(error) => self.lacks = Some(error),
-                }
-                self.value.push(value);
-            }
-            self.validity.push(true);
-        }
-        push(&mut self.offsets, self.key.rows() as i32, &mut self.lacks);
-    }
-
-    fn lacks(&self) -> Option<OutOfMemory> {
-        self.lacks.or(self.key.lacks()).or(self.value.lacks())
-    }
-
-    fn push_none(&mut self, rows: usize) {
-        if let Err(error) = memory::reserve(&mut self.offsets, rows) {
-            self.lacks = Some(error);
-            return;
-        }
-        self.validity.push_many(false, rows);
-        self.offsets.resize(self.offsets.len() + rows, self.key.rows() as i32);
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.lacks = None;
-        self.validity.drop_last((self.offsets.len() - 1).saturating_sub(rows));
-        self.offsets.truncate(rows + 1);
-        let inner = self.offsets.last().map_or(0, |&end| end as usize);
-        self.key.truncate(inner);
-        self.value.truncate(inner);
-    }
-
-    fn finish(&mut self) -> Result<ListArray, ArrowError> {
-        let mut offsets = memory::with_capacity(self.offsets.len()).unwrap_or_default();
-        offsets.push(0);
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
-        let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), Arc::new(self.value.finish_binary())];
-        let pairs = StructArray::try_new(header_fields(), children, None)?;
-        ListArray::try_new(header_element(), offsets, Arc::new(pairs), self.validity.finish())
     }
 }

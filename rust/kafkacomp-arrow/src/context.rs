@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::log::{LogFormat, MissingRange, MissingReason, TransactionFilter};
 
-use crate::columns::Place;
+use crate::batch_runs::Place;
 use crate::missing::PartitionId;
 use crate::options::{Partition, ScanOptions, Segment};
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod batch_fields;
+mod batch_runs;
 mod bounds;
 pub mod build;
 pub mod byte_range;
@@ -15,6 +16,7 @@ mod context;
 mod continuity;
 mod course;
 pub mod files;
+mod headers_column;
 mod leader_epochs;
 pub mod log_format;
 pub mod lookup;

@@ -13,7 +13,8 @@ use kafkacomp_core::{Category, memory};
 
 use super::codec::{at, binary};
 use super::fault::{CellError, OnBadCell};
-use crate::columns::{ColumnBuilder, Place};
+use crate::batch_runs::Place;
+use crate::columns::ColumnBuilder;
 use crate::pool::BufferPool;
 use crate::schema::Column;
 use crate::validity::Validity;

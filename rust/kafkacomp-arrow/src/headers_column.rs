@@ -1,0 +1,91 @@
+//! The headers' column.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, ListArray, StructArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::ArrowError;
+use kafkacomp_core::memory::{self, OutOfMemory};
+use kafkacomp_core::record::Headers;
+use kafkacomp_core::record::java_string::decode_utf8;
+
+use crate::bytes_column::BytesColumn;
+use crate::pool::BufferPool;
+use crate::schema::{header_element, header_fields};
+use crate::validity::Validity;
+
+/// The headers' column: a list of key and value, null where a record has none.
+#[derive(Debug)]
+pub struct HeadersColumn {
+    lacks: Option<OutOfMemory>,
+    offsets: Vec<i32>,
+    validity: Validity,
+    key: BytesColumn,
+    value: BytesColumn,
+}
+
+impl HeadersColumn {
+    /// An empty column.
+    pub fn new(pool: &Arc<BufferPool>) -> Self {
+        let (key, value) = (BytesColumn::new(pool), BytesColumn::new(pool));
+        Self { lacks: None, offsets: vec![0], validity: Validity::default(), key, value }
+    }
+
+    #[inline]
+    /// Appends the headers of a record.
+    pub fn push(&mut self, headers: Headers<'_>) {
+        if headers.is_empty() {
+            self.validity.push(false);
+        } else {
+            for (key, value) in headers {
+                match decode_utf8(key) {
+                    Ok(key) => self.key.push(Some(key.as_bytes())),
+                    Err(error) => self.lacks = Some(error),
+                }
+                self.value.push(value);
+            }
+            self.validity.push(true);
+        }
+        if let Err(error) = memory::push(&mut self.offsets, self.key.rows() as i32) {
+            self.lacks = Some(error);
+        }
+    }
+
+    /// What could not be allocated since the column was last empty.
+    pub fn lacks(&self) -> Option<OutOfMemory> {
+        self.lacks.or(self.key.lacks()).or(self.value.lacks())
+    }
+
+    /// Appends rows without headers.
+    pub fn push_none(&mut self, rows: usize) {
+        if let Err(error) = memory::reserve(&mut self.offsets, rows) {
+            self.lacks = Some(error);
+            return;
+        }
+        self.validity.push_many(false, rows);
+        self.offsets.resize(self.offsets.len() + rows, self.key.rows() as i32);
+    }
+
+    /// Drops the rows from `rows` on.
+    pub fn truncate(&mut self, rows: usize) {
+        self.lacks = None;
+        self.validity.drop_last((self.offsets.len() - 1).saturating_sub(rows));
+        self.offsets.truncate(rows + 1);
+        let inner = self.offsets.last().map_or(0, |&end| end as usize);
+        self.key.truncate(inner);
+        self.value.truncate(inner);
+    }
+
+    /// The column so far; it is empty then.
+    ///
+    /// # Errors
+    /// None that data could cause.
+    pub fn finish(&mut self) -> Result<ListArray, ArrowError> {
+        let mut offsets = memory::with_capacity(self.offsets.len()).unwrap_or_default();
+        offsets.push(0);
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
+        let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), Arc::new(self.value.finish_binary())];
+        let pairs = StructArray::try_new(header_fields(), children, None)?;
+        ListArray::try_new(header_element(), offsets, Arc::new(pairs), self.validity.finish())
+    }
+}
