@@ -28,9 +28,14 @@ impl From<OutOfMemory> for NoRoom {
 }
 
 /// An output buffer with a limit; see the module.
+///
+/// Contents can be [retained](Self::retain): the next one is written after them in the same storage. Everything else is
+/// relative to the current content.
 #[derive(Debug, Default)]
 pub struct OutputBuffer {
     storage: Vec<u8>,
+    /// Where the current content begins: after the retained ones.
+    start: usize,
     filled: usize,
     limit: usize,
 }
@@ -38,12 +43,12 @@ pub struct OutputBuffer {
 impl OutputBuffer {
     /// An empty buffer that takes at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { storage: Vec::new(), filled: 0, limit }
+        Self { storage: Vec::new(), start: 0, filled: 0, limit }
     }
 
     /// An empty buffer for at most `limit` bytes that reuses the memory of `storage`; its content is dropped.
     pub fn with_storage(storage: Vec<u8>, limit: usize) -> Self {
-        Self { storage, filled: 0, limit }
+        Self { storage, start: 0, filled: 0, limit }
     }
 
     /// Sets the limit of the whole content; the content stays.
@@ -51,14 +56,39 @@ impl OutputBuffer {
         self.limit = limit;
     }
 
-    /// Drops the content, sets the limit for the next use, and frees memory above [`MAX_POOLED_BUFFER`].
+    /// Drops all contents, sets the limit for the next use, and frees memory above [`MAX_POOLED_BUFFER`].
     #[inline]
     pub fn reset(&mut self, limit: usize) {
+        self.start = 0;
         self.filled = 0;
         self.limit = limit;
         if self.storage.len() > MAX_POOLED_BUFFER {
             self.storage = Vec::new();
         }
+    }
+
+    /// Retains the content and begins an empty one of at most `limit` bytes after it.
+    #[inline]
+    pub fn retain(&mut self, limit: usize) {
+        self.start = self.filled;
+        self.limit = limit;
+    }
+
+    /// Where the content begins in the storage: the number of bytes retained before it.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The number of bytes that can be written without new storage.
+    pub fn room(&self) -> usize {
+        self.storage.capacity() - self.filled
+    }
+
+    /// Takes the storage with all contents, which begins with the first retained one and may be longer than all of them;
+    /// `next` takes its place.
+    pub fn replace_storage(&mut self, next: Vec<u8>) -> Vec<u8> {
+        (self.start, self.filled) = (0, 0);
+        std::mem::replace(&mut self.storage, next)
     }
 
     /// The limit in bytes.
@@ -68,17 +98,17 @@ impl OutputBuffer {
 
     /// The number of bytes written so far.
     pub fn len(&self) -> usize {
-        self.filled
+        self.filled - self.start
     }
 
     /// Whether nothing was written yet.
     pub fn is_empty(&self) -> bool {
-        self.filled == 0
+        self.filled == self.start
     }
 
     /// The bytes written so far.
     pub fn as_slice(&self) -> &[u8] {
-        self.storage.get(..self.filled).unwrap_or_default()
+        self.storage.get(self.start..self.filled).unwrap_or_default()
     }
 
     /// Room for writing after the content: at least `want` bytes, or all bytes up to the limit if these are fewer, so that a
@@ -87,12 +117,12 @@ impl OutputBuffer {
     /// # Errors
     /// [`NoRoom`] if the limit is reached and `want` is not 0, or memory runs out.
     pub fn spare(&mut self, want: usize) -> Result<&mut [u8], NoRoom> {
-        let left = self.limit.saturating_sub(self.filled);
+        let left = self.left();
         if left == 0 && want > 0 {
             return Err(NoRoom::LimitReached { limit: self.limit });
         }
         self.grow(self.filled.saturating_add(want.min(left)))?;
-        let end = self.storage.len().min(self.limit);
+        let end = self.storage.len().min(self.most());
         Ok(self.storage.get_mut(self.filled..end).unwrap_or_default())
     }
 
@@ -103,10 +133,20 @@ impl OutputBuffer {
     /// As [`spare`](Self::spare).
     pub fn spare_with_history(&mut self, from: usize, want: usize) -> Result<(&[u8], &mut [u8]), NoRoom> {
         self.spare(want)?;
-        let end = self.storage.len().min(self.limit);
+        let end = self.storage.len().min(self.most());
         let (storage, _) = self.storage.split_at_mut(end);
         let (written, spare) = storage.split_at_mut(self.filled.min(end));
-        Ok((written.get(from..).unwrap_or(&[]), spare))
+        Ok((written.get(self.start.saturating_add(from)..).unwrap_or(&[]), spare))
+    }
+
+    /// Where the storage ends if the content is as long as the limit allows.
+    fn most(&self) -> usize {
+        self.start.saturating_add(self.limit)
+    }
+
+    /// How many bytes the limit leaves.
+    fn left(&self) -> usize {
+        self.limit.saturating_sub(self.len())
     }
 
     /// Makes the storage at least `needed` bytes long, `needed` being within the limit. New storage comes
@@ -122,9 +162,9 @@ impl OutputBuffer {
             return Ok(());
         }
         let doubled = self.storage.len().saturating_mul(2).max(MIN_GROWTH);
-        let mut larger = memory::zeroed(needed.max(doubled.min(self.limit)))?;
+        let mut larger = memory::zeroed(needed.max(doubled.min(self.most())))?;
         if let Some(start) = larger.get_mut(..self.filled) {
-            start.copy_from_slice(self.as_slice());
+            start.copy_from_slice(self.storage.get(..self.filled).unwrap_or_default());
         }
         self.storage = larger;
         Ok(())
@@ -135,7 +175,7 @@ impl OutputBuffer {
     /// # Errors
     /// [`NoRoom`] if the limit leaves less, or memory runs out.
     pub fn spare_exact(&mut self, size: usize) -> Result<&mut [u8], NoRoom> {
-        if self.limit.saturating_sub(self.filled) < size {
+        if self.left() < size {
             return Err(NoRoom::LimitReached { limit: self.limit });
         }
         let limit = self.limit;
@@ -149,7 +189,7 @@ impl OutputBuffer {
     /// As [`spare_exact`](Self::spare_exact).
     pub fn spare_with_slack(&mut self, size: usize, slack: usize) -> Result<&mut [u8], NoRoom> {
         let limit = self.limit;
-        if limit.saturating_sub(self.filled) < size {
+        if self.left() < size {
             return Err(NoRoom::LimitReached { limit });
         }
         let end = self.filled.saturating_add(size).saturating_add(slack);
@@ -174,21 +214,22 @@ impl OutputBuffer {
 
     /// Drops all but the last `len` bytes.
     pub fn keep_tail(&mut self, len: usize) {
-        let start = self.filled.saturating_sub(len);
-        if start > 0 {
-            self.storage.copy_within(start..self.filled, 0);
-            self.filled -= start;
+        let dropped = self.len().saturating_sub(len);
+        if dropped > 0 {
+            self.storage.copy_within(self.start + dropped..self.filled, self.start);
+            self.filled -= dropped;
         }
     }
 
     /// Drops all but the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
-        self.filled = self.filled.min(len);
+        self.filled = self.filled.min(self.start.saturating_add(len));
     }
 
     /// The content as a vector of its own.
     pub fn into_vec(mut self) -> Vec<u8> {
         self.storage.truncate(self.filled);
+        self.storage.drain(..self.start);
         self.storage
     }
 }

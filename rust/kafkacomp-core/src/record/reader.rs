@@ -13,23 +13,68 @@ use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::{self, CodecError, CodecFault, Strictness};
 
-/// Reads the records of batches. The buffer for decompressed records is reused for the next batch.
+/// Reads the records of batches. The buffer for decompressed records is reused for the next batch, unless they are
+/// [retained](RecordReader::retaining).
 #[derive(Debug)]
 pub struct RecordReader {
     strictness: Strictness,
     buffer: OutputBuffer,
     max_output_size: usize,
+    retains: bool,
 }
 
 impl RecordReader {
     /// A reader that refuses a batch whose records take more than `max_output_size` bytes.
     pub fn new(max_output_size: usize) -> Self {
-        Self { strictness: Strictness::Tolerant, buffer: OutputBuffer::new(max_output_size), max_output_size }
+        Self {
+            strictness: Strictness::Tolerant,
+            buffer: OutputBuffer::new(max_output_size),
+            max_output_size,
+            retains: false,
+        }
     }
 
     /// A reader that accepts exactly what a broker accepts: see [`Strictness::Kafka`].
     pub fn as_broker(max_output_size: usize) -> Self {
         Self { strictness: Strictness::Kafka, ..Self::new(max_output_size) }
+    }
+
+    /// A reader that writes the decompressed bytes of a batch after those of the batches before, until
+    /// [`replace_storage`](Self::replace_storage) takes them: for callers that refer to them.
+    pub fn retaining(max_output_size: usize) -> Self {
+        Self { retains: true, ..Self::new(max_output_size) }
+    }
+
+    /// Makes the buffer ready for the next batch.
+    #[inline]
+    fn begin(&mut self) {
+        if self.retains {
+            self.buffer.retain(self.max_output_size);
+        } else {
+            self.buffer.reset(self.max_output_size);
+        }
+    }
+
+    /// The number of decompressed bytes that are retained from the batches before the last one: its
+    /// [`payload`](Self::payload) begins there in the storage.
+    pub fn retained(&self) -> usize {
+        self.buffer.start()
+    }
+
+    /// The number of decompressed bytes that the storage has room for, after the payload of the last batch.
+    pub fn room(&self) -> usize {
+        self.buffer.room()
+    }
+
+    /// Drops the payload of the last batch, so that it is not retained.
+    pub fn drop_payload(&mut self) {
+        self.buffer.truncate(0);
+    }
+
+    /// Takes the storage with the payloads of all batches since the last call, and gives the reader `next` in its place. The
+    /// storage may be longer than the payloads.
+    pub fn replace_storage(&mut self, next: Vec<u8>) -> Vec<u8> {
+        self.buffer.replace_storage(next)
     }
 
     /// Sets the limit for the following batches.
@@ -67,7 +112,7 @@ impl RecordReader {
     /// # Errors
     /// The codec's.
     fn open(&mut self, batch: &RecordBatch<'_>, compressed: &[u8]) -> Result<()> {
-        self.buffer.reset(self.max_output_size);
+        self.begin();
         let options = decode_options(batch.magic(), self.strictness);
         compress::open(batch.compression_type()?, options, compressed, &mut self.buffer)
             .map_err(|source| Error::BatchCodec { position: batch.position(), source })
@@ -79,7 +124,7 @@ impl RecordReader {
     /// # Errors
     /// As [`records`](Self::records).
     pub fn partial_records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Option<PartialRecords<'r>>> {
-        self.buffer.reset(self.max_output_size);
+        self.begin();
         let Format::V2(fields) = batch.format() else { return Ok(None) };
         let (count, compressed) = (fields.i32::<RECORDS_COUNT_OFFSET>(), fields.body());
         match count {
@@ -97,7 +142,7 @@ impl RecordReader {
     /// # Errors
     /// A wrapper without a value; the codec's errors.
     pub fn decompressed<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<(&'r [u8], &'r [u8])> {
-        self.buffer.reset(self.max_output_size);
+        self.begin();
         let compression_type = batch.compression_type()?;
         let (front, stored) = stored_records(batch)?;
         if compression_type == CompressionType::None {
@@ -116,7 +161,7 @@ impl RecordReader {
         if batch.magic() < 2 || batch.attributes().compression_id() != 0 {
             return None;
         }
-        self.buffer.reset(self.max_output_size);
+        self.begin();
         V2Records::plain(batch)
     }
 
@@ -127,7 +172,7 @@ impl RecordReader {
     /// As Kafka's iterator before its first record. The iterator returns later errors.
     #[inline]
     pub fn records<'r>(&'r mut self, batch: &RecordBatch<'r>) -> Result<Records<'r>> {
-        self.buffer.reset(self.max_output_size);
+        self.begin();
         let compression_type = batch.compression_type()?;
         if compression_type == CompressionType::None {
             return match batch.format() {
@@ -200,7 +245,16 @@ pub enum Records<'a> {
     V0V1(V0V1Records<'a>),
 }
 
-impl Records<'_> {
+impl<'a> Records<'a> {
+    /// The number of records, according to the header of the batch for magic 2, and the bytes that they are in; before the
+    /// first one is read.
+    pub fn content(&self) -> (usize, &'a [u8]) {
+        match self {
+            Self::V2(records) => (records.remaining().max(0) as usize, records.payload()),
+            Self::V0V1(records) => (records.messages(), records.rest()),
+        }
+    }
+
     /// Suspends the iteration, without its bytes.
     pub fn pause(self) -> PausedRecords {
         match self {
