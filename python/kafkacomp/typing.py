@@ -10,13 +10,14 @@ from kafkacomp._codecs.file import FileArgument
 from kafkacomp._log_format import LogFormat
 from kafkacomp._storage.partition import Source
 from kafkacomp._types import ArrowArray, ArrowColumn, ArrowRows, ArrowStream, CompressionTypeLike, Headers, StrPath
-from kafkacomp.arrow._scan import IsolationLevel, OnError, TimestampUnit
+from kafkacomp.arrow._scan import BinaryType, IsolationLevel, OnError, TimestampUnit
 
 __all__ = [
     "ArrowArray",
     "ArrowColumn",
     "ArrowRows",
     "ArrowStream",
+    "BinaryType",
     "CompressionTypeLike",
     "FileArgument",
     "Headers",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "DEFAULT_COLUMNS",
+    "BinaryType",
     "IsolationLevel",
     "LogFormat",
     "OnError",
@@ -39,8 +40,23 @@ COLUMNS: tuple[str, ...] = tuple(_all_columns())
 #: The columns of a scan that names none: those of Spark's Kafka source with headers.
 DEFAULT_COLUMNS: tuple[str, ...] = COLUMNS[:8]
 
+BinaryType = Literal["binary", "large_binary", "binary_view"]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OnError = Literal["raise", "skip"]
+#: The arguments of :func:`find`.
+LOCATION: frozenset[str] = frozenset(
+    {
+        "topics",
+        "partitions",
+        "topic",
+        "partition",
+        "remote_log_metadata",
+        "local_log_dir",
+        "encryption_keys",
+        "filesystem",
+        "storage_options",
+    }
+)
 TimestampUnit = Literal["s", "ms", "us", "ns", "int64"]
 
 
@@ -64,6 +80,7 @@ def scan(
     arrow_batch_bytes: int = 8 << 20,
     threads: int | None = None,
     timestamp_unit: TimestampUnit = "ms",
+    binary_type: BinaryType = "binary",
     verify_crc: bool = True,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     log_format: LogFormat = "auto",
@@ -105,6 +122,11 @@ def scan(
         threads: Decoding threads; default: one per core that the process may use. The order is the same for any number.
         timestamp_unit: The unit of the timestamp column, or ``int64`` for milliseconds since the epoch as numbers. A
             time that the unit cannot hold becomes the last one that it can; ``report.clamped_timestamps`` counts them.
+        binary_type: The Arrow type of keys, values and header values. With ``binary_view`` values are not copied: they
+            are views of the decompressed Kafka batches or, if these are not compressed, of the chunks that were read.
+            An Arrow batch keeps at most four times the bytes of its rows in memory: if rows refer to less than a
+            quarter of a buffer, their values are copied. Values of compressed batches of Kafka 0.7 are always copied.
+            pyarrow, polars, DuckDB and pandas take views, Spark does not. ``large_binary`` has 64-bit offsets.
         verify_crc: Whether checksums are verified.
         max_output_size: The most bytes that the records of one batch may decompress to.
         log_format: ``0.7``, ``0.8+``, or ``auto``: each segment's content tells, and where it does not, its name
@@ -142,6 +164,7 @@ def scan(
     one_of("isolation_level", isolation_level, get_args(IsolationLevel))
     one_of("on_error", on_error, get_args(OnError))
     one_of("timestamp_unit", timestamp_unit, get_args(TimestampUnit))
+    one_of("binary_type", binary_type, get_args(BinaryType))
     check_log_format(log_format)
     integer("batch_rows", batch_rows, (1, 2**31 - 1))
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
@@ -151,14 +174,18 @@ def scan(
     end_time = milliseconds("end_timestamp", end_timestamp)
     if first_time is not None and end_time is not None and first_time > end_time:
         raise ValueError(f"start_timestamp {first_time} is after end_timestamp {end_time}: no time lies between them")
-    opening = SourceOptions(
-        filesystem=filesystem,
-        storage_options=storage_options,
+    found = find(
+        source,
+        topics=topics,
+        partitions=partitions,
+        topic=topic,
+        partition=partition,
         remote_log_metadata=remote_log_metadata,
         local_log_dir=local_log_dir,
         encryption_keys=encryption_keys,
+        filesystem=filesystem,
+        storage_options=storage_options,
     )
-    found = select(opening.resolve(source, topic, partition), topics, partitions)
     settings = {
         "columns": _columns(columns),
         "start_timestamp": first_time,
@@ -171,6 +198,7 @@ def scan(
         "batch_bytes": arrow_batch_bytes,
         "threads": threads,
         "timestamp_unit": timestamp_unit,
+        "binary_type": binary_type,
         "verify_crc": verify_crc,
         "max_output_size": max_output_size,
         "format": log_format,
@@ -178,6 +206,30 @@ def scan(
     total = sum(segment.size for each in found for segment in each.segments)
     sources = _with_bounds(found, start_offset, end_offset)
     return ScanReader(sources, settings, total, progress)
+
+
+def find(
+    source: Source,
+    *,
+    topics: Iterable[str] | None = None,
+    partitions: Iterable[int] | None = None,
+    topic: str | None = None,
+    partition: int | None = None,
+    remote_log_metadata: object = None,
+    local_log_dir: str | os.PathLike[str] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
+) -> list[Partition]:
+    """List the partitions of a source: the arguments are those of :func:`scan`."""
+    opening = SourceOptions(
+        filesystem=filesystem,
+        storage_options=storage_options,
+        remote_log_metadata=remote_log_metadata,
+        local_log_dir=local_log_dir,
+        encryption_keys=encryption_keys,
+    )
+    return select(opening.resolve(source, topic, partition), topics, partitions)
 
 
 def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[BoundedPartition]:
@@ -196,13 +248,14 @@ def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> l
                 message = f"{name}: no partition {key!r} in the source"
                 raise ValueError(message)
     for each in partitions:
-        low, high = _bound_of(start, each), _bound_of(end, each)
+        low, high = bound_of(start, each), bound_of(end, each)
         if low is not None and high is not None and low > high:
             raise ValueError(f"start_offset {low} is above end_offset {high}: no offset lies between them")
-    return [BoundedPartition(each, _bound_of(start, each), _bound_of(end, each)) for each in partitions]
+    return [BoundedPartition(each, bound_of(start, each), bound_of(end, each)) for each in partitions]
 
 
-def _bound_of(bound: Offsets, partition: Partition) -> int | None:
+def bound_of(bound: Offsets, partition: Partition) -> int | None:
+    """The bound of a partition."""
     if bound is None or isinstance(bound, int):
         return bound
     if partition.topic is None or partition.partition is None:

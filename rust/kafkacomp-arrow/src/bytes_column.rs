@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{BinaryArray, StringArray};
+use arrow_array::{BinaryArray, LargeBinaryArray, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::Spans;
@@ -117,6 +117,13 @@ impl BytesColumn {
     pub fn finish_binary(&mut self) -> BinaryArray {
         let (offsets, data, nulls) = self.take();
         BinaryArray::new(offsets, data, nulls)
+    }
+
+    /// The column so far as a binary array with 64-bit offsets; the column is empty then.
+    pub fn finish_large_binary(&mut self) -> LargeBinaryArray {
+        let (offsets, data, nulls) = self.take();
+        let offsets: ScalarBuffer<i64> = offsets.iter().map(|&offset| i64::from(offset)).collect();
+        LargeBinaryArray::new(OffsetBuffer::new(offsets), data, nulls)
     }
 
     /// The column so far as a string array; only for columns that were given valid UTF-8.

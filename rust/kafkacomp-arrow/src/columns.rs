@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, Int32Array, Int64Array, RecordBatch as ArrowRecordBatch, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
-use arrow_buffer::ScalarBuffer;
+use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::v2::V2Records;
@@ -14,12 +14,14 @@ use kafkacomp_core::record::{Record, RecordBlock, TimestampType};
 
 use crate::batch_fields::BatchFields;
 use crate::batch_runs::{BatchRuns, Place, is_of_batch};
-use crate::bytes_column::BytesColumn;
+use crate::binary_column::BinaryColumn;
+use crate::binary_type::BinaryType;
 use crate::headers_column::HeadersColumn;
 use crate::pool::BufferPool;
 use crate::runs::RunColumn;
 use crate::schema::{Column, schema};
 use crate::validity::Validity;
+use crate::view_buffers::{COLUMNS, Origin, SharedBytes, ViewBuffers};
 
 /// Fewer records than this are faster one by one.
 const LEAST_BLOCK: i32 = 8;
@@ -59,8 +61,10 @@ pub struct ColumnBuilder {
     /// record are many, and all of a segment's stand in one place.
     place: Option<Place>,
     place_rows: usize,
-    key: BytesColumn,
-    value: BytesColumn,
+    key: BinaryColumn,
+    value: BinaryColumn,
+    /// What the views of keys, values and header values refer to.
+    buffers: ViewBuffers,
     headers: HeadersColumn,
     offset: Vec<i64>,
     timestamp: Vec<i64>,
@@ -85,7 +89,7 @@ struct Wants {
 
 impl ColumnBuilder {
     /// A builder of these columns, timestamps in `unit`, bytes in the pool's buffers.
-    pub fn new(columns: &[Column], unit: Option<TimeUnit>, pool: &Arc<BufferPool>) -> Self {
+    pub fn new(columns: &[Column], unit: Option<TimeUnit>, binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
         let has = |column| columns.contains(&column);
         let wants = Wants {
             key: has(Column::Key),
@@ -98,11 +102,11 @@ impl ColumnBuilder {
         };
         Self {
             columns: columns.to_vec(),
-            schema: schema(columns, unit),
+            schema: schema(columns, unit, binary_type),
             unit,
             clamped: 0,
             wants,
-            row_bytes: columns.iter().map(|column| row_bytes(*column)).sum(),
+            row_bytes: columns.iter().map(|column| row_bytes(*column, binary_type)).sum(),
             rows: 0,
             bytes: 0,
             lacks: None,
@@ -110,9 +114,14 @@ impl ColumnBuilder {
             batch_columns: columns.iter().copied().filter(|column| is_of_batch(*column)).collect(),
             place: None,
             place_rows: 0,
-            key: BytesColumn::new(pool),
-            value: if wants.value { BytesColumn::of_values(pool) } else { BytesColumn::new(pool) },
-            headers: HeadersColumn::new(pool),
+            key: BinaryColumn::new(binary_type, pool),
+            value: if wants.value {
+                BinaryColumn::of_values(binary_type, pool)
+            } else {
+                BinaryColumn::new(binary_type, pool)
+            },
+            buffers: ViewBuffers::new(pool),
+            headers: HeadersColumn::new(binary_type, pool),
             offset: Vec::new(),
             timestamp: Vec::new(),
             timestamp_validity: Validity::default(),
@@ -159,10 +168,10 @@ impl ColumnBuilder {
     pub fn push(&mut self, record: &Record<'_>, bytes: usize) {
         self.bytes += bytes;
         if self.wants.key {
-            self.key.push(record.key);
+            self.key.push(record.key, &mut self.buffers);
         }
         if self.wants.value {
-            self.value.push(record.value);
+            self.value.push(record.value, &mut self.buffers);
         }
         if self.wants.offset {
             push(&mut self.offset, record.offset, &mut self.lacks);
@@ -175,7 +184,7 @@ impl ColumnBuilder {
             self.timestamp_type.push_one(Some(i32::from(record.timestamp_type as i8)));
         }
         if self.wants.headers {
-            self.headers.push(record.headers);
+            self.headers.push(record.headers, &mut self.buffers);
         }
         if self.wants.sequence {
             push(&mut self.sequence, record.sequence, &mut self.lacks);
@@ -202,10 +211,10 @@ impl ColumnBuilder {
         }
         self.bytes += bytes;
         if self.wants.key {
-            self.key.extend(block.keys(), records.payload());
+            self.key.extend(block.keys(), records.payload(), &mut self.buffers);
         }
         if self.wants.value {
-            self.value.extend(block.values(), records.payload());
+            self.value.extend(block.values(), records.payload(), &mut self.buffers);
         }
         if self.wants.offset {
             let base = records.base_offset();
@@ -302,6 +311,66 @@ impl ColumnBuilder {
         }
     }
 
+    /// Bytes of column data that the rows of a Kafka batch could add, whose records take `payload` bytes.
+    pub fn most_bytes_of(&self, records: usize, payload: usize) -> usize {
+        self.row_bytes.saturating_mul(records).saturating_add(payload)
+    }
+
+    /// The memory that the current Arrow batch keeps in addition to its columns.
+    pub fn pinned(&self) -> usize {
+        self.buffers.pinned()
+    }
+
+    /// The buffer of the values of `origin`: see [`ViewBuffers`].
+    pub fn set_buffer(&mut self, origin: Origin, buffer: SharedBytes) {
+        self.buffers.set_buffer(origin, buffer);
+    }
+
+    /// Whether rows refer to decompressed bytes whose buffer is not known yet.
+    pub fn lacks_decompressed(&self) -> bool {
+        self.buffers.lacks_decompressed()
+    }
+
+    /// The values of the following rows lie in `bytes`, which begin at `offset` in the buffer of `origin`.
+    pub fn begin_values(&mut self, origin: Origin, bytes: &[u8], offset: usize) {
+        self.buffers.begin(origin, bytes, offset, self.views_counts(), self.bytes);
+    }
+
+    /// The values of the following rows lie in the chunk.
+    pub fn begin_chunk_values(&mut self) {
+        let lengths = self.views_counts();
+        self.buffers.begin_chunk(lengths, self.bytes);
+    }
+
+    fn views_counts(&self) -> [usize; COLUMNS] {
+        [self.key.views_count(), self.value.views_count(), self.headers.values().views_count()]
+    }
+
+    /// The decompressed bytes, if nothing is added to them any more.
+    pub fn decompressed(&self) -> Buffer {
+        self.buffers.buffer(Origin::Decompressed).map(|shared| shared.bytes).unwrap_or_default()
+    }
+
+    /// The rows of the Kafka batch have been appended, or dropped.
+    pub fn end_values(&mut self) {
+        self.buffers.end(self.bytes);
+    }
+
+    /// No more rows refer to the buffer of `origin`.
+    ///
+    /// # Errors
+    /// Lack of memory.
+    pub fn release_values(&mut self, origin: Origin) -> Result<(), OutOfMemory> {
+        let settled = self.settle(origin);
+        self.buffers.release(origin);
+        settled
+    }
+
+    fn settle(&mut self, origin: Origin) -> Result<(), OutOfMemory> {
+        let columns: [&mut [u128]; COLUMNS] = [self.key.views(), self.value.views(), self.headers.values_mut().views()];
+        self.buffers.settle(origin, columns)
+    }
+
     /// Drops the rows from `rows` on; `bytes` is what [`bytes`](Self::bytes) was before them.
     pub fn truncate(&mut self, rows: usize, bytes: usize) {
         self.bytes = bytes;
@@ -332,19 +401,26 @@ impl ColumnBuilder {
             return Err(error.into());
         }
         self.settle_place();
+        let unfinished = self.buffers.unfinished();
+        self.buffers.end(self.bytes);
+        self.settle(Origin::Chunk)?;
+        self.settle(Origin::Decompressed)?;
+        let buffers = self.buffers.finish();
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
         let columns = self.columns.clone();
-        let arrays = columns.iter().map(|column| self.finish_column(*column)).collect::<Result<Vec<_>, _>>()?;
+        let arrays =
+            columns.iter().map(|column| self.finish_column(*column, &buffers)).collect::<Result<Vec<_>, _>>()?;
+        self.buffers.resume(unfinished);
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(ArrowRecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
 
-    fn finish_column(&mut self, column: Column) -> Result<ArrayRef, ColumnError> {
+    fn finish_column(&mut self, column: Column, buffers: &[Buffer]) -> Result<ArrayRef, ColumnError> {
         Ok(match column {
-            Column::Key => Arc::new(self.key.finish_binary()),
-            Column::Value => Arc::new(self.value.finish_binary()),
-            Column::Headers => Arc::new(self.headers.finish()?),
+            Column::Key => self.key.finish(buffers)?,
+            Column::Value => self.value.finish(buffers)?,
+            Column::Headers => Arc::new(self.headers.finish(buffers)?),
             Column::Offset => Arc::new(Int64Array::from(take_vec(&mut self.offset))),
             Column::Timestamp => self.finish_timestamp(),
             Column::TimestampType => self.timestamp_type.finish()?,
@@ -401,8 +477,9 @@ fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
     std::mem::replace(values, room)
 }
 
-fn row_bytes(column: Column) -> usize {
+fn row_bytes(column: Column, binary_type: BinaryType) -> usize {
     match column {
+        Column::Key | Column::Value => binary_type.row_bytes(),
         Column::Offset | Column::Timestamp | Column::BaseOffset | Column::Position | Column::ProducerId => 8,
         Column::IsTransactional | Column::IsControl | Column::Magic => 1,
         Column::ProducerEpoch => 2,

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, ListArray, StructArray};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::Headers;
 use kafkacomp_core::record::java_string::decode_utf8;
 
+use crate::binary_column::BinaryColumn;
+use crate::binary_type::BinaryType;
 use crate::bytes_column::BytesColumn;
 use crate::pool::BufferPool;
 use crate::schema::{header_element, header_fields};
 use crate::validity::Validity;
+use crate::view_buffers::ViewBuffers;
 
 /// The headers' column: a list of key and value, null where a record has none.
 #[derive(Debug)]
@@ -21,19 +24,30 @@ pub struct HeadersColumn {
     offsets: Vec<i32>,
     validity: Validity,
     key: BytesColumn,
-    value: BytesColumn,
+    value: BinaryColumn,
+    binary_type: BinaryType,
 }
 
 impl HeadersColumn {
     /// An empty column.
-    pub fn new(pool: &Arc<BufferPool>) -> Self {
-        let (key, value) = (BytesColumn::new(pool), BytesColumn::new(pool));
-        Self { lacks: None, offsets: vec![0], validity: Validity::default(), key, value }
+    pub fn new(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
+        let (key, value) = (BytesColumn::new(pool), BinaryColumn::new(binary_type, pool));
+        Self { lacks: None, offsets: vec![0], validity: Validity::default(), key, value, binary_type }
     }
 
     #[inline]
+    /// The column of header values.
+    pub fn values(&self) -> &BinaryColumn {
+        &self.value
+    }
+
+    /// The same to be changed.
+    pub fn values_mut(&mut self) -> &mut BinaryColumn {
+        &mut self.value
+    }
+
     /// Appends the headers of a record.
-    pub fn push(&mut self, headers: Headers<'_>) {
+    pub fn push(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers) {
         if headers.is_empty() {
             self.validity.push(false);
         } else {
@@ -42,7 +56,7 @@ impl HeadersColumn {
                     Ok(key) => self.key.push(Some(key.as_bytes())),
                     Err(error) => self.lacks = Some(error),
                 }
-                self.value.push(value);
+                self.value.push(value, buffers);
             }
             self.validity.push(true);
         }
@@ -80,12 +94,12 @@ impl HeadersColumn {
     ///
     /// # Errors
     /// None that data could cause.
-    pub fn finish(&mut self) -> Result<ListArray, ArrowError> {
+    pub fn finish(&mut self, buffers: &[Buffer]) -> Result<ListArray, ArrowError> {
         let mut offsets = memory::with_capacity(self.offsets.len()).unwrap_or_default();
         offsets.push(0);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
-        let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), Arc::new(self.value.finish_binary())];
-        let pairs = StructArray::try_new(header_fields(), children, None)?;
-        ListArray::try_new(header_element(), offsets, Arc::new(pairs), self.validity.finish())
+        let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), self.value.finish(buffers)?];
+        let pairs = StructArray::try_new(header_fields(self.binary_type), children, None)?;
+        ListArray::try_new(header_element(self.binary_type), offsets, Arc::new(pairs), self.validity.finish())
     }
 }

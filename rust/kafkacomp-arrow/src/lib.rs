@@ -4,6 +4,8 @@
 
 mod batch_fields;
 mod batch_runs;
+mod binary_column;
+mod binary_type;
 mod bounds;
 pub mod build;
 pub mod byte_range;
@@ -35,9 +37,12 @@ pub mod split_boundaries;
 pub mod splits;
 mod unreadable;
 mod validity;
+mod view_buffers;
+mod view_column;
 pub mod watched;
 mod worker;
 
+pub use binary_type::BinaryType;
 pub use missing::{Missing, MissingOffsets};
 pub use options::{Checkpoints, IsolationLevel, OnError, Partition, ScanOptions, Segment};
 pub use report::{ScanError, ScanReport, SkippedRange};

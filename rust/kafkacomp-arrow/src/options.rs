@@ -6,6 +6,7 @@ use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use kafkacomp_core::log::{LogFormat, OpenSegment, TransactionFilter};
 
+use crate::binary_type::BinaryType;
 use crate::schema::Column;
 use crate::split_boundaries::SplitBoundaries;
 
@@ -56,6 +57,8 @@ pub struct ScanOptions {
     pub threads: usize,
     /// The unit of the timestamp column.
     pub timestamp_unit: Option<TimeUnit>,
+    /// The type of keys, values and header values.
+    pub binary_type: BinaryType,
     /// Whether checksums are verified.
     pub verify_crc: bool,
     /// The most bytes that one batch may decompress to.
@@ -95,6 +98,7 @@ impl Default for ScanOptions {
             batch_bytes: 8 << 20,
             threads: 1,
             timestamp_unit: Some(TimeUnit::Millisecond),
+            binary_type: BinaryType::default(),
             verify_crc: true,
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
             visible_only: false,

@@ -20,9 +20,11 @@ use crate::missing::PartitionId;
 use crate::open::{Ends, Finish, Open, Reader, SharedSource, Step};
 use crate::options::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
 use crate::overlap;
+use crate::pool::BufferPool;
 use crate::relocate;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::unreadable::SkipUnreadable;
+use crate::view_buffers::SharedBytes;
 
 /// What a chunk is to make where several workers share the scan: columns that stay in the cache, in time that
 /// makes the hand-over small.
@@ -63,6 +65,17 @@ impl Chunk {
         source.map_or(&[], |source| chunk_bytes(source.0.as_ref(), buffer, self.position, self.length))
     }
 
+    /// The same with a reference count; bytes in `buffer` are taken out of it.
+    pub fn share(&self, buffer: &mut Vec<u8>, pool: &Arc<BufferPool>) -> SharedBytes {
+        let in_memory = self.source.as_ref().filter(|source| source.0.as_slice().is_some());
+        if let Some(source) = in_memory {
+            let part = SourcePart { source: source.clone(), position: self.position, length: self.length };
+            return SharedBytes { bytes: bytes::Bytes::from_owner(part).into(), pinned: self.length };
+        }
+        let data = std::mem::take(buffer);
+        SharedBytes { pinned: data.capacity(), bytes: pool.lend(data) }
+    }
+
     /// No batches, but an error.
     fn failed(context: Arc<Context>, error: ScanError) -> Self {
         Self {
@@ -77,6 +90,19 @@ impl Chunk {
             missing: Vec::new(),
             error: Some(error),
         }
+    }
+}
+
+/// A part of a source in memory.
+struct SourcePart {
+    source: SharedSource,
+    position: u64,
+    length: usize,
+}
+
+impl AsRef<[u8]> for SourcePart {
+    fn as_ref(&self) -> &[u8] {
+        chunk_bytes(self.source.0.as_ref(), &[], self.position, self.length)
     }
 }
 

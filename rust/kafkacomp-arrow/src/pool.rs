@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
 
 use arrow_buffer::Buffer;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
-use kafkacomp_core::memory;
+use kafkacomp_core::memory::{self, OutOfMemory};
 
 /// Below this size the allocator keeps pages warm by itself.
 const MIN_POOLED_BUFFER: usize = 64 << 10;
@@ -50,14 +50,29 @@ impl BufferPool {
         if bytes < MIN_POOLED_BUFFER {
             return Vec::new();
         }
-        let mut free = self.lock();
-        let fitting = free.iter().flat_map(|free| free.iter()).enumerate();
-        let fitting = fitting.filter(|(_, buffer)| buffer.capacity() >= bytes);
-        let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
-        let kept = free.as_mut().zip(tightest).map(|(free, index)| free.swap_remove(index));
         // A little more than last time, so that the next batch does not outgrow it.
         // Room is a hint: where memory runs out, whoever fills the buffer says so.
-        kept.unwrap_or_else(|| memory::with_capacity(bytes.saturating_add(bytes / 8)).unwrap_or_default())
+        self.tightest(bytes)
+            .unwrap_or_else(|| memory::with_capacity(bytes.saturating_add(bytes / 8)).unwrap_or_default())
+    }
+
+    /// A buffer with room for `bytes`: one that came back, with its old content, or a new one of zeros.
+    ///
+    /// # Errors
+    /// Lack of memory.
+    pub fn take_filled(&self, bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
+        match self.tightest(bytes) {
+            Some(buffer) => Ok(buffer),
+            None => memory::zeroed(bytes),
+        }
+    }
+
+    /// The smallest buffer that came back and has room for `bytes`.
+    fn tightest(&self, bytes: usize) -> Option<Vec<u8>> {
+        let mut free = self.lock()?;
+        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
+        let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index)?;
+        Some(free.swap_remove(tightest))
     }
 
     /// The largest buffer that came back, for a column of unknown size.

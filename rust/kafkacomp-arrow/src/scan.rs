@@ -16,12 +16,14 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::SchemaRef;
 
+use crate::binary_type::BinaryType;
 use crate::cancel::cancellable;
 use crate::options::{Partition, ScanOptions};
 use crate::plan::{Chunk, MIN_CHUNK_BYTES, Planner};
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
 use crate::schema::schema;
+use crate::view_buffers::SharedBytes;
 use crate::worker::Worker;
 
 /// What is read at once by a single worker: a part of a core's second-level cache, which what is made of it
@@ -115,7 +117,7 @@ impl Scan {
     /// A scan of `partitions` in this order. Nothing is opened before the first batch is asked for.
     /// `total_bytes` is the size of all segments as far as it is known.
     pub fn new(partitions: Vec<Partition>, options: ScanOptions, total_bytes: u64) -> Self {
-        let schema = schema(&options.columns, options.timestamp_unit);
+        let schema = schema(&options.columns, options.timestamp_unit, options.binary_type);
         let shared = Arc::new(Shared {
             pool: BufferPool::shared(),
             options: Arc::new(options),
@@ -334,7 +336,10 @@ fn run(shared: &Shared) {
     while let Some(chunk) = claim(shared, &mut buffer, &mut sender) {
         let Some(channel) = &sender else { return };
         segment = Arc::clone(&chunk.context.place.segment);
-        let outcome = guarded(&segment, || process(&mut worker, &chunk, chunk.bytes(&buffer), channel, alone));
+        let views = shared.options.binary_type == BinaryType::BinaryView;
+        let kept = views.then(|| chunk.share(&mut buffer, &shared.pool));
+        let data = kept.as_ref().map_or_else(|| chunk.bytes(&buffer), |kept| kept.bytes.as_slice());
+        let outcome = guarded(&segment, || process(&mut worker, &chunk, (data, kept.as_ref()), channel, alone));
         if let Err(error) = outcome.and_then(|()| chunk.error.map_or(Ok(()), Err)) {
             // The rows before the failure first. After a panic the columns are in an unknown state.
             let flushed = match &error {
@@ -354,6 +359,12 @@ fn run(shared: &Shared) {
         if buffer.capacity() > MAX_KEPT_BUFFER {
             buffer = Vec::new();
         }
+        if let Some(kept) = kept {
+            // What no row refers to comes back at once.
+            let size = kept.pinned;
+            drop(kept);
+            buffer = shared.pool.take_filled(size).unwrap_or_default();
+        }
     }
     if let Some(channel) = sender
         && let Err(error) = guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok()))
@@ -367,7 +378,7 @@ fn run(shared: &Shared) {
 fn process(
     worker: &mut Worker,
     chunk: &Chunk,
-    data: &[u8],
+    data: (&[u8], Option<&SharedBytes>),
     sender: &SyncSender<Item>,
     alone: bool,
 ) -> Result<(), ScanError> {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
+use crate::binary_type::BinaryType;
+
 macro_rules! columns {
     ($($variant:ident $name:literal $doc:literal)*) => {
         /// A column that a scan can build.
@@ -65,14 +67,14 @@ impl Column {
         Self::ALL.iter().copied().find(|column| column.name() == name)
     }
 
-    /// The column's Arrow field; timestamps in `unit`, or int64 in milliseconds without one. All are nullable, as in
+    /// The column's Arrow field; timestamps in `unit`, or int64 in milliseconds without one; bytes as `binary_type`. All are nullable, as in
     /// Spark's Kafka source, whose Arrow reader compares nullability too.
-    pub fn field(self, unit: Option<TimeUnit>) -> Field {
+    pub fn field(self, unit: Option<TimeUnit>, binary_type: BinaryType) -> Field {
         let data_type = match self {
-            Self::Key | Self::Value => DataType::Binary,
+            Self::Key | Self::Value => binary_type.data_type(),
             Self::Topic | Self::CompressionType | Self::Segment => DataType::Utf8,
             Self::Timestamp => unit.map_or(DataType::Int64, |unit| DataType::Timestamp(unit, Some("UTC".into()))),
-            Self::Headers => DataType::List(header_element()),
+            Self::Headers => DataType::List(header_element(binary_type)),
             Self::Magic => DataType::Int8,
             Self::ProducerEpoch => DataType::Int16,
             Self::Partition | Self::TimestampType | Self::LeaderEpoch | Self::Sequence => DataType::Int32,
@@ -84,16 +86,16 @@ impl Column {
 }
 
 /// Key and value of a header.
-pub fn header_fields() -> Fields {
-    Fields::from(vec![Field::new("key", DataType::Utf8, true), Field::new("value", DataType::Binary, true)])
+pub fn header_fields(binary_type: BinaryType) -> Fields {
+    Fields::from(vec![Field::new("key", DataType::Utf8, true), Field::new("value", binary_type.data_type(), true)])
 }
 
 /// The element of the headers' list.
-pub fn header_element() -> Arc<Field> {
-    Arc::new(Field::new("element", DataType::Struct(header_fields()), true))
+pub fn header_element(binary_type: BinaryType) -> Arc<Field> {
+    Arc::new(Field::new("element", DataType::Struct(header_fields(binary_type)), true))
 }
 
 /// The schema of these columns.
-pub fn schema(columns: &[Column], unit: Option<TimeUnit>) -> SchemaRef {
-    Arc::new(Schema::new(columns.iter().map(|column| column.field(unit)).collect::<Vec<_>>()))
+pub fn schema(columns: &[Column], unit: Option<TimeUnit>, binary_type: BinaryType) -> SchemaRef {
+    Arc::new(Schema::new(columns.iter().map(|column| column.field(unit, binary_type)).collect::<Vec<_>>()))
 }

@@ -4,18 +4,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::log::{ContentError, LogFormat};
+use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
 use kafkacomp_core::record::v2::V2Records;
 use kafkacomp_core::record::{self, Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
 
 use crate::batch_fields::{BatchFields, EntryFields};
-use crate::columns::ColumnBuilder;
+use crate::binary_type::BinaryType;
+use crate::columns::{ColumnBuilder, ColumnError};
 use crate::context::Context;
 use crate::course::Course;
 use crate::options::{OnError, ScanOptions};
 use crate::plan::Chunk;
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport, SkippedRange};
+use crate::view_buffers::{Origin, SharedBytes};
 
 /// The most bytes that one record may add to a column of 32-bit offsets. A header key that is no UTF-8
 /// grows to three times its size.
@@ -25,6 +28,10 @@ pub(crate) const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
 /// than one that is filled up to `batch_bytes`: a fifth of the time of uncompressed segments. Among several
 /// workers a chunk is to give one batch.
 const ENOUGH_BYTES: usize = 1 << 20;
+
+/// The decompressed bytes that are kept in one buffer, where values are not copied out of it: buffers of single Kafka
+/// batches would be many.
+const STORAGE_BYTES: usize = 1 << 20;
 
 /// Takes finished Arrow batches; `false` means that nobody wants more.
 pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
@@ -39,6 +46,13 @@ pub struct Worker {
     builder: ColumnBuilder,
     block: Box<RecordBlock>,
     seen: Seen,
+    pool: Arc<BufferPool>,
+    /// Whether values stay where they are.
+    views: bool,
+    /// The size of the last decompressed batch.
+    last_payload: usize,
+    /// Whether the decompressed bytes got their reference count within a batch.
+    is_shared: bool,
     /// Column data that is delivered at the end of a Kafka batch, though more would be allowed.
     enough: usize,
 }
@@ -52,23 +66,46 @@ struct Seen {
 impl Worker {
     /// A worker of a scan.
     pub fn new(options: Arc<ScanOptions>, report: Arc<Mutex<ScanReport>>, pool: &Arc<BufferPool>) -> Self {
-        let reader = RecordReader::new(options.max_output_size);
+        let views = options.binary_type == BinaryType::BinaryView;
+        let reader = if views { RecordReader::retaining } else { RecordReader::new }(options.max_output_size);
         let mut message_sets = MessageSetReader::new(options.max_output_size);
         message_sets.set_verify_crc(options.verify_crc);
-        let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit, pool);
+        let builder = ColumnBuilder::new(&options.columns, options.timestamp_unit, options.binary_type, pool);
         let enough = if options.threads <= 1 { ENOUGH_BYTES } else { usize::MAX };
-        Self { options, report, reader, message_sets, builder, block: Box::default(), seen: Seen::default(), enough }
+        Self {
+            options,
+            report,
+            reader,
+            message_sets,
+            builder,
+            block: Box::default(),
+            seen: Seen::default(),
+            pool: Arc::clone(pool),
+            views,
+            last_payload: 0,
+            is_shared: false,
+            enough,
+        }
     }
 
-    /// Builds the columns of all batches of `chunk`, whose bytes are `data`.
+    /// Builds the columns of all batches of `chunk`, whose bytes are `data`, with a reference count if there are views of them.
     ///
     /// # Errors
     /// [`ScanError`], and [`ScanError::Closed`] if nobody wants more; rows of batches before the failing one are in the builder or delivered.
-    pub fn chunk(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
+    pub fn chunk(
+        &mut self,
+        chunk: &Chunk,
+        (data, shared): (&[u8], Option<&SharedBytes>),
+        sink: Sink<'_>,
+    ) -> Result<(), ScanError> {
+        if let Some(shared) = shared {
+            self.builder.set_buffer(Origin::Chunk, shared.clone());
+        }
         match chunk.context.log_format {
             LogFormat::Records => self.batches(chunk, data, sink),
             LogFormat::MessageSet => self.entries(chunk, data, sink),
         }?;
+        self.builder.release_values(Origin::Chunk).map_err(ColumnError::from)?;
         for (segment, range) in &chunk.missing {
             lock(&self.report).missing.add(&chunk.context.id, segment, *range);
         }
@@ -97,7 +134,7 @@ impl Worker {
                     continue;
                 }
                 Err(BatchError::Scan(error)) => return Err(error),
-                Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
+                Ok(()) if self.has_enough() => self.flush(sink)?,
                 Ok(()) => {}
             }
             course.passed(&batch);
@@ -111,6 +148,7 @@ impl Worker {
     /// # Errors
     /// [`ScanError`], and [`ScanError::Closed`] if nobody wants more.
     pub fn flush(&mut self, sink: Sink<'_>) -> Result<(), ScanError> {
+        self.release_decompressed().map_err(ColumnError::from)?;
         flush_builder(&mut self.builder, &mut self.seen, &self.report, sink)
     }
 
@@ -131,7 +169,7 @@ impl Worker {
                 }
                 Err(BatchError::Misplaced(error)) => return Err(failed(&chunk.context, error)),
                 Err(BatchError::Scan(error)) => return Err(error),
-                Ok(()) if self.builder.bytes() >= self.enough => self.flush(sink)?,
+                Ok(()) if self.has_enough() => self.flush(sink)?,
                 Ok(()) => {}
             }
         }
@@ -148,21 +186,14 @@ impl Worker {
             return Ok(());
         }
         self.seen.batches += 1;
-        let start = Some((self.builder.rows(), self.builder.bytes()));
+        self.builder.begin_chunk_values();
         let unwrapped = self.message_sets.unwrap(entry);
         let base = context.base_offset.saturating_add_unsigned(chunk.position);
         let mut messages = unwrapped.messages();
         let skip = self.options.on_error == OnError::Skip;
-        let mut rows = Rows {
-            builder: &mut self.builder,
-            seen: &mut self.seen,
-            options: &self.options,
-            report: &self.report,
-            batch: &fields,
-            context,
-            filter: &RecordFilter::all(),
-            start,
-        };
+        let filter = RecordFilter::all();
+        let mut rows =
+            Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), &fields, context, &filter);
         let mut error = unwrapped.error.clone().map(|error| ContentError::from(error.in_file(chunk.position)));
         let taken = rows.take(
             |record| match messages.next() {
@@ -176,6 +207,7 @@ impl Worker {
             },
             sink,
         );
+        self.builder.end_values();
         taken.and_then(|()| error.map_or(Ok(()), |error| Err(BatchError::Content(error))))
     }
 
@@ -243,34 +275,111 @@ impl Worker {
             None => filter,
         };
         self.seen.batches += 1;
-        let start = Some((self.builder.rows(), self.builder.bytes()));
-        let mut rows = Rows {
-            builder: &mut self.builder,
-            seen: &mut self.seen,
-            options: &self.options,
-            report: &self.report,
-            batch,
-            context,
-            filter,
-            start,
-        };
+        if self.views {
+            return self.batch_of_views(batch, context, filter, course, sink);
+        }
+        let mut rows =
+            Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
         if let Some(records) = self.reader.plain_records(batch) {
             return rows.take_v2(records, &mut self.block, sink);
         }
-        match self.reader.records(batch).map_err(BatchError::record)? {
-            Records::V2(records) => rows.take_v2(records, &mut self.block, sink),
-            Records::V0V1(mut records) => {
-                let unwrapped;
-                if batch.base_offset().is_none()
-                    && let Some(start) =
-                        course.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
-                {
-                    unwrapped = rows.filter.starting_at(start);
-                    rows.filter = &unwrapped;
-                }
-                rows.take(|record| Ok(records.advance(record)?), sink)
-            }
+        let records = self.reader.records(batch).map_err(BatchError::record)?;
+        rows.take_records(records, batch, course, &mut self.block, sink)
+    }
+
+    /// The rows of a batch whose values stay where they are.
+    fn batch_of_views(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        context: &Context,
+        filter: &RecordFilter,
+        course: &mut Course<'_>,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchError> {
+        let rows = self.builder.rows();
+        let taken = if batch.attributes().compression_id() == 0 {
+            self.builder.begin_chunk_values();
+            let records = self.reader.records(batch).map_err(BatchError::record);
+            let mut rows =
+                Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
+            records.and_then(|records| rows.take_records(records, batch, course, &mut self.block, sink))
+        } else {
+            self.compressed_batch_of_views(batch, context, filter, course, sink)
+        };
+        self.builder.end_values();
+        if self.builder.rows() == rows {
+            self.reader.drop_payload();
         }
+        if std::mem::take(&mut self.is_shared) {
+            let released = self.builder.release_values(Origin::Decompressed);
+            released.map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
+        }
+        taken
+    }
+
+    /// The same of a compressed batch. If its rows may fill an Arrow batch before they end, the decompressed bytes get their
+    /// reference count before the first row, otherwise when they are complete.
+    fn compressed_batch_of_views(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        context: &Context,
+        filter: &RecordFilter,
+        course: &mut Course<'_>,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchError> {
+        self.make_storage().map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
+        let offset = self.reader.retained().saturating_add(self.reader.payload().len());
+        let records = self.reader.records(batch).map_err(BatchError::record)?;
+        let (count, payload) = records.content();
+        self.last_payload = payload.len();
+        self.builder.begin_values(Origin::Decompressed, payload, offset);
+        let most_bytes = self.builder.bytes().saturating_add(self.builder.most_bytes_of(count, payload.len()));
+        let most_rows = self.builder.rows().saturating_add(count);
+        let mut shared = None;
+        let records = if most_rows > self.options.batch_size || most_bytes > self.options.batch_bytes {
+            let (length, paused) = (payload.len(), records.pause());
+            share_decompressed(&mut self.reader, &mut self.builder, &self.pool);
+            let bytes = shared.insert(self.builder.decompressed());
+            let payload = bytes.get(offset..offset.saturating_add(length)).unwrap_or_default();
+            self.builder.begin_values(Origin::Decompressed, payload, offset);
+            paused.resume(payload)
+        } else {
+            records
+        };
+        let mut rows =
+            Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
+        let taken = rows.take_records(records, batch, course, &mut self.block, sink);
+        self.is_shared = shared.is_some();
+        taken
+    }
+
+    /// Whether the rows are to be delivered at the end of a Kafka batch.
+    #[inline]
+    fn has_enough(&self) -> bool {
+        self.builder.bytes() >= self.enough || self.builder.pinned() >= self.options.batch_bytes
+    }
+
+    /// Before the next batch is decompressed: if what the storage has room for is hardly enough, other storage is taken.
+    fn make_storage(&mut self) -> Result<(), OutOfMemory> {
+        let expected = self.last_payload.saturating_add(self.last_payload / 8);
+        let retained = self.reader.retained().saturating_add(self.reader.payload().len());
+        if retained >= STORAGE_BYTES || (retained > 0 && self.reader.room() < expected) {
+            self.release_decompressed()?;
+        }
+        if self.reader.room() < expected.max(1) {
+            let storage = self.pool.take_filled(STORAGE_BYTES.saturating_add(expected))?;
+            self.pool.give(self.reader.replace_storage(storage));
+        }
+        Ok(())
+    }
+
+    /// No more rows will refer to the decompressed bytes so far.
+    fn release_decompressed(&mut self) -> Result<(), OutOfMemory> {
+        if !self.views {
+            return Ok(());
+        }
+        share_decompressed(&mut self.reader, &mut self.builder, &self.pool);
+        self.builder.release_values(Origin::Decompressed)
     }
 
     /// Counts the records of a batch that consumers do not see; whether there are others, or all are asked for.
@@ -298,6 +407,7 @@ impl Worker {
                 }
             }
         }
+        self.reader.drop_payload();
         let mut report = lock(&self.report);
         report.records_below_log_start += below;
         report.records_above_high_watermark += above;
@@ -318,7 +428,49 @@ struct Rows<'w, B> {
     start: Option<(usize, usize)>,
 }
 
-impl<B: BatchFields> Rows<'_, B> {
+impl<'w, B: BatchFields> Rows<'w, B> {
+    fn new(
+        builder: &'w mut ColumnBuilder,
+        seen: &'w mut Seen,
+        (options, report): (&'w ScanOptions, &'w Mutex<ScanReport>),
+        batch: &'w B,
+        context: &'w Context,
+        filter: &'w RecordFilter,
+    ) -> Self {
+        let start = Some((builder.rows(), builder.bytes()));
+        Self { builder, seen, options, report, batch, context, filter, start }
+    }
+
+    /// All records of a batch.
+    #[inline]
+    fn take_records(
+        &mut self,
+        records: Records<'_>,
+        batch: &RecordBatch<'_>,
+        course: &mut Course<'_>,
+        block: &mut RecordBlock,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchError> {
+        let mut records = match records {
+            Records::V2(records) => return self.take_v2(records, block, sink),
+            Records::V0V1(records) => records,
+        };
+        if batch.base_offset().is_none()
+            && let Some(start) = course.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
+        {
+            let bounded = self.filter.starting_at(start);
+            let mut rows = Rows { filter: &bounded, ..self.again() };
+            return rows.take(|record| Ok(records.advance(record)?), sink);
+        }
+        self.take(|record| Ok(records.advance(record)?), sink)
+    }
+
+    /// The same rows.
+    fn again(&mut self) -> Rows<'_, B> {
+        let Self { builder, seen, options, report, batch, context, filter, start } = self;
+        Rows { builder, seen, options, report, batch, context, filter, start: *start }
+    }
+
     /// Takes records a block at a time as long as all are wanted, are of the usual kind and find room; the rest
     /// goes one by one.
     fn take_blocks(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock) {
@@ -391,6 +543,15 @@ impl<B: BatchFields> Rows<'_, B> {
             self.start = None;
         }
         Ok(())
+    }
+}
+
+/// Gives the decompressed bytes that rows refer to a reference count; the next ones go into other storage.
+fn share_decompressed(reader: &mut RecordReader, builder: &mut ColumnBuilder, pool: &Arc<BufferPool>) {
+    if builder.lacks_decompressed() {
+        let storage = reader.replace_storage(Vec::new());
+        let shared = SharedBytes { pinned: storage.capacity(), bytes: pool.lend(storage) };
+        builder.set_buffer(Origin::Decompressed, shared);
     }
 }
 

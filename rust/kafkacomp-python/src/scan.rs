@@ -8,7 +8,7 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use kafkacomp_arrow::{
-    Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
+    BinaryType, Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
 };
 use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::{PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
@@ -227,6 +227,10 @@ pub fn log_format(format: &str) -> Option<LogFormat> {
     }
 }
 
+fn binary_type(name: &str) -> PyResult<BinaryType> {
+    BinaryType::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown binary_type {name:?}")))
+}
+
 /// What `kafkacomp.scan` has checked already.
 fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
     fn get<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
@@ -252,6 +256,7 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         batch_bytes: get(settings, "batch_bytes")?,
         threads: get(settings, "threads")?,
         timestamp_unit: time_unit(&get::<String>(settings, "timestamp_unit")?),
+        binary_type: binary_type(&get::<String>(settings, "binary_type")?)?,
         verify_crc: get(settings, "verify_crc")?,
         max_output_size: get(settings, "max_output_size")?,
         visible_only: get(settings, "visible_only")?,

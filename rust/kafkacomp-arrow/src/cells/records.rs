@@ -14,6 +14,7 @@ use kafkacomp_core::{Category, memory};
 use super::codec::{at, binary};
 use super::fault::{CellError, OnBadCell};
 use crate::batch_runs::Place;
+use crate::binary_type::BinaryType;
 use crate::columns::ColumnBuilder;
 use crate::pool::BufferPool;
 use crate::schema::Column;
@@ -54,7 +55,7 @@ pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRe
     let pool = BufferPool::shared();
     let mut parser = Parser {
         reader: KEPT.replace(RecordReader::new(0)),
-        builder: ColumnBuilder::new(&options.columns, options.timestamp_unit, &pool),
+        builder: ColumnBuilder::new(&options.columns, options.timestamp_unit, BinaryType::Binary, &pool),
         block: Box::default(),
         place: Place { topic: None, partition: None, segment: Arc::from("") },
         options,

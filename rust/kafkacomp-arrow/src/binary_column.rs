@@ -1,0 +1,108 @@
+//! A column of keys, values or header values in any [`BinaryType`].
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_buffer::Buffer;
+use arrow_schema::ArrowError;
+use kafkacomp_core::memory::OutOfMemory;
+use kafkacomp_core::record::Spans;
+
+use crate::binary_type::BinaryType;
+use crate::bytes_column::BytesColumn;
+use crate::pool::BufferPool;
+use crate::view_buffers::ViewBuffers;
+use crate::view_column::ViewColumn;
+
+/// Binary values with nulls. The caller asks [`lacks`](Self::lacks) before it uses the column.
+#[derive(Debug)]
+pub enum BinaryColumn {
+    /// With 32-bit offsets.
+    Binary(BytesColumn),
+    /// With 64-bit offsets.
+    LargeBinary(BytesColumn),
+    /// Of views.
+    BinaryView(ViewColumn),
+}
+
+impl BinaryColumn {
+    /// An empty column.
+    pub fn new(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
+        Self::over(binary_type, || BytesColumn::new(pool))
+    }
+
+    /// The column whose values are expected to be the bulk of the batch.
+    pub fn of_values(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
+        Self::over(binary_type, || BytesColumn::of_values(pool))
+    }
+
+    fn over(binary_type: BinaryType, column: impl FnOnce() -> BytesColumn) -> Self {
+        match binary_type {
+            BinaryType::Binary => Self::Binary(column()),
+            BinaryType::LargeBinary => Self::LargeBinary(column()),
+            BinaryType::BinaryView => Self::BinaryView(ViewColumn::default()),
+        }
+    }
+
+    /// Appends a value or a null.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
+    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers) {
+        match self {
+            Self::Binary(column) | Self::LargeBinary(column) => column.push(value),
+            Self::BinaryView(column) => column.push(value, buffers),
+        }
+    }
+
+    /// Appends what `spans` say of `payload`.
+    pub fn extend(&mut self, spans: &Spans, payload: &[u8], buffers: &mut ViewBuffers) {
+        match self {
+            Self::Binary(column) | Self::LargeBinary(column) => column.extend(spans, payload),
+            Self::BinaryView(column) => column.extend(spans, payload, buffers),
+        }
+    }
+
+    /// What could not be allocated since the column was last empty.
+    pub fn lacks(&self) -> Option<OutOfMemory> {
+        match self {
+            Self::Binary(column) | Self::LargeBinary(column) => column.lacks(),
+            Self::BinaryView(column) => column.lacks(),
+        }
+    }
+
+    /// Drops the rows from `rows` on.
+    pub fn truncate(&mut self, rows: usize) {
+        match self {
+            Self::Binary(column) | Self::LargeBinary(column) => column.truncate(rows),
+            Self::BinaryView(column) => column.truncate(rows),
+        }
+    }
+
+    /// The views; none in a column of another type.
+    pub fn views(&mut self) -> &mut [u128] {
+        match self {
+            Self::Binary(_) | Self::LargeBinary(_) => &mut [],
+            Self::BinaryView(column) => column.views(),
+        }
+    }
+
+    /// How many views there are.
+    pub fn views_count(&self) -> usize {
+        match self {
+            Self::Binary(_) | Self::LargeBinary(_) => 0,
+            Self::BinaryView(column) => column.rows(),
+        }
+    }
+
+    /// The column so far, views over `buffers`; the column is empty then.
+    ///
+    /// # Errors
+    /// None that data could cause.
+    pub fn finish(&mut self, buffers: &[Buffer]) -> Result<ArrayRef, ArrowError> {
+        Ok(match self {
+            Self::Binary(column) => Arc::new(column.finish_binary()),
+            Self::LargeBinary(column) => Arc::new(column.finish_large_binary()),
+            Self::BinaryView(column) => Arc::new(column.finish(buffers)?),
+        })
+    }
+}

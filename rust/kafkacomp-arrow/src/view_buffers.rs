@@ -1,0 +1,294 @@
+//! The buffers that the views of an Arrow batch refer to.
+//!
+//! A view refers to its value where it was read: in the chunk of the segment if its Kafka batch is not compressed, otherwise
+//! in the decompressed bytes. Both are buffers with a reference count, which return to the pool when the consumer has freed
+//! the last batch that refers to them.
+//!
+//! A buffer of which an Arrow batch uses little would keep much memory for few rows. So a buffer larger than
+//! [`MOST_PINNED`] times the rows that refer to it is not kept: their values are copied, and the buffer is free again.
+
+use std::sync::Arc;
+
+use arrow_array::builder::make_view;
+use arrow_buffer::Buffer;
+use kafkacomp_core::memory::{self, OutOfMemory};
+
+use crate::pool::BufferPool;
+
+/// How many times the bytes of its rows a buffer may take.
+pub const MOST_PINNED: usize = 4;
+
+/// Values up to this size are part of their view: Arrow's format.
+const MOST_INLINE: usize = 12;
+
+/// The end of the last value in a buffer: Arrow's format has offsets of 32 bits with a sign.
+const MOST_OFFSET: usize = i32::MAX as usize;
+
+/// A buffer and the memory that it keeps.
+#[derive(Debug, Clone)]
+pub struct SharedBytes {
+    /// The bytes.
+    pub bytes: Buffer,
+    /// The memory that is kept as long as the bytes are used.
+    pub pinned: usize,
+}
+
+/// Where the values of a Kafka batch lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// In the chunk.
+    Chunk,
+    /// In the decompressed bytes.
+    Decompressed,
+}
+
+/// A buffer that rows of the current Arrow batch may refer to.
+#[derive(Debug, Default)]
+struct Source {
+    /// `None` while decompressed bytes are still added.
+    buffer: Option<SharedBytes>,
+    /// Its index, if rows may refer to it.
+    index: Option<u32>,
+    /// The lengths of the columns when it got the index.
+    first: [usize; COLUMNS],
+    /// The bytes of the rows that refer to it.
+    used: usize,
+}
+
+/// Columns with views: keys, values and header values.
+pub const COLUMNS: usize = 3;
+
+/// The Kafka batch whose rows are appended.
+#[derive(Debug, Clone, Copy)]
+struct Payload {
+    origin: Origin,
+    /// Where its bytes are in memory; views state the distance from here.
+    address: usize,
+    length: usize,
+    /// Where they begin in the buffer.
+    offset: usize,
+    /// [`Source::index`].
+    index: u32,
+    /// Bytes of column data before the batch.
+    bytes_before: usize,
+}
+
+/// No bytes: every value is copied.
+const NO_PAYLOAD: Payload =
+    Payload { origin: Origin::Chunk, address: 0, length: 0, offset: 0, index: 0, bytes_before: 0 };
+
+/// The buffers of an Arrow batch; see the module.
+#[derive(Debug)]
+pub struct ViewBuffers {
+    pool: Arc<BufferPool>,
+    /// By index; those of sources without an end are empty.
+    buffers: Vec<Buffer>,
+    pinned: usize,
+    chunk: Source,
+    decompressed: Source,
+    payload: Option<Payload>,
+    current: Payload,
+    /// Values that lie in no source, or in one that is not kept.
+    copies: Vec<u8>,
+    copies_index: Option<u32>,
+}
+
+impl ViewBuffers {
+    /// No buffers yet.
+    pub fn new(pool: &Arc<BufferPool>) -> Self {
+        Self {
+            pool: Arc::clone(pool),
+            buffers: Vec::new(),
+            pinned: 0,
+            chunk: Source::default(),
+            decompressed: Source::default(),
+            payload: None,
+            current: NO_PAYLOAD,
+            copies: Vec::new(),
+            copies_index: None,
+        }
+    }
+
+    /// The memory of the buffers that are certain to be kept by the current Arrow batch.
+    pub fn pinned(&self) -> usize {
+        self.pinned
+    }
+
+    /// The buffer of an origin: the chunk that is read, or the decompressed bytes when nothing is added to them any more.
+    pub fn set_buffer(&mut self, origin: Origin, buffer: SharedBytes) {
+        self.source(origin).buffer = Some(buffer);
+    }
+
+    /// The buffer of an origin, if it is known.
+    pub fn buffer(&self, origin: Origin) -> Option<SharedBytes> {
+        match origin {
+            Origin::Chunk => self.chunk.buffer.clone(),
+            Origin::Decompressed => self.decompressed.buffer.clone(),
+        }
+    }
+
+    /// Whether rows refer to decompressed bytes whose buffer is not known yet.
+    pub fn lacks_decompressed(&self) -> bool {
+        self.decompressed.index.is_some() && self.decompressed.buffer.is_none()
+    }
+
+    fn source(&mut self, origin: Origin) -> &mut Source {
+        match origin {
+            Origin::Chunk => &mut self.chunk,
+            Origin::Decompressed => &mut self.decompressed,
+        }
+    }
+
+    /// The values of the following rows lie in `bytes`, which begin at `offset` in the buffer of `origin`. `lengths` are those
+    /// of the columns, `bytes_before` their bytes.
+    pub fn begin(
+        &mut self,
+        origin: Origin,
+        bytes: &[u8],
+        offset: usize,
+        lengths: [usize; COLUMNS],
+        bytes_before: usize,
+    ) {
+        self.begin_at(origin, (bytes.as_ptr().addr(), bytes.len()), offset, lengths, bytes_before);
+    }
+
+    /// The values of the following rows lie in the chunk.
+    #[inline]
+    pub fn begin_chunk(&mut self, lengths: [usize; COLUMNS], bytes_before: usize) {
+        if let Some(SharedBytes { bytes, .. }) = &self.chunk.buffer {
+            let place = (bytes.as_ptr().addr(), bytes.len());
+            self.begin_at(Origin::Chunk, place, 0, lengths, bytes_before);
+        }
+    }
+
+    #[inline]
+    fn begin_at(
+        &mut self,
+        origin: Origin,
+        (address, length): (usize, usize),
+        offset: usize,
+        lengths: [usize; COLUMNS],
+        bytes_before: usize,
+    ) {
+        let next = self.buffers.len() as u32;
+        let source = self.source(origin);
+        let index = match source.index {
+            Some(index) => index,
+            None => {
+                (source.index, source.first, source.used) = (Some(next), lengths, 0);
+                self.buffers.push(Buffer::default());
+                next
+            }
+        };
+        let length = length.min(MOST_OFFSET.saturating_sub(offset));
+        self.current = Payload { origin, address, length, offset, index, bytes_before };
+        self.payload = Some(self.current);
+    }
+
+    /// The rows of the Kafka batch have been appended; the columns have `bytes` now.
+    pub fn end(&mut self, bytes: usize) {
+        if let Some(Payload { origin, bytes_before, .. }) = self.payload.take() {
+            self.source(origin).used += bytes.saturating_sub(bytes_before);
+        }
+        self.current = NO_PAYLOAD;
+    }
+
+    /// The view of a value.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot loop; two callers")]
+    pub fn view(&mut self, value: &[u8]) -> Result<u128, OutOfMemory> {
+        if value.len() <= MOST_INLINE {
+            return Ok(make_view(value, 0, 0));
+        }
+        let at = value.as_ptr().addr().wrapping_sub(self.current.address);
+        if at < self.current.length && value.len() <= self.current.length - at {
+            return Ok(make_view(value, self.current.index, (self.current.offset + at) as u32));
+        }
+        self.copy(value)
+    }
+
+    /// The view of a copy of a value.
+    #[cold]
+    fn copy(&mut self, value: &[u8]) -> Result<u128, OutOfMemory> {
+        let index = match self.copies_index {
+            Some(index) => index,
+            None => {
+                let index = self.buffers.len() as u32;
+                self.buffers.push(Buffer::default());
+                *self.copies_index.insert(index)
+            }
+        };
+        let offset = self.copies.len();
+        memory::append(&mut self.copies, value)?;
+        Ok(make_view(value, index, offset as u32))
+    }
+
+    /// No more rows of the current Arrow batch refer to the source of `origin`. If the rows are too few for its memory, their
+    /// values are copied: `columns` are the views of all columns.
+    pub fn settle(&mut self, origin: Origin, columns: [&mut [u128]; COLUMNS]) -> Result<(), OutOfMemory> {
+        let source = self.source(origin);
+        let Source { index: Some(index), first, used, .. } = *source else { return Ok(()) };
+        source.index = None;
+        let Some(SharedBytes { bytes, pinned }) = source.buffer.clone() else { return Ok(()) };
+        if pinned <= used.saturating_mul(MOST_PINNED) {
+            if let Some(slot) = self.buffers.get_mut(index as usize) {
+                *slot = bytes;
+            }
+            self.pinned += pinned;
+            return Ok(());
+        }
+        for (views, from) in columns.into_iter().zip(first) {
+            for view in views.get_mut(from..).unwrap_or_default() {
+                if let Some(value) = value_in(*view, index, &bytes) {
+                    *view = self.copy(value)?;
+                }
+            }
+        }
+        if self.buffers.len() == index as usize + 1 {
+            self.buffers.pop();
+        }
+        Ok(())
+    }
+
+    /// Drops the buffer of `origin`.
+    pub fn release(&mut self, origin: Origin) {
+        *self.source(origin) = Source::default();
+    }
+
+    /// The buffers of the finished Arrow batch. All sources must be settled.
+    pub fn finish(&mut self) -> Vec<Buffer> {
+        if let Some(index) = self.copies_index.take()
+            && let Some(slot) = self.buffers.get_mut(index as usize)
+        {
+            *slot = self.pool.lend(std::mem::take(&mut self.copies));
+        }
+        self.copies.clear();
+        self.pinned = 0;
+        std::mem::take(&mut self.buffers)
+    }
+
+    /// After [`finish`](Self::finish): the Kafka batch goes on in the next Arrow batch.
+    pub fn resume(&mut self, payload: Option<(Origin, usize, usize, usize)>) {
+        let Some((origin, address, length, offset)) = payload else { return };
+        let index = self.buffers.len() as u32;
+        self.buffers.push(Buffer::default());
+        let source = self.source(origin);
+        (source.index, source.first, source.used) = (Some(index), [0; COLUMNS], 0);
+        self.current = Payload { origin, address, length, offset, index, bytes_before: 0 };
+        self.payload = Some(self.current);
+    }
+
+    /// What [`resume`](Self::resume) takes, if a Kafka batch is not complete.
+    pub fn unfinished(&self) -> Option<(Origin, usize, usize, usize)> {
+        self.payload.map(|payload| (payload.origin, payload.address, payload.length, payload.offset))
+    }
+}
+
+/// The value of a view, if it lies in the buffer with this index.
+fn value_in(view: u128, index: u32, buffer: &[u8]) -> Option<&[u8]> {
+    let (length, offset) = (view as u32 as usize, (view >> 96) as u32 as usize);
+    if length <= MOST_INLINE || (view >> 64) as u32 != index {
+        return None;
+    }
+    buffer.get(offset..offset.saturating_add(length))
+}

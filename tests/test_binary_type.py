@@ -1,0 +1,184 @@
+"""``scan(binary_type=...)``: the same rows in every type; views refer to the bytes read, and keep few others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import kafkacomp as kc
+from golden.expect import SMALL
+from kafkacomp.record import RecordBatchBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SEGMENTS = sorted(SMALL.rglob("*.log"))
+TYPES = {"binary": pa.binary(), "large_binary": pa.large_binary(), "binary_view": pa.binary_view()}
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+BINARY = ["key", "value", "headers"]
+
+
+def record_set(codec: str, batches: int, records: int, size: int = 100, magic: int = 2) -> bytes:
+    """Batches whose values tell their offset; keys are short enough to be part of a view, headers are not."""
+    made = []
+    for first in range(0, batches * records, records):
+        builder = RecordBatchBuilder(compression_type=codec, base_offset=first, magic=magic)
+        for offset in range(first, first + records):
+            value = None if offset % 17 == 0 else f"{offset:012d}".encode() * (size // 12)
+            headers = [("h", b"header value %012d" % offset), ("short", b"x")] if magic == 2 and offset % 5 == 0 else []
+            builder.append(value, key=f"key{offset}".encode(), timestamp=offset, headers=headers)
+        made.append(bytes(builder.build()))
+    return b"".join(made)
+
+
+def batches(source: Any, **options: Any) -> list[pa.RecordBatch]:
+    """The Arrow batches of a scan, whose reader is gone."""
+    found = list(kc.scan(source, **options))
+    for batch in found:
+        batch.validate(full=True)
+    return found
+
+
+def rows(found: list[pa.RecordBatch]) -> list[dict[str, Any]]:
+    """The rows of Arrow batches."""
+    return [row for batch in found for row in batch.to_pylist()]
+
+
+def views(batch: pa.RecordBatch) -> Iterator[pa.Array]:
+    """The columns of views."""
+    for name in set(BINARY) & set(batch.schema.names):
+        column = batch.column(name)
+        yield column.flatten().field("value") if name == "headers" else column
+
+
+def kept(batch: pa.RecordBatch) -> dict[int, int]:
+    """Sizes of the buffers that views refer to, by address."""
+    buffers = [buffer for column in views(batch) for buffer in column.buffers()[2:]]
+    return {buffer.address: buffer.size for buffer in buffers if buffer is not None and buffer.size}
+
+
+@pytest.mark.parametrize("segment", SEGMENTS, ids=lambda path: str(path.relative_to(SMALL)))
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2, "batch_rows": 7}], ids=["one", "two"])
+def test_rows_of_all_types_are_equal(segment: Path, options: dict[str, Any]) -> None:
+    """Every broker's segments, each way into memory."""
+    try:
+        wanted = rows(batches(segment, **options))
+    except (kc.KafkaCompError, ValueError) as error:
+        with pytest.raises(type(error)):
+            batches(segment, binary_type="binary_view", **options)
+        return
+    for binary_type in ("large_binary", "binary_view"):
+        assert rows(batches(segment, binary_type=binary_type, **options)) == wanted
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("shape", [(400, 1), (40, 100), (3, 3000)], ids=str)
+@pytest.mark.parametrize("limits", [{}, {"batch_rows": 1000}, {"arrow_batch_bytes": 50_000}], ids=["", "rows", "bytes"])
+def test_rows_of_all_shapes(codec: str, magic: int, shape: tuple[int, int], limits: dict[str, int]) -> None:
+    """One record a batch, many, and more than an Arrow batch takes."""
+    if codec == "zstd" and magic < 2:
+        pytest.skip("zstd needs magic 2")
+    data = record_set(codec, *shape, magic=magic)
+    for threads in (1, 2):
+        wanted = pa.table(kc.scan(data, threads=threads, **limits))
+        found = batches(data, threads=threads, binary_type="binary_view", **limits)
+        assert rows(found) == wanted.to_pylist()
+
+
+def test_schema() -> None:
+    """Keys, values and header values have the type, and no other column has."""
+    for name, arrow_type in TYPES.items():
+        schema = pa.schema(kc.scan(b"", binary_type=name))
+        assert schema.field("key").type == arrow_type
+        assert schema.field("value").type == arrow_type
+        assert schema.field("headers").type.value_type.field("value").type == arrow_type
+        assert schema.field("headers").type.value_type.field("key").type == pa.string()
+        assert schema.field("topic").type == pa.string()
+
+
+def test_wrong_name() -> None:
+    """The message lists the names."""
+    with pytest.raises(ValueError, match="binary_type"):
+        kc.scan(b"", binary_type="string")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_uncompressed_values_are_not_copied(threads: int) -> None:
+    """Their views refer to the bytes object itself, but for chunks of which an Arrow batch has less than a quarter."""
+    data = record_set("none", 200, 100)
+    buffer = pa.py_buffer(data)
+    copied = 0
+    for batch in batches(data, binary_type="binary_view", threads=threads):
+        for address, size in kept(batch).items():
+            if not buffer.address <= address <= address + size <= buffer.address + buffer.size:
+                copied += size
+    assert copied < len(data) // 10
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("start", [0, 19_990])
+@pytest.mark.parametrize("columns", [["value"], ["key", "value"], ["headers", "offset"], ["key"]], ids=",".join)
+def test_batches_keep_at_most_four_times_their_bytes(
+    codec: str, threads: int, start: int, columns: list[str], tmp_path: Path
+) -> None:
+    """Also where a bound leaves few rows of a batch, or few columns are asked for."""
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(record_set(codec, 200, 100))
+    for batch in batches(segment, columns=columns, binary_type="binary_view", threads=threads, start_timestamp=start):
+        own = 8 * batch.num_rows
+        for column in views(batch):
+            own += 16 * len(column) + sum(len(value) for value in column.to_pylist() if value)
+        assert sum(kept(batch).values()) <= 4 * own
+
+
+def test_short_values_keep_nothing() -> None:
+    """Values of at most 12 bytes are part of their views."""
+    (batch,) = batches(record_set("lz4", 10, 10), columns=["key"], binary_type="binary_view")
+    assert not kept(batch)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kept_batches_are_not_overwritten(codec: str, threads: int) -> None:
+    """Buffers return to the pool only when nothing refers to them."""
+    first, second = record_set(codec, 100, 100), record_set(codec, 100, 100, size=240)
+    held = list(kc.scan(first, binary_type="binary_view", threads=threads))
+    for _ in range(3):
+        list(kc.scan(second, binary_type="binary_view", threads=threads))
+    assert rows(held) == rows(list(kc.scan(first, threads=threads)))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_corrupt_batches_are_skipped(codec: str) -> None:
+    """A batch comes completely or not at all; the values of the others stay right."""
+    data = bytearray(record_set(codec, 50, 100))
+    data[len(data) // 2] ^= 0xFF
+    options: dict[str, Any] = {"on_error": "skip", "verify_crc": True}
+    wanted = rows(batches(bytes(data), **options))
+    assert rows(batches(bytes(data), binary_type="binary_view", **options)) == wanted
+    unchecked: dict[str, Any] = {"on_error": "skip", "verify_crc": False}
+    wanted = rows(batches(bytes(data), **unchecked))
+    assert rows(batches(bytes(data), binary_type="binary_view", **unchecked)) == wanted
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("binary_type", TYPES)
+def test_engines(codec: str, binary_type: Any) -> None:
+    """Polars, DuckDB and pandas take every type."""
+    data = record_set(codec, 20, 100)
+    wanted = [row["value"] for row in rows(batches(data))]
+    frame = pl.DataFrame(kc.scan(data, binary_type=binary_type))
+    assert frame["value"].to_list() == wanted
+    assert frame["headers"].to_list()[0][0]["value"] == b"header value %012d" % 0
+    log = kc.scan(data, binary_type=binary_type)  # noqa: F841 - DuckDB finds it by name
+    assert [value for (value,) in duckdb.sql("select value from log").fetchall()] == wanted
+    column = pd.DataFrame.from_arrow(kc.scan(data, columns=["value"], binary_type=binary_type))["value"]
+    assert [None if pd.isna(value) else value for value in column] == wanted
