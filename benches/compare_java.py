@@ -4,6 +4,7 @@ Both sides check every CRC and deliver offset, timestamp, key, value and headers
 Arrow columns (all eight default columns). Java's records are delivered in three ways: `poll` as KafkaConsumer.poll
 does, ConsumerRecords with byte arrays of key and value, 500 in a list; `copy` makes the byte arrays only; `touch` looks
 at key and value in the batch's buffer and keeps nothing, which is less than we do and the least that can be done.
+`views` is our scan with `binary_type="binary_view"`, whose columns refer to the values instead of copying them.
 `memory` reads a segment that is in memory on both sides (bytes here, a heap ByteBuffer there), `file` the file (kc.scan
 of its path, FileRecords). A ratio is Java's median time by our median time: above 1 ours is faster.
 
@@ -45,8 +46,10 @@ if TYPE_CHECKING:
 
     from make_segments import Segment
 
+    from kafkacomp.typing import BinaryType
+
 DELIVERIES = ("poll", "copy", "touch")
-READERS = ("ours_1", *(f"java_{deliver}" for deliver in DELIVERIES))
+READERS = ("ours_1", "views_1", *(f"java_{deliver}" for deliver in DELIVERIES))
 WARM_UP_MS = 2_500
 
 
@@ -82,8 +85,11 @@ def compare(segment: Segment, mode: str, rounds: int) -> dict[str, Any]:
         for threads in (1, 2):
             ours = functools.partial(_one_pass, source, segment.records, threads)
             readers[f"ours_{threads}"] = (ours, time.process_time)
+            views = functools.partial(_one_pass, source, segment.records, threads, "binary_view")
+            readers[f"views_{threads}"] = (views, time.process_time)
         # Ours once unmeasured: the first pass pays for the allocator's memory. Java has warmed up by itself.
         _one_pass(source, segment.records, 1)
+        _one_pass(source, segment.records, 1, "binary_view")
         javas["poll"].one_pass()
         _check_same(source, javas["poll"].last)
         passes, cpu = in_turn(readers, rounds)
@@ -101,19 +107,24 @@ def compare(segment: Segment, mode: str, rounds: int) -> dict[str, Any]:
         "passes": {name: len(taken) for name, taken in passes.items()},
         "ratios": {deliver: seconds[f"java_{deliver}"] / seconds["ours_1"] for deliver in DELIVERIES},
         "cpu_ratios": {deliver: cpu_seconds[f"java_{deliver}"] / cpu_seconds["ours_1"] for deliver in DELIVERIES},
+        "views_ratios": {deliver: seconds[f"java_{deliver}"] / seconds["views_1"] for deliver in DELIVERIES},
+        "views_cpu_ratios": {
+            deliver: cpu_seconds[f"java_{deliver}"] / cpu_seconds["views_1"] for deliver in DELIVERIES
+        },
         "two_threads": seconds["ours_1"] / seconds["ours_2"],
+        "views_two_threads": seconds["views_1"] / seconds["views_2"],
     }
 
 
-def _scan(source: bytes | Path, threads: int) -> pa.RecordBatchReader:
+def _scan(source: bytes | Path, threads: int, binary_type: BinaryType = "binary") -> pa.RecordBatchReader:
     # A file has topic and partition from its folder; bytes get them by argument, so that all columns are filled.
     named: dict[str, Any] = {"topic": "flights", "partition": 0} if isinstance(source, bytes) else {}
-    return pa.RecordBatchReader.from_stream(kc.scan(source, threads=threads, verify_crc=True, **named))
+    return pa.RecordBatchReader.from_stream(kc.scan(source, threads=threads, binary_type=binary_type, **named))
 
 
-def _one_pass(source: bytes | Path, records: int, threads: int) -> float:
+def _one_pass(source: bytes | Path, records: int, threads: int, binary_type: BinaryType = "binary") -> float:
     start = time.perf_counter()
-    seen = sum(batch.num_rows for batch in _scan(source, threads))
+    seen = sum(batch.num_rows for batch in _scan(source, threads, binary_type))
     seconds = time.perf_counter() - start
     if seen != records:
         raise RuntimeError(f"{seen} records of {records}")
@@ -153,7 +164,8 @@ def machine() -> dict[str, str]:
 
 def page(report: dict[str, Any]) -> list[str]:
     """The report for people."""
-    columns = ("codec", "batch", *("ours", "poll", "copy", "touch"), *("ours / poll", "ours / copy", "ours / touch"))
+    rates = ("ours", "views", "poll", "copy", "touch")
+    columns = ("codec", "batch", *rates, "ours / poll", "ours / copy", "ours / touch", "views / copy", "views / touch")
     lines = head("kafkacomp.scan against Kafka's Java consumer path", "compare_java.py", report, "Java and ours")
     for mode in dict.fromkeys(result["mode"] for result in report["results"]):
         rows = [_row(result) for result in report["results"] if result["mode"] == mode]
@@ -164,6 +176,10 @@ def page(report: dict[str, Any]) -> list[str]:
 def _row(result: dict[str, Any]) -> str:
     cells = [result["codec"], result["batch"], *(f"{_rate(result, name):.2f}" for name in READERS)]
     cells += [f"{result['ratios'][deliver]:.2f} ({result['cpu_ratios'][deliver]:.2f})" for deliver in DELIVERIES]
+    cells += [
+        f"{result['views_ratios'][deliver]:.2f} ({result['views_cpu_ratios'][deliver]:.2f})"
+        for deliver in ("copy", "touch")
+    ]
     return f"| {' | '.join(cells)} | {result['two_threads']:.2f} |"
 
 
@@ -173,6 +189,8 @@ def _line(result: dict[str, Any]) -> str:
         f"ours/{deliver} {ratio:5.2f} ({result['cpu_ratios'][deliver]:.2f})"
         for deliver, ratio in result["ratios"].items()
     )
+    views = result["views_ratios"]
+    ratios += f"  views/copy {views['copy']:5.2f}  views/touch {views['touch']:5.2f}"
     head = f"{result['mode']:6} {result['codec']:6} {result['batch']:>4}"
     return f"{head}  M records/s: {rates}  {ratios}  two threads {result['two_threads']:4.2f}"
 
