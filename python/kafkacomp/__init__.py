@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kafkacomp import broker as broker
     from kafkacomp import log as log
     from kafkacomp import message_set as message_set
+    from kafkacomp import polars as polars
     from kafkacomp import record as record
     from kafkacomp import spark as spark
     from kafkacomp.advice import advise
@@ -81,7 +82,7 @@ __all__ = [
 ]
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
-_LAZY = frozenset({"advice", "arrow", "bench", "broker", "log", "message_set", "record", "spark", "typing"})
+_LAZY = frozenset({"advice", "arrow", "bench", "broker", "log", "message_set", "polars", "record", "spark", "typing"})
 #: Names of these submodules that are here as well.
 _LAZY_NAMES = {
     "LogDir": "log",

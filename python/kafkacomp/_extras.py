@@ -14,6 +14,7 @@ _EXTRAS: Final = {
     "fsspec": "remote",
     "jinja2": "report",
     "pandas": "spark",
+    "polars": "polars",
     "pyarrow": "arrow",
     "pyspark": "spark",
     "rich": "cli",
