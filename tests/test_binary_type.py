@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEGMENTS = sorted(SMALL.rglob("*.log"))
-TYPES = {"binary": pa.binary(), "large_binary": pa.large_binary(), "binary_view": pa.binary_view()}
+TYPES: dict[Any, pa.DataType] = {
+    "binary": pa.binary(),
+    "large_binary": pa.large_binary(),
+    "binary_view": pa.binary_view(),
+}
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 BINARY = ["key", "value", "headers"]
 
@@ -81,7 +85,7 @@ def test_rows_of_all_types_are_equal(segment: Path, options: dict[str, Any]) -> 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("shape", [(400, 1), (40, 100), (3, 3000)], ids=str)
 @pytest.mark.parametrize("limits", [{}, {"batch_rows": 1000}, {"arrow_batch_bytes": 50_000}], ids=["", "rows", "bytes"])
-def test_rows_of_all_shapes(codec: str, magic: int, shape: tuple[int, int], limits: dict[str, int]) -> None:
+def test_rows_of_all_shapes(codec: str, magic: int, shape: tuple[int, int], limits: dict[str, Any]) -> None:
     """One record a batch, many, and more than an Arrow batch takes."""
     if codec == "zstd" and magic < 2:
         pytest.skip("zstd needs magic 2")
@@ -179,6 +183,8 @@ def test_engines(codec: str, binary_type: Any) -> None:
     assert frame["value"].to_list() == wanted
     assert frame["headers"].to_list()[0][0]["value"] == b"header value %012d" % 0
     log = kc.scan(data, binary_type=binary_type)  # noqa: F841 - DuckDB finds it by name
-    assert [value for (value,) in duckdb.sql("select value from log").fetchall()] == wanted
+    selected = duckdb.sql("select value from log")
+    assert selected is not None
+    assert [value for (value,) in selected.fetchall()] == wanted
     column = pd.DataFrame.from_arrow(kc.scan(data, columns=["value"], binary_type=binary_type))["value"]
     assert [None if pd.isna(value) else value for value in column] == wanted
