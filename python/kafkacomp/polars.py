@@ -141,7 +141,9 @@ class _Bounds:
             last = last if end is None else min(end - 1, last)
             if first > last:
                 return narrowed, []
-            narrowed |= {"start_timestamp": first, "end_timestamp": last + 1}
+            # Bounds of a scan are not negative; times of records can be.
+            narrowed["start_timestamp"] = first if first > 0 else start
+            narrowed["end_timestamp"] = last + 1 if 0 <= last < _MAX - 1 else end
         return narrowed, [each for each, _ in left]
 
 
