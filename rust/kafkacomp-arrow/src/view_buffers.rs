@@ -172,13 +172,12 @@ impl ViewBuffers {
     ) {
         let next = self.buffers.len() as u32;
         let source = self.source(origin);
-        let index = match source.index {
-            Some(index) => index,
-            None => {
-                (source.index, source.first, source.used) = (Some(next), lengths, 0);
-                self.buffers.push(Buffer::default());
-                next
-            }
+        let index = if let Some(index) = source.index {
+            index
+        } else {
+            (source.index, source.first, source.used) = (Some(next), lengths, 0);
+            self.buffers.push(Buffer::default());
+            next
         };
         let length = length.min(MOST_OFFSET.saturating_sub(offset));
         self.current = Payload { origin, address, length, offset, index, bytes_before };
@@ -210,13 +209,12 @@ impl ViewBuffers {
     /// The view of a copy of a value.
     #[cold]
     fn copy(&mut self, value: &[u8]) -> Result<u128, OutOfMemory> {
-        let index = match self.copies_index {
-            Some(index) => index,
-            None => {
-                let index = self.buffers.len() as u32;
-                self.buffers.push(Buffer::default());
-                *self.copies_index.insert(index)
-            }
+        let index = if let Some(index) = self.copies_index {
+            index
+        } else {
+            let index = self.buffers.len() as u32;
+            self.buffers.push(Buffer::default());
+            *self.copies_index.insert(index)
         };
         let offset = self.copies.len();
         memory::append(&mut self.copies, value)?;
