@@ -24,7 +24,7 @@ from kafkacomp.arrow._scan import LOCATION, bound_of, find
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kafkacomp._storage.discovery import Partition, Source
+    from kafkacomp._storage.partition import Partition, Source
 
 __all__ = ["scan"]
 
