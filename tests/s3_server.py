@@ -35,7 +35,7 @@ class Request:
 
 @dataclass
 class S3Server:
-    """The server. ``fault(method, path, range)`` returns how a request fails: 503, reset, short; or nothing."""
+    """The server. ``fault(method, path, range)`` returns how a request fails: 404, 503, reset, short; or nothing."""
 
     endpoint: str = ""
     fault: Callable[[str, str, str | None], str | None] | None = None
@@ -125,6 +125,9 @@ class _Proxy(BaseHTTPRequestHandler):
         fault = server.fault(self.command, path, wanted) if server.fault else None
         if fault is not None:
             server.failed.append(fault)
+        if fault == "404":
+            self._send(404, b"<Error><Code>NoSuchKey</Code><Message>The key is gone</Message></Error>")
+            return
         if fault == "503":
             self._send(503, b"<Error><Code>SlowDown</Code><Message>Please reduce your rate</Message></Error>")
             return

@@ -154,11 +154,14 @@ def test_fsspec_url_that_leads_nowhere(memory: Any) -> None:
 def test_pyarrow_url(tmp_path: Path) -> None:
     """A URL that pyarrow's file systems know: a chain of them, here over a local folder."""
     from kafkacomp._storage import filesystem  # noqa: PLC0415 - only here
+    from kafkacomp._storage.remote_files import Remote  # noqa: PLC0415 - as above
+    from kafkacomp._storage.stores import ArrowStore  # noqa: PLC0415 - as above
 
     shutil.copytree(TXN_OPEN, tmp_path / "txn-open-0")
-    subtree = filesystem._Arrow(pa.fs.SubTreeFileSystem(str(tmp_path), pa.fs.LocalFileSystem()))
+    subtree = Remote(ArrowStore(pa.fs.SubTreeFileSystem(str(tmp_path), pa.fs.LocalFileSystem())))
     opened, path = filesystem._open_pyarrow(tmp_path.as_uri())
-    assert isinstance(opened, filesystem._Arrow)
+    assert isinstance(opened, Remote)
+    assert isinstance(opened.store, ArrowStore)
     assert [entry.is_dir for entry in opened.list(path)] == [True]
     entry = subtree.info("txn-open-0")
     assert entry.is_dir

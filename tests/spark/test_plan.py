@@ -18,8 +18,9 @@ from pyarrow import fs
 
 import kafkacomp as kc
 from kafkacomp._storage.discovery import find_in
-from kafkacomp._storage.filesystem import _Arrow
 from kafkacomp._storage.partition import AbortedRange
+from kafkacomp._storage.remote_files import Remote
+from kafkacomp._storage.stores import ArrowStore
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
 from kafkacomp.spark._options import parse
@@ -532,7 +533,7 @@ def test_several_paths(tmp_path: Path) -> None:
 
 def test_a_file_system_of_pyarrow_is_opened_in_the_task(tmp_path: Path) -> None:
     folder = make(tmp_path, count=1000)
-    (partition,) = find_in(_Arrow(fs.LocalFileSystem()), str(folder))
+    (partition,) = find_in(Remote(ArrowStore(fs.LocalFileSystem())), str(folder))
     options = parse({"path": "p", "columns": "offset", "splitSize": "100000"})
     pieces = cut(partition.segments[0], options)
     assert len(pieces) > 5

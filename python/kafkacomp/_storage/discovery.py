@@ -42,7 +42,8 @@ from kafkacomp._storage.remote import RemoteFolder, remote_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from kafkacomp._storage.filesystem import Entry, FileSystem
+    from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._storage.stores import Entry
 
 __all__ = ["find_in", "find_partitions", "is_beside_the_log", "log_files", "well_named"]
 

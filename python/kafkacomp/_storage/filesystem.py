@@ -7,12 +7,11 @@ import os
 import re
 import stat
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kafkacomp._extras import require
-from kafkacomp._storage.names import parent_of, side_file
-from kafkacomp._storage.ranges import AheadFile
+from kafkacomp._storage.remote_files import Remote
+from kafkacomp._storage.stores import ArrowStore, Entry, FsspecStore, ObstoreStore, check_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from kafkacomp._types import StrPath
 
 __all__ = [
-    "Entry",
     "FileSystem",
     "is_url",
     "local_folder",
@@ -33,21 +31,7 @@ __all__ = [
     "read_side_file",
 ]
 
-#: The most bytes of an index, a snapshot or a checkpoint: as many entries as a segment of 2 GiB has batches. Kafka's
-#: default of ``segment.index.bytes`` is 10 MiB.
-MOST_BYTES = 256 << 20
-_PIECE = 8 << 20
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A file or folder."""
-
-    path: str
-    is_dir: bool
-    size: int
 
 
 class FileSystem(Protocol):
@@ -129,7 +113,7 @@ def open_filesystem(
             reasons.append(f"{error}")
         except (ValueError, NotImplementedError) as error:
             reasons.append(f"{opener.__name__.removeprefix('_open_')}: {error}")
-    message = f"{path}: no file system for {scheme[1]}:// ({'; '.join(reasons)})"
+    message = f"{_without_user(path)}: no file system for {scheme[1]}:// ({'; '.join(reasons)})"
     raise ValueError(message)
 
 
@@ -144,32 +128,37 @@ def open_companion(path: str, storage_options: Mapping[str, object] | None = Non
     return open_filesystem(path, storage_options=storage_options if is_url(path) else None)
 
 
+def _without_user(url: str) -> str:
+    """A URL for messages: without the user and password, which pyarrow takes for credentials."""
+    return re.sub(r"//[^/@]*@", "//...@", url)
+
+
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
     fs = require("pyarrow.fs")
 
     try:
         filesystem, path = fs.FileSystem.from_uri(url)
     except OSError as error:  # it need not say of what
-        raise OSError(f"{url}: {error}") from None
-    return _Arrow(filesystem), path
+        raise OSError(f"{_without_user(url)}: {error}") from None
+    return Remote(ArrowStore(filesystem)), path
 
 
 def _open_fsspec(url: str, options: Mapping[str, object] | None = None) -> tuple[FileSystem, str]:
     url_to_fs = require("fsspec.core").url_to_fs
 
     filesystem, path = url_to_fs(url, **(options or {}))
-    return _Fsspec(filesystem), path
+    return Remote(FsspecStore(filesystem)), path
 
 
 def _given(filesystem: Any, path: str) -> tuple[FileSystem, str]:  # noqa: ANN401 - checked here
     """The file system of the caller's, and the path without a scheme."""
     inner = _SCHEME.sub("", path)
     if hasattr(filesystem, "cat_file") and hasattr(filesystem, "ls"):
-        return _Fsspec(filesystem), inner
+        return Remote(FsspecStore(filesystem)), inner
     if hasattr(filesystem, "get_file_info") and hasattr(filesystem, "open_input_file"):
-        return _Arrow(filesystem), inner
+        return Remote(ArrowStore(filesystem)), inner
     if hasattr(filesystem, "list_with_delimiter") and hasattr(filesystem, "get_range"):
-        return _Obstore(filesystem), inner.strip("/")
+        return Remote(ObstoreStore(filesystem)), inner.strip("/")
     name = type(filesystem).__name__
     raise TypeError(f"filesystem must be one of pyarrow.fs or fsspec, or a store of obstore, not {name}")
 
@@ -194,7 +183,7 @@ def read_side_file(path: str | os.PathLike[str]) -> bytes:
         OSError: also for one of more than 256 MiB, which is sparse or something else; it is not read.
     """
     with open_local(path) as file:
-        _check_size(os.fstat(file.fileno()).st_size, os.fspath(path))
+        check_size(os.fstat(file.fileno()).st_size, os.fspath(path))
         return file.read()
 
 
@@ -204,11 +193,6 @@ def read_local(path: str) -> bytes | None:
         return read_side_file(path)
     except FileNotFoundError:
         return None
-
-
-def _check_size(size: int, path: str) -> None:
-    if size > MOST_BYTES:
-        raise OSError(errno.EFBIG, f"more than {MOST_BYTES >> 20} MiB, which no index or checkpoint has", path)
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -265,159 +249,3 @@ class _LocalFile:
         with self._lock:
             self._file.seek(offset)
             return self._file.read(nbytes)
-
-
-class _Remote:
-    """A segment on a file system that Python speaks to; pickles with it."""
-
-    def __init__(self, filesystem: Any, path: str) -> None:  # noqa: ANN401 - pyarrow's or fsspec's
-        self.filesystem = filesystem
-        self.path = path
-
-    @property
-    def name(self) -> str:
-        """The path, for messages."""
-        return self.path
-
-    def open_segment(self) -> AheadFile:
-        """Open the segment for reads at positions."""
-        return AheadFile(self.filesystem.open(self.path), self.path)
-
-    def side_file(self, suffix: str) -> bytes | None:
-        """Read a file beside the segment."""
-        content: bytes | None = self.filesystem.read(side_file(self.path, suffix))
-        return content
-
-    def neighbour(self, name: str) -> bytes | None:
-        """Read another file of the segment's folder."""
-        content: bytes | None = self.filesystem.read(f"{parent_of(self.path)}/{name}")
-        return content
-
-
-class _Arrow:
-    """A file system of pyarrow."""
-
-    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
-        self._fs = filesystem
-
-    def _entry(self, info: Any) -> Entry:  # noqa: ANN401 - pyarrow is an extra
-        kind = require("pyarrow.fs").FileType
-        return Entry(info.path, info.type == kind.Directory, info.size or 0)
-
-    def info(self, path: str) -> Entry:
-        info = self._fs.get_file_info(path)
-        if info.type == require("pyarrow.fs").FileType.NotFound:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        return self._entry(info)
-
-    def list(self, path: str) -> list[Entry]:
-        selector = require("pyarrow.fs").FileSelector(path)
-        return [self._entry(info) for info in self._fs.get_file_info(selector)]
-
-    def read(self, path: str) -> bytes | None:
-        try:
-            with self._fs.open_input_stream(path) as stream:
-                pieces: list[bytes] = []
-                size = 0
-                while piece := stream.read(_PIECE):
-                    pieces.append(piece)
-                    size += len(piece)
-                    _check_size(size, path)
-        except FileNotFoundError:
-            return None
-        return b"".join(pieces)
-
-    def open(self, path: str) -> File:
-        return _ArrowFile(self._fs.open_input_file(path))
-
-    def segment(self, path: str) -> object:
-        return _Remote(self, path)
-
-
-class _ArrowFile:
-    def __init__(self, file: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
-        self._file = file
-
-    def size(self) -> int:
-        return int(self._file.size())
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        content: bytes = self._file.read_at(nbytes, offset)
-        return content
-
-
-class _Fsspec(_Arrow):
-    """A file system of fsspec, by pyarrow's handler for these."""
-
-    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - fsspec is an extra
-        fs = require("pyarrow.fs")
-        super().__init__(fs.PyFileSystem(fs.FSSpecHandler(filesystem)))
-        self._inner = filesystem
-
-    def list(self, path: str) -> list[Entry]:
-        self._inner.invalidate_cache(path)  # what was listed before may have grown
-        return super().list(path)
-
-    def open(self, path: str) -> File:
-        # pyarrow would open a buffered file, which fetches up to 50 MB around every read.
-        return _FsspecFile(self._inner, path)
-
-
-class _FsspecFile:
-    def __init__(self, filesystem: Any, path: str) -> None:  # noqa: ANN401 - fsspec is an extra
-        self._fs = filesystem
-        self._path = path
-
-    def size(self) -> int:
-        return int(self._fs.size(self._path))
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        content: bytes = self._fs.cat_file(self._path, start=offset, end=offset + nbytes)
-        return content
-
-
-class _Obstore:
-    """A store of obstore: paths are keys, and folders what keys have in common up to a slash."""
-
-    def __init__(self, store: Any) -> None:  # noqa: ANN401 - obstore's
-        self._store = store
-
-    def info(self, path: str) -> Entry:
-        if path:
-            try:
-                return Entry(path, is_dir=False, size=int(self._store.head(path)["size"]))
-            except FileNotFoundError:
-                pass
-        found = self._store.list_with_delimiter(path or None)
-        if not found["common_prefixes"] and not found["objects"]:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        return Entry(path, is_dir=True, size=0)
-
-    def list(self, path: str) -> list[Entry]:
-        found = self._store.list_with_delimiter(path or None)
-        folders = [Entry(each.rstrip("/"), is_dir=True, size=0) for each in found["common_prefixes"]]
-        return folders + [Entry(each["path"], is_dir=False, size=int(each["size"])) for each in found["objects"]]
-
-    def read(self, path: str) -> bytes | None:
-        try:
-            return bytes(self._store.get(path).bytes())
-        except FileNotFoundError:
-            return None
-
-    def open(self, path: str) -> File:
-        return _ObstoreFile(self._store, path)
-
-    def segment(self, path: str) -> object:
-        return _Remote(self, path)
-
-
-class _ObstoreFile:
-    def __init__(self, store: Any, path: str) -> None:  # noqa: ANN401 - obstore's
-        self._store = store
-        self._path = path
-
-    def size(self) -> int:
-        return int(self._store.head(self._path)["size"])
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        return bytes(self._store.get_range(self._path, start=offset, length=nbytes))

@@ -20,7 +20,8 @@ from kafkacomp._storage.names import basename, parent_of, tiered_partition_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkacomp._storage.filesystem import Entry, FileSystem
+    from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._storage.stores import Entry
 
 __all__ = ["RemoteFolder", "StoredSegment", "remote_folder"]
 

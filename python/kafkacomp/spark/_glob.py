@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkacomp._storage.discovery import Opener
-    from kafkacomp._storage.filesystem import Entry, FileSystem
+    from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.partition import Partition
+    from kafkacomp._storage.stores import Entry
 
 __all__ = ["find", "matcher"]
 

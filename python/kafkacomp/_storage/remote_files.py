@@ -1,0 +1,134 @@
+"""Files of a store, whose errors name the object and what was being read of it.
+
+The libraries of stores raise what they have: a failed request is an OSError of pyarrow without a path, an exception of
+aiohttp or botocore that is not an OSError, or several lines of obstore. Here each is an OSError that begins with the
+path or has it as its ``filename``, and whose cause is the library's exception.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kafkacomp._storage.names import parent_of, side_file
+from kafkacomp._storage.ranges import AheadFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kafkacomp._storage.ranges import File
+    from kafkacomp._storage.stores import Entry, Store
+
+__all__ = ["Remote"]
+
+#: Packages whose exceptions are failures of a store, also where they are no OSErrors.
+_LIBRARIES = frozenset(
+    {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "obstore", "requests"}
+)
+#: Where obstore's messages go on with the fields of its structs.
+_DEBUG = "Debug source:"
+
+
+@contextmanager
+def _naming(path: str, doing: str) -> Iterator[None]:
+    """Name the object in errors of the store; what names a file already, and errors of other code, stay as they are."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or path in str(error):
+            raise
+        raise _named(error, path, doing) from error
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in _LIBRARIES:
+            raise
+        raise _named(error, path, doing) from error
+
+
+def _named(error: Exception, path: str, doing: str) -> OSError:
+    """An error of the same kind, of those that Python has, with the path and what was being done."""
+    number = error.errno if isinstance(error, OSError) else None
+    if isinstance(error, FileNotFoundError):
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    text = " ".join(text.partition(_DEBUG)[0].split())
+    if number is not None:
+        return OSError(number, f"{doing}: {text}", path)
+    kinds = (each for each in type(error).__mro__ if each.__module__ == "builtins" and issubclass(each, OSError))
+    return next(kinds, OSError)(f"{path}: {doing}: {text}")
+
+
+class Remote:
+    """A file system of which segments are read through Python; pickles with its store."""
+
+    def __init__(self, store: Store) -> None:
+        """Read the files of ``store``."""
+        self.store = store
+
+    def info(self, path: str) -> Entry:
+        """Look at one path; FileNotFoundError if it is not there."""
+        with _naming(path, "looking it up"):
+            return self.store.info(path)
+
+    def list(self, path: str) -> list[Entry]:
+        """List a folder."""
+        with _naming(path, "listing it"):
+            return self.store.list(path)
+
+    def read(self, path: str) -> bytes | None:
+        """Read a small file whole; ``None`` if it is not there."""
+        with _naming(path, "reading it"):
+            return self.store.read(path)
+
+    def open(self, path: str) -> File:
+        """Open a file for reads at positions."""
+        with _naming(path, "opening it"):
+            return _RemoteFile(self.store.open(path), path)
+
+    def segment(self, path: str) -> RemoteSegmentFile:
+        """Give what the core opens a segment by."""
+        return RemoteSegmentFile(self, path)
+
+
+class _RemoteFile:
+    """A file of the store."""
+
+    def __init__(self, file: File, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    def size(self) -> int:
+        with _naming(self._path, "asking for its size"):
+            return self._file.size()
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        with _naming(self._path, f"reading {nbytes} bytes at byte {offset}"):
+            return self._file.read_at(nbytes, offset)
+
+
+class RemoteSegmentFile:
+    """A segment on a file system that Python speaks to; pickles with it."""
+
+    def __init__(self, filesystem: Remote, path: str) -> None:
+        self.filesystem = filesystem
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """The path, for messages."""
+        return self.path
+
+    def open_segment(self) -> AheadFile:
+        """Open the segment for reads at positions."""
+        return AheadFile(self.filesystem.open(self.path), self.path)
+
+    def side_file(self, suffix: str) -> bytes | None:
+        """Read a file beside the segment."""
+        content: bytes | None = self.filesystem.read(side_file(self.path, suffix))
+        return content
+
+    def neighbour(self, name: str) -> bytes | None:
+        """Read another file of the segment's folder."""
+        content: bytes | None = self.filesystem.read(f"{parent_of(self.path)}/{name}")
+        return content

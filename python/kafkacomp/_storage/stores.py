@@ -1,0 +1,177 @@
+"""Stores of objects, as pyarrow.fs, fsspec and obstore have them, in the form that finding and reading segments needs.
+
+What their libraries raise comes out as it is; :mod:`kafkacomp._storage.remote_files` names the object.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kafkacomp._extras import require
+
+if TYPE_CHECKING:
+    from kafkacomp._storage.ranges import File
+
+__all__ = ["ArrowStore", "Entry", "FsspecStore", "ObstoreStore", "Store", "check_size"]
+
+#: The most bytes of an index, a snapshot or a checkpoint: as many entries as a segment of 2 GiB has batches. Kafka's
+#: default of ``segment.index.bytes`` is 10 MiB.
+MOST_BYTES = 256 << 20
+_PIECE = 8 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or folder."""
+
+    path: str
+    is_dir: bool
+    size: int
+
+
+class Store(Protocol):
+    """What is read of a store; paths are without a scheme."""
+
+    def info(self, path: str) -> Entry:
+        """Look at one path; FileNotFoundError if it is not there."""
+
+    def list(self, path: str) -> list[Entry]:
+        """List a folder."""
+
+    def read(self, path: str) -> bytes | None:
+        """Read a small file whole; ``None`` if it is not there."""
+
+    def open(self, path: str) -> File:
+        """Open a file for reads at positions."""
+
+
+def check_size(size: int, path: str) -> None:
+    """Refuse a file that is too large to be an index or a checkpoint; OSError."""
+    if size > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"more than {MOST_BYTES >> 20} MiB, which no index or checkpoint has", path)
+
+
+class ArrowStore:
+    """A file system of pyarrow."""
+
+    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
+        self._fs = filesystem
+
+    def _entry(self, info: Any) -> Entry:  # noqa: ANN401 - pyarrow is an extra
+        kind = require("pyarrow.fs").FileType
+        return Entry(info.path, info.type == kind.Directory, info.size or 0)
+
+    def info(self, path: str) -> Entry:
+        info = self._fs.get_file_info(path)
+        if info.type == require("pyarrow.fs").FileType.NotFound:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self._entry(info)
+
+    def list(self, path: str) -> list[Entry]:
+        selector = require("pyarrow.fs").FileSelector(path)
+        return [self._entry(info) for info in self._fs.get_file_info(selector)]
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with self._fs.open_input_stream(path) as stream:
+                pieces: list[bytes] = []
+                size = 0
+                while piece := stream.read(_PIECE):
+                    pieces.append(piece)
+                    size += len(piece)
+                    check_size(size, path)
+        except FileNotFoundError:
+            return None
+        return b"".join(pieces)
+
+    def open(self, path: str) -> File:
+        return _ArrowFile(self._fs.open_input_file(path))
+
+
+class _ArrowFile:
+    def __init__(self, file: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
+        self._file = file
+
+    def size(self) -> int:
+        return int(self._file.size())
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        content: bytes = self._file.read_at(nbytes, offset)
+        return content
+
+
+class FsspecStore(ArrowStore):
+    """A file system of fsspec, by pyarrow's handler for these."""
+
+    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - fsspec is an extra
+        fs = require("pyarrow.fs")
+        super().__init__(fs.PyFileSystem(fs.FSSpecHandler(filesystem)))
+        self._inner = filesystem
+
+    def list(self, path: str) -> list[Entry]:
+        self._inner.invalidate_cache(path)  # what was listed before may have grown
+        return super().list(path)
+
+    def open(self, path: str) -> File:
+        # pyarrow would open a buffered file, which fetches up to 50 MB around every read.
+        return _FsspecFile(self._inner, path)
+
+
+class _FsspecFile:
+    def __init__(self, filesystem: Any, path: str) -> None:  # noqa: ANN401 - fsspec is an extra
+        self._fs = filesystem
+        self._path = path
+
+    def size(self) -> int:
+        return int(self._fs.size(self._path))
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        content: bytes = self._fs.cat_file(self._path, start=offset, end=offset + nbytes)
+        return content
+
+
+class ObstoreStore:
+    """A store of obstore: paths are keys, and folders what keys have in common up to a slash."""
+
+    def __init__(self, store: Any) -> None:  # noqa: ANN401 - obstore's
+        self._store = store
+
+    def info(self, path: str) -> Entry:
+        if path:
+            try:
+                return Entry(path, is_dir=False, size=int(self._store.head(path)["size"]))
+            except FileNotFoundError:
+                pass
+        found = self._store.list_with_delimiter(path or None)
+        if not found["common_prefixes"] and not found["objects"]:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return Entry(path, is_dir=True, size=0)
+
+    def list(self, path: str) -> list[Entry]:
+        found = self._store.list_with_delimiter(path or None)
+        folders = [Entry(each.rstrip("/"), is_dir=True, size=0) for each in found["common_prefixes"]]
+        return folders + [Entry(each["path"], is_dir=False, size=int(each["size"])) for each in found["objects"]]
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return bytes(self._store.get(path).bytes())
+        except FileNotFoundError:
+            return None
+
+    def open(self, path: str) -> File:
+        return _ObstoreFile(self._store, path)
+
+
+class _ObstoreFile:
+    def __init__(self, store: Any, path: str) -> None:  # noqa: ANN401 - obstore's
+        self._store = store
+        self._path = path
+
+    def size(self) -> int:
+        return int(self._store.head(self._path)["size"])
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        return bytes(self._store.get_range(self._path, start=offset, length=nbytes))
