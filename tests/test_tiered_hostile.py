@@ -267,6 +267,66 @@ def test_every_truncated_manifest_is_an_error() -> None:
             Manifest.parse(content[:length], "m")
 
 
+@pytest.mark.parametrize("topic", ["../../outside", "/outside", "..", "a/b", "a\\0b", "", "x" * 250])
+def test_a_topic_that_leads_elsewhere(tmp_path: Path, topic: str) -> None:
+    """A manifest names the topic, and a rewritten log has a folder of its name."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        about = manifest["remoteLogSegmentMetadata"]["remoteLogSegmentId"]["topicIdPartition"]
+        about["topicPartition"]["topic"] = topic
+
+    root = tmp_path / "storage"
+    altered_manifest(root, PLAIN, change)
+    (tmp_path / "new").mkdir()
+    with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest"):
+        kc.log.recompress(root, tmp_path / "new" / "log")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "storage"]
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["topicId", "id"])
+def test_an_id_that_is_none(tmp_path: Path, name: str) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        identity = manifest["remoteLogSegmentMetadata"]["remoteLogSegmentId"]
+        (identity if name == "id" else identity["topicIdPartition"])[name] = "A" * 21 + "\n"
+
+    with pytest.raises(kc.CorruptRecordError, match=f"{name} is 'AAAAA"):
+        kc.scan(altered_manifest(tmp_path, PLAIN, change))
+
+
+def test_a_manifest_of_many_bytes(tmp_path: Path) -> None:
+    """It is not read."""
+    folder = copied(PLAIN, tmp_path)
+    with some(folder, "rsm-manifest").open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(OSError, match="a segment manifest of 1099511627776 bytes"):
+        kc.scan(folder)
+
+
+def test_indexes_that_are_elsewhere(tmp_path: Path) -> None:
+    """Positions beyond the object, and the indexes of another segment: the records are read, and are the right ones."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        for part in manifest["segmentIndexes"].values():
+            if part is not None:
+                part["position"] += 2**30
+
+    folder = altered_manifest(tmp_path / "beyond", PLAIN, change)
+    other = copied(PLAIN, tmp_path / "exchanged")
+    shutil.copyfile(some(other, "indexes", 2), some(other, "indexes", 0))
+    for place in (folder, other):
+        for isolation_level in ("read_uncommitted", "read_committed"):
+            for start in (None, 100, 250):
+                known = PLAIN.known | {"isolation_level": isolation_level, "start_offset": start}
+                try:
+                    found = scan_rows(place, **known)
+                except (OSError, kc.KafkaCompError) as error:
+                    assert str(place) in str(error)  # noqa: PT017 - one of two ends
+                    continue
+                expected = [each for each in PLAIN.expected(isolation_level) if each.offset >= (start or 0)]
+                assert_same(found, expected, place)
+
+
 def test_the_manifest_of_another_segment(tmp_path: Path) -> None:
     folder = copied(BOTH, tmp_path)
     shutil.copyfile(some(folder, "rsm-manifest", 0), some(folder, "rsm-manifest", 1))

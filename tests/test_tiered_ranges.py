@@ -244,14 +244,16 @@ STEM = f"{0:020}-{SEGMENT_ID}"
 
 
 class RangeServer:
-    """A web server with a segment of 1 GiB in Aiven's layout, whose batches of 1 MiB are made as they are read."""
+    """A web server with a segment in Aiven's layout, whose batches of one record are made as they are read."""
 
-    def __init__(self, batches: int, latency: float) -> None:
+    def __init__(self, batches: int, latency: float, batch_bytes: int = MIB, chunk_bytes: int = 4 * MIB) -> None:
+        probe = record.RecordBatchBuilder(compression_type="none")
+        probe.append(b"v" * (batch_bytes - 100), timestamp=1)
         builder = record.RecordBatchBuilder(compression_type="none")
-        builder.append(b"v" * (MIB - 61 - 11), timestamp=1)
+        builder.append(b"v" * (2 * batch_bytes - 100 - len(probe.build())), timestamp=1)
         self.batch = bytes(builder.build())
-        assert len(self.batch) == MIB
-        self.size, self.latency = batches * MIB, latency
+        assert len(self.batch) == batch_bytes
+        self.count, self.size, self.chunk_bytes, self.latency = batches, batches * batch_bytes, chunk_bytes, latency
         self.requests: list[int] = []
         self.under_way = self.most_under_way = 0
         self.lock = threading.Lock()
@@ -269,8 +271,8 @@ class RangeServer:
         self._server.server_close()
 
     def manifest(self) -> bytes:
-        """The segment's manifest: chunks of 4 MiB that are plain copies."""
-        chunk = 4 * MIB
+        """The segment's manifest: chunks that are plain copies."""
+        chunk = self.chunk_bytes
         identity = {"topicIdPartition": {"topicId": TOPIC_ID, "topicPartition": {"topic": "t", "partition": 0}}}
         index, nothing = ({"position": 0, "size": size} for size in (len(self.index()), 0))
         return json.dumps(
@@ -282,7 +284,7 @@ class RangeServer:
                 "compression": False,
                 "remoteLogSegmentMetadata": {
                     "remoteLogSegmentId": identity | {"id": SEGMENT_ID}, "startOffset": 0,
-                    "endOffset": self.size // MIB - 1, "maxTimestampMs": 1, "brokerId": 0, "eventTimestampMs": 1,
+                    "endOffset": self.count - 1, "maxTimestampMs": 1, "brokerId": 0, "eventTimestampMs": 1,
                     "segmentLeaderEpochs": {"0": 0},
                 },
             }
@@ -290,14 +292,17 @@ class RangeServer:
 
     def index(self) -> bytes:
         """The offset index, which is all that ``.indexes`` has."""
-        numbers = range(1, self.size // MIB)
-        return b"".join(number.to_bytes(4, "big") + (number * MIB).to_bytes(4, "big") for number in numbers)
+        size = len(self.batch)
+        return b"".join(
+            number.to_bytes(4, "big") + (number * size).to_bytes(4, "big") for number in range(1, self.count)
+        )
 
     def log(self, start: int, end: int) -> bytes:
         """Bytes of the segment: the same batch with other base offsets, which no checksum covers."""
-        numbers = range(start // MIB, -(-end // MIB))
+        size = len(self.batch)
+        numbers = range(start // size, -(-end // size))
         data = b"".join(number.to_bytes(8, "big") + self.batch[8:] for number in numbers)
-        return data[start - numbers.start * MIB : end - numbers.start * MIB]
+        return data[start - numbers.start * size : end - numbers.start * size]
 
 
 class _Ranges(BaseHTTPRequestHandler):
@@ -373,3 +378,18 @@ def test_a_few_offsets_from_a_range_server() -> None:
         reader = kc.scan(server.url, columns=["offset"], start_offset=100, end_offset=104)
         assert pa.table(reader)["offset"].to_pylist() == [100, 101, 102, 103]
     assert sum(server.requests) <= 0.05 * server.size
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("chunk_bytes", [MIB, 256 << 10, 64 << 10])
+def test_one_percent_from_a_range_server(chunk_bytes: int, threads: int) -> None:
+    """Of an object of 64 MiB at most 5%, wherever the offsets are, in few requests."""
+    with RangeServer(4096, latency=0.005, batch_bytes=16 << 10, chunk_bytes=chunk_bytes) as server:
+        assert server.size == 64 * MIB
+        for place in (0.0, 0.31, 0.5, 0.77, 0.985):
+            start, end = int(4096 * place), int(4096 * (place + 0.01))
+            reader = kc.scan(server.url, columns=["offset"], start_offset=start, end_offset=end, threads=threads)
+            server.requests.clear()
+            assert pa.table(reader)["offset"].to_pylist() == [*range(start, end)]
+            assert sum(server.requests) <= 0.05 * server.size, (place, server.requests)
+            assert len(server.requests) <= 8, (place, server.requests)

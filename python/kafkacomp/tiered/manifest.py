@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from array import array
 from dataclasses import dataclass
 from itertools import accumulate
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.chunks import ChunkIndex
+from kafkacomp._storage.names import check_topic
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.metadata import RemoteSegment
 
@@ -31,6 +33,8 @@ MAX_CHUNKS = 1 << 22
 _MAX_SEGMENT = 2**31 - 1
 _ENCRYPTION_OVERHEAD = 28
 _ZSTD = 4
+#: How Kafka shows the ids of topics and segments.
+_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 #: The parts of ``.indexes``, and the suffixes of the files that they are elsewhere.
 INDEXES = {
@@ -130,10 +134,18 @@ def _text(of: dict[str, Any], name: str) -> str:
     return value
 
 
+def _id(of: dict[str, Any], name: str) -> str:
+    value = _text(of, name)
+    if not _ID.fullmatch(value):
+        raise ValueError(f"{name} is {value[:40]!r}, not 22 characters of base64")
+    return value
+
+
 def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
     identity = found["remoteLogSegmentId"]
     partition = identity["topicIdPartition"]
     topic = partition["topicPartition"]
+    check_topic(_text(topic, "topic"))  # rewritten logs have folders of its name
     most = 2**63 - 1
     start = _number(found, "startOffset", 0, most)
     epochs = {
@@ -141,9 +153,9 @@ def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
     }
     return RemoteSegment(
         _text(topic, "topic"),
-        _text(partition, "topicId"),
+        _id(partition, "topicId"),
         _number(topic, "partition", 0, 2**31 - 1),
-        _text(identity, "id"),
+        _id(identity, "id"),
         start,
         _number(found, "endOffset", start, most),
         epochs,
