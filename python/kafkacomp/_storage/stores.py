@@ -115,6 +115,14 @@ class FsspecStore(ArrowStore):
         self._inner.invalidate_cache(path)  # what was listed before may have grown
         return super().list(path)
 
+    def read(self, path: str) -> bytes | None:
+        try:
+            check_size(self._inner.info(path).get("size") or 0, path)
+            content: bytes = self._inner.cat_file(path)
+        except FileNotFoundError:
+            return None
+        return content
+
     def open(self, path: str) -> File:
         # pyarrow would open a buffered file, which fetches up to 50 MB around every read.
         return _FsspecFile(self._inner, path)
