@@ -23,7 +23,7 @@ def segment(tmp_path: Path) -> Path:
     return next((tmp_path / "logs" / "t-0").glob("*.log"))
 
 
-@pytest.mark.parametrize("command", ["dump", "verify", "export"])
+@pytest.mark.parametrize("command", ["dump", "verify", "info", "export"])
 @pytest.mark.parametrize("kind", ["gz", "zst", "zip"])
 def test_containers(tmp_path: Path, segment: Path, capsys: pytest.CaptureFixture[str], command: str, kind: str) -> None:
     content = segment.read_bytes()

@@ -25,6 +25,7 @@ from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
 from kafkacomp.broker._profile import TopicSettings
 from kafkacomp.broker._validator import LogAppendInfo, ValidationResult, ValidatorConfig
 from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.log._info import Summaries
 from kafkacomp.log._rewrite import Repair
 from kafkacomp.log._rewrite_work import PartitionJob
 from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify
@@ -137,6 +138,7 @@ class PartitionOffsets:
     overlaps: Final[list[Overlap]]
 
 def partition_offsets(files: Sequence[FileOffsets], cleaned_to: int | None) -> PartitionOffsets: ...
+def summarize_partition(source: Partition, log_format: str, progress: Callable[[int], object] | None) -> Summaries: ...
 
 @final
 class WrittenLog:
@@ -316,8 +318,6 @@ def estimate_batch_size_upper_bound(
 
 @disjoint_base
 class RecordBatchBuilder:
-    """The builder; see :class:`kafkacomp.record.RecordBatchBuilder`."""
-
     def __new__(cls, settings: _Settings) -> Self: ...
     def append(
         self,

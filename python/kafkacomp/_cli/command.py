@@ -37,6 +37,7 @@ from kafkacomp._cli.diff import diff
 from kafkacomp._cli.dump import Selected
 from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.filters import Bounds, bound_options, conditions_of, row_options
+from kafkacomp._cli.info import info
 from kafkacomp._cli.partitioned import KEYS, keys_of
 from kafkacomp._cli.render import FORMATS, renderer
 from kafkacomp._cli.signals import TerminatedError, sigterm_raises
@@ -46,7 +47,7 @@ from kafkacomp._cli.verify import Report, verify_read
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._click import parsed
 from kafkacomp._storage.files import BATCHES, find
-from kafkacomp._text import printable
+from kafkacomp._text import printable, time_text
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.tiered.source import SourceOptions
 
@@ -124,10 +125,10 @@ class _ToStandardError(logging.Handler):
 
 #: What most people need, in the order in which they need it.
 _FIRST_STEPS = """\
+kafkacomp info DIR            what is in a log directory
 kafkacomp dump DIR --last 10  the last records of each partition
 kafkacomp verify DIR          whether anything is corrupt or missing
 kafkacomp export DIR -o FILE  records to Parquet, Arrow, CSV or JSON lines
-kafkacomp diff DIR OTHER      whether two logs have the same records
 kafkacomp advise DIR          which compression its topics should have
 
 kafkacomp --help lists all commands, kafkacomp COMMAND --help the options of one."""
@@ -258,7 +259,7 @@ _COUNTS = (
 )  # fmt: skip
 _COVERAGE = (
     Column("segment", is_name=True), Column("first offset"), Column("last offset"), Column("missing", 1),
-    Column("records", 2), Column("bytes", 5),
+    Column("records", 2), Column("bytes", 5), Column("first time", 3), Column("last time", 4),
 )  # fmt: skip
 #: With more segments than this, only their sums are shown; --json has each of them.
 _FILES_SHOWN = 40
@@ -286,6 +287,10 @@ def _show(report: Report) -> None:
     covered = sum(each.offsets for each in files)
     if files:
         say(f"offsets: {covered:,} covered, {sum(each.missing for each in report.files):,} missing between them")
+        first = [each.first_timestamp for each in files if each.first_timestamp is not None]
+        last = [each.last_timestamp for each in files if each.last_timestamp is not None]
+        if first and last:
+            say(f"time: {time_text(min(first))} to {time_text(max(last))}")
     corrupt = f", {report.corrupt_batches} corrupt batches, {report.unreadable_bytes:,} bytes unreadable"
     bad = corrupt if report.errors else ""
     say(
@@ -388,7 +393,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     return CORRUPT if report.skipped else FINE
 
 
-for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered, diff):
+for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered, info, diff):
     cli.add_command(_command)
 for _command in cli.commands.values():
     _command.params.append(quiet_option())

@@ -16,7 +16,7 @@ from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
 from kafkacomp._storage.partition import Segment
-from kafkacomp._text import printable
+from kafkacomp._text import printable, time_text
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._verify import CheckedSegment, verified_partition
@@ -57,6 +57,9 @@ class FileCoverage(NamedTuple):
     records: int
     #: The length in bytes.
     length: int
+    #: The least and the greatest timestamp in milliseconds; ``None`` without timestamps.
+    first_timestamp: int | None
+    last_timestamp: int | None
 
     @property
     def offsets(self) -> int:
@@ -74,13 +77,15 @@ class FileCoverage(NamedTuple):
             inside = ((max(each.first_offset, first), min(each.last_offset, last)) for each in found.missing)
             missing = sum(end - begin + 1 for begin, end in inside if begin <= end)
         records = sum(counts.records for counts in found.by_compression_type.values())
-        return cls(file, owner, first, last, missing, records, found.length)
+        times = found.first_timestamp, found.last_timestamp
+        return cls(file, owner, first, last, missing, records, found.length, *times)
 
     def cells(self) -> list[str]:
         """As a row of a table."""
         folder, name = basename(parent_of(self.file)), basename(self.file)
         numbers = (self.first_offset, self.last_offset, self.missing, self.records, self.length)
-        return [printable(f"{folder}/{name}" if folder else name), *(f"{number or 0:,}" for number in numbers)]
+        times = (time_text(time and time - time % 1000) for time in (self.first_timestamp, self.last_timestamp))
+        return [printable(f"{folder}/{name}" if folder else name), *(f"{number or 0:,}" for number in numbers), *times]
 
 
 @dataclass
@@ -122,6 +127,8 @@ class Report:
             "missing",
             "records",
             "bytes",
+            "firstTimestamp",
+            "lastTimestamp",
         )
         return {
             "ok": self.is_intact,

@@ -22,6 +22,7 @@ from typing import Final
 
 __all__ = [
     "INDEXES",
+    "INTERNAL_TOPICS",
     "MANIFEST",
     "SIDE_FILES",
     "SWAP",
@@ -58,6 +59,17 @@ SIDE_FILES: Final = (*INDEXES, "snapshot")
 SWAP: Final = ".swap"
 #: After the name of a tiered segment without its suffix.
 MANIFEST: Final = ".rsm-manifest"
+
+#: Kafka's own topics (``Topic.isInternal``), those of KRaft and of tiered storage; clients do not produce to them.
+INTERNAL_TOPICS: Final = frozenset(
+    {
+        "__consumer_offsets",
+        "__transaction_state",
+        "__share_group_state",
+        "__cluster_metadata",
+        "__remote_log_metadata",
+    }
+)
 
 
 def check_topic(topic: str) -> None:

@@ -18,6 +18,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
@@ -42,17 +43,6 @@ _MOST_WIDE: Final = 32 << 20
 #: then, and in any case for one and a quarter.
 _BATCHES: Final = 4
 _WIDE_WINDOWS: Final = 4
-#: Kafka's own topics (``Topic.isInternal``), those of KRaft and of tiered storage; clients do not produce to them.
-_INTERNAL: Final = frozenset(
-    {
-        "__consumer_offsets",
-        "__transaction_state",
-        "__share_group_state",
-        "__cluster_metadata",
-        "__remote_log_metadata",
-    }
-)
-
 #: What a source is.
 LOG: Final = "log"
 LINES: Final = "lines"
@@ -102,7 +92,7 @@ class Topic:
     @property
     def internal(self) -> bool:
         """Whether it is one of Kafka's own topics."""
-        return self.name in _INTERNAL
+        return self.name in INTERNAL_TOPICS
 
     @property
     def size(self) -> int:

@@ -36,6 +36,15 @@ from kafkacomp.log._checkpoint_files import (
 )
 from kafkacomp.log._control_records import ControlRecord, parse_control_record
 from kafkacomp.log._detect import detect_log_format
+from kafkacomp.log._info import (
+    BatchCounts,
+    LogDirInfo,
+    OpenTransaction,
+    PartitionInfo,
+    SegmentInfo,
+    SegmentSummary,
+    TopicInfo,
+)
 from kafkacomp.log._model import LogDir, LogPartition, LogSegment
 from kafkacomp.log._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp.log._side_files import (
@@ -52,24 +61,31 @@ from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, Segment
 
 __all__ = [
     "AbortedTxn",
+    "BatchCounts",
     "CodecCounts",
     "ControlRecord",
     "Finding",
     "LeaderEpochEntry",
     "LogDir",
+    "LogDirInfo",
     "LogPartition",
     "LogSegment",
     "MissingRange",
     "OffsetCheckpointEntry",
     "OffsetPosition",
+    "OpenTransaction",
+    "PartitionInfo",
     "PartitionMetadata",
     "PartitionReport",
     "ProducerEntry",
     "Repair",
     "RepairReport",
     "RewriteReport",
+    "SegmentInfo",
     "SegmentReport",
+    "SegmentSummary",
     "TimestampOffset",
+    "TopicInfo",
     "convert",
     "detect_log_format",
     "parse_control_record",

@@ -119,6 +119,10 @@ class SegmentReport:
     first_offset: int | None
     #: The last one.
     last_offset: int | None
+    #: The least timestamp that the headers of intact batches state, in milliseconds; ``None`` without timestamps.
+    first_timestamp: int | None
+    #: The greatest timestamp of intact batches, in milliseconds.
+    last_timestamp: int | None
     #: Offsets that the segment should have and has not, in order; ranges that meet are merged. At most 10,000.
     missing: tuple[MissingRange, ...]
     #: Further ranges.

@@ -38,6 +38,7 @@ mod shared;
 mod side_files;
 mod staged;
 mod stream;
+mod summary;
 mod tiered;
 mod validator;
 mod value;
@@ -129,6 +130,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plan::newest_message_format, m)?)?;
     m.add_function(wrap_pyfunction!(plan::offset_for_time, m)?)?;
     m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;
+    m.add_function(wrap_pyfunction!(summary::summarize_partition, m)?)?;
     m.add_class::<staged::StagedBatches>()?;
     m.add_function(wrap_pyfunction!(staged::assemble_log, m)?)?;
     m.add_class::<tiered::ChunkDecoder>()?;

@@ -190,6 +190,8 @@ fn segment_report<'py>(
     fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
     fields.set_item("first_offset", report.first_offset)?;
     fields.set_item("last_offset", report.last_offset)?;
+    fields.set_item("first_timestamp", report.first_timestamp)?;
+    fields.set_item("last_timestamp", report.last_timestamp)?;
     fields.set_item("missing", missing)?;
     fields.set_item("more_missing", report.missing.more())?;
     fields.set_item("is_compacted", report.is_compacted)?;

@@ -22,6 +22,7 @@ use crate::log::continuity::sequence::{
 use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
+use crate::log::read::batch_headers::BatchHeader;
 use crate::log::read::placement::Span;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::CorruptRange;
@@ -211,6 +212,10 @@ impl<B> Visitor for Check<'_, '_, B> {
 
 impl<B> Check<'_, '_, B> {
     fn count(&mut self, batch: &RecordBatch<'_>, records: u64, decompressed: usize) {
+        let BatchHeader { first_timestamp, max_timestamp, .. } = BatchHeader::of(batch);
+        let times = [self.report.first_timestamp, Some(first_timestamp).filter(|&time| time >= 0)];
+        self.report.first_timestamp = times.into_iter().flatten().min();
+        self.report.last_timestamp = self.report.last_timestamp.max(Some(max_timestamp).filter(|&time| time >= 0));
         if let Ok(compression_type) = batch.compression_type()
             && let Some(counts) = self.report.by_compression_type.get_mut(usize::from(compression_type.id()))
         {

@@ -12,9 +12,9 @@ use crate::bytes::be_i32;
 use crate::log::error::{ContentError, ReadError};
 use crate::memory;
 use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
-use crate::record::Result;
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
+use crate::record::{Result, TimestampType};
 
 /// What the header of a batch tells; see [`RecordBatch`] for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,37 @@ pub struct BatchHeader {
     pub is_transactional: bool,
     /// Whether it holds control records.
     pub is_control_batch: bool,
+    /// The id of the compression type, which may be unknown.
+    pub compression_id: u8,
+    /// The declared number of records; `None` in magic 0 and 1.
+    pub records_count: Option<i32>,
+    /// The timestamp of the first record, ms; the greatest one if the header does not contain it, -1 without timestamps.
+    pub first_timestamp: i64,
+    /// The producer epoch, -1 where there is none.
+    pub producer_epoch: i16,
 }
 
 impl BatchHeader {
+    /// The header of a batch that is all there.
+    pub fn of(batch: &RecordBatch<'_>) -> Self {
+        Self {
+            position: batch.position(),
+            size: batch.size_in_bytes() as u64,
+            magic: batch.magic(),
+            offset_field: batch.offset_field(),
+            last_offset: batch.last_offset(),
+            span: Span::of(batch),
+            max_timestamp: batch.max_timestamp(),
+            producer_id: batch.producer_id(),
+            is_transactional: batch.is_transactional(),
+            is_control_batch: batch.is_control_batch(),
+            compression_id: batch.attributes().compression_id(),
+            records_count: batch.records_count(),
+            first_timestamp: first_timestamp(batch),
+            producer_epoch: batch.producer_epoch(),
+        }
+    }
+
     /// Where the next batch begins.
     pub fn end(&self) -> u64 {
         self.position.saturating_add(self.size)
@@ -66,11 +94,13 @@ struct Window<'s> {
     source: &'s dyn ReadAt,
     buffer: Vec<u8>,
     begin: u64,
+    /// The least that is read at once.
+    at_once: usize,
 }
 
 impl<'s> Window<'s> {
     fn new(source: &'s dyn ReadAt) -> Self {
-        Self { source, buffer: Vec::new(), begin: 0 }
+        Self { source, buffer: Vec::new(), begin: 0, at_once: source.worth_reading() }
     }
 
     /// Up to `size` bytes at `position`, fewer at the source's end.
@@ -86,7 +116,7 @@ impl<'s> Window<'s> {
             at
         } else {
             self.source.check_interrupt()?;
-            let size_read = size.max(self.source.worth_reading());
+            let size_read = size.max(self.at_once);
             memory::resize(&mut self.buffer, size_read).map_err(std::io::Error::from)?;
             self.begin = position;
             let read = read_full(self.source, &mut self.buffer, position)?;
@@ -98,17 +128,36 @@ impl<'s> Window<'s> {
     }
 }
 
+/// The size below which batches are read with the headers of those that follow: the header alone is 3% of such a batch, and
+/// a system call for each takes longer than to copy the bytes between them.
+const SMALL_BATCH: u64 = 2 << 10;
+/// What is read at once where batches are small.
+const SMALL_BATCHES: usize = 64 << 10;
+
 /// Hops through the batches of `[position, end)`.
 pub struct HeaderWalk<'s> {
     window: Window<'s>,
     position: u64,
     end: u64,
+    /// Whether no more than the headers is read.
+    is_sparse: bool,
 }
 
 impl<'s> HeaderWalk<'s> {
     /// From the batch that begins at `position` to the segment's length `end`.
     pub fn new(source: &'s dyn ReadAt, position: u64, end: u64) -> Self {
-        Self { window: Window::new(source), position: position.min(end), end }
+        Self { window: Window::new(source), position: position.min(end), end, is_sparse: false }
+    }
+
+    /// As [`new`](Self::new), for a walk through all of a segment that reads nothing but the headers, except where batches are
+    /// small and where a read is a request.
+    pub fn sparse(source: &'s dyn ReadAt, position: u64, end: u64) -> Self {
+        let mut walk = Self::new(source, position, end);
+        walk.is_sparse = !source.is_remote();
+        if walk.is_sparse {
+            walk.window.at_once = RECORD_BATCH_OVERHEAD;
+        }
+        walk
     }
 
     /// Where the next batch begins.
@@ -134,6 +183,10 @@ impl<'s> HeaderWalk<'s> {
         Ok(match header(data, position) {
             Ok(Some(header)) if header.size <= left => {
                 self.position = header.end();
+                if self.is_sparse {
+                    let is_small = header.size < SMALL_BATCH;
+                    self.window.at_once = if is_small { SMALL_BATCHES } else { RECORD_BATCH_OVERHEAD };
+                }
                 Hop::Batch(header)
             }
             Ok(_) => Hop::Truncated,
@@ -146,19 +199,15 @@ impl<'s> HeaderWalk<'s> {
 fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
     let Some(head) = BatchHead::read(data, position)? else { return Ok(None) };
     head.check_minimum(position)?;
-    let Some(batch) = RecordBatch::of_header(data, position, head.magic) else { return Ok(None) };
-    Ok(Some(BatchHeader {
-        position,
-        size: (head.size as u64).saturating_add(LOG_OVERHEAD as u64),
-        magic: head.magic,
-        offset_field: batch.offset_field(),
-        last_offset: batch.last_offset(),
-        span: Span::of(&batch),
-        max_timestamp: batch.max_timestamp(),
-        producer_id: batch.producer_id(),
-        is_transactional: batch.is_transactional(),
-        is_control_batch: batch.is_control_batch(),
-    }))
+    let size = (head.size as u64).saturating_add(LOG_OVERHEAD as u64);
+    let batch = RecordBatch::of_header(data, position, head.magic);
+    Ok(batch.map(|batch| BatchHeader { size, ..BatchHeader::of(&batch) }))
+}
+
+/// A delete horizon takes the place of the first timestamp; with LogAppendTime all records have the greatest one.
+fn first_timestamp(batch: &RecordBatch<'_>) -> i64 {
+    let is_overridden = batch.delete_horizon_ms().is_some() || batch.timestamp_type() == TimestampType::LogAppendTime;
+    if is_overridden { batch.max_timestamp() } else { batch.base_timestamp() }
 }
 
 /// Where the first top-level entry of a log of 0.7 begins that begins at `target` or behind, hopping from the entry at

@@ -11,6 +11,7 @@ pub mod placement;
 pub mod resync;
 pub mod segment_files;
 pub mod source;
+pub mod summary;
 pub mod transactions;
 pub mod walk;
 mod window;

@@ -81,6 +81,10 @@ pub struct SegmentReport {
     pub first_offset: Option<i64>,
     /// The last one.
     pub last_offset: Option<i64>,
+    /// The least timestamp that the headers of intact batches state, ms.
+    pub first_timestamp: Option<i64>,
+    /// The greatest timestamp of intact batches, ms.
+    pub last_timestamp: Option<i64>,
     /// The offsets that are missing: from the base offset on, and up to the next segment's if that is given.
     pub missing: MissingRanges,
     /// Whether compaction has removed records from batches of the segment.

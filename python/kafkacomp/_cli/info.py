@@ -1,0 +1,276 @@
+"""``kafkacomp info``: what is in a log directory, on one screen."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkacomp._arguments import checked_threads
+from kafkacomp._cli.common import (
+    CORRUPT,
+    FINE,
+    LOG_FORMAT,
+    MAX_OUTPUT_SIZE,
+    names_of,
+    progress_bar,
+    say,
+    say_json,
+)
+from kafkacomp._cli.tables import Column, show_table, width_of_output
+from kafkacomp._cli.tiered import tiered_options
+from kafkacomp._click import parsed
+from kafkacomp._storage.names import INTERNAL_TOPICS
+from kafkacomp._storage.selection import select
+from kafkacomp._text import printable, time_text
+from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo, describe
+from kafkacomp.tiered.source import SourceOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkacomp._log_format import LogFormat
+
+__all__ = ["info"]
+
+#: How many missing ranges, transactions and files are listed.
+_SHOWN = 20
+_COLUMNS = (
+    Column("bytes"), Column("records"), Column("gaps", 1), Column("codecs", 2), Column("first time", 3),
+    Column("last time", 3), Column("open txns", 4), Column("segments", 5), Column("ratio", 6), Column("magic", 7),
+)  # fmt: skip
+_BY_TOPIC = (Column("topic", is_name=True), *_COLUMNS, Column("partitions", 5))
+_BY_PARTITION = (
+    Column("partition", is_name=True), Column("first offset", 1), Column("last offset", 1), *_COLUMNS,
+)  # fmt: skip
+_ORDERS = ("bytes", "records", "name")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--partitions", "by_partition", is_flag=True, help="Show each partition.")
+@click.option("--topics", callback=parsed(names_of), metavar="NAMES",
+              help="Show only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
+@click.option("--deep", is_flag=True, help="Verify every batch, and count what can be read.")
+@click.option("--sort", type=click.Choice(_ORDERS), default="name", show_default=True,
+              help="Order of topics and partitions.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), help="Partitions read at a time; default: one per core.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+@LOG_FORMAT
+@tiered_options
+@MAX_OUTPUT_SIZE
+def info(  # noqa: PLR0917 - click hands everything over by name
+    paths: tuple[str, ...], by_partition: bool, topics: list[str] | None, deep: bool, sort: str, threads: int | None,
+    as_json: bool, log_format: LogFormat, max_output_size: int, **opening: Any,  # noqa: ANN401 - handed on
+) -> int:  # fmt: skip
+    """Show what is in a log directory: topics, sizes, records, time span, codecs, gaps, open transactions.
+
+    PATHS are log folders, partitions, segments or URLs of these. Only the headers of batches are read, and batches
+    smaller than 2 KiB whole; --deep reads and verifies everything. Records of compressed messages of magic 0 and 1 are
+    estimated ("about") unless --deep counts them.
+
+    Exit status 1: something is corrupt, missing or unreadable.
+    """
+    chosen = select(SourceOptions(**opening).resolve(paths), topics, None)
+    total = sum(segment.size for each in chosen for segment in each.segments)
+    with progress_bar("info", total) as advance:
+        found = describe(
+            chosen,
+            deep=deep,
+            threads=checked_threads(threads),
+            log_format=log_format,
+            max_output_size=max_output_size,
+            progress=advance,
+        )
+    if as_json:
+        say_json(_as_dict(found))
+    else:
+        _show(found, by_partition=by_partition, sort=sort)
+    return CORRUPT if found.gaps or found.corrupt_bytes or found.errors else FINE
+
+
+def _show(found: LogDirInfo, *, by_partition: bool, sort: str) -> None:
+    width = width_of_output()
+    rows: list[TopicInfo | PartitionInfo] = [*(found.partitions if by_partition else found.topics)]
+    rows.sort(key=partial(_order, sort=sort))
+    for heading, chosen in (
+        ("", [each for each in rows if each.topic not in INTERNAL_TOPICS]),
+        ("internal topics", [each for each in rows if each.topic in INTERNAL_TOPICS]),
+    ):
+        if not chosen:
+            continue
+        if heading:
+            say("")
+            say(f"{heading}:")
+        show_table(_BY_PARTITION if by_partition else _BY_TOPIC, [_row(each) for each in chosen], width=width)
+    say("")
+    for line in _lines(found):
+        say(line)
+
+
+def _lines(found: LogDirInfo) -> Sequence[str]:
+    """What is true of all topics together, and what is wrong."""
+    counted = (
+        f"{_count(len(found.topics), 'topic')}, {_count(len(found.partitions), 'partition')}, "
+        f"{_count(found.segments_count, 'segment')}, {_count(found.size, 'byte')}: "
+        f"{_records(found)} records, {_count(found.control_records, 'control record')}"
+    )
+    lines = [counted]
+    if found.first_timestamp is not None:
+        lines.append(f"time: {time_text(found.first_timestamp)} to {time_text(found.last_timestamp)}")
+    if found.size and all(each.report is None for each in found.partitions):
+        share = found.bytes_read / found.size
+        lines.append(f"read for this: {found.bytes_read:,} bytes of the segments ({share:.2%})")
+    missing = [(each, range_) for each in found.partitions for range_ in each.missing if range_.reason != "compacted"]
+    lines += _listed(
+        [
+            f"missing: {_name(each)}: offsets {range_.first_offset} to {range_.last_offset} ({range_.reason})"
+            for each, range_ in missing
+        ]
+    )
+    lines += _listed(
+        [
+            f"open transaction: {_name(each)}: producer {txn.producer_id}, epoch {txn.producer_epoch}, "
+            f"offsets {txn.first_offset} to {txn.last_offset}, {_count(txn.records, 'record')}"
+            + (f", since {time_text(txn.first_timestamp)}" if txn.first_timestamp is not None else "")
+            for each in found.partitions
+            for txn in each.open_transactions
+        ]
+    )
+    lines += _listed(
+        [
+            f"corrupt: {segment.path}: {_count(summary.corrupt_bytes, 'byte')} without an intact batch"
+            for each in found.partitions
+            for segment in each.segments
+            if (summary := segment.summary) is not None and summary.corrupt_bytes
+        ]
+    )
+    lines += _listed([f"unreadable: {path}: {error.removeprefix(f'{path}: ')}" for path, error in found.errors])
+    if any(each.report is not None for each in found.partitions):
+        bad = sum(finding.is_error for each in found.partitions if each.report for finding in each.report.findings)
+        lines.append(f"verified: every batch; {_count(bad, 'error')}{' (kafkacomp verify lists them)' if bad else ''}")
+    return lines
+
+
+def _listed(lines: list[str]) -> list[str]:
+    more = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], f"and {more:,} more such lines (--json has them)"] if more > 0 else lines
+
+
+def _row(each: TopicInfo | PartitionInfo) -> list[str]:
+    codecs = ", ".join(dict.fromkeys(counts.compression_type for counts in each.counts))
+    formats = ", ".join(dict.fromkeys(counts.message_format for counts in each.counts))
+    ratio = each.ratio
+    cells = [
+        f"{each.size:,}", _records(each), f"{each.gaps:,}" if each.gaps else "", codecs,
+        _second(each.first_timestamp), _second(each.last_timestamp),
+        f"{each.transactions_count:,}" if each.transactions_count else "", f"{each.segments_count:,}",
+        "" if ratio is None else f"{ratio:.2f}", formats,
+    ]  # fmt: skip
+    if isinstance(each, TopicInfo):
+        return [printable(_name(each)), *cells, f"{len(each.partitions):,}"]
+    offsets = ["" if offset is None else f"{offset:,}" for offset in (each.first_offset, each.last_offset)]
+    return [printable(_name(each)), *offsets, *cells]
+
+
+def _second(milliseconds: int | None) -> str:
+    """A time to the second; ``--json`` has milliseconds."""
+    return "" if milliseconds is None else time_text(milliseconds - milliseconds % 1000)
+
+
+def _records(each: LogDirInfo | TopicInfo | PartitionInfo) -> str:
+    return f"{'' if each.is_exact else 'about '}{each.records:,}"
+
+
+def _name(each: TopicInfo | PartitionInfo) -> str:
+    if isinstance(each, TopicInfo):
+        return each.topic or "unknown"
+    return f"{each.topic}-{each.partition}" if each.topic else each.segments[0].path
+
+
+def _order(each: TopicInfo | PartitionInfo, sort: str) -> tuple[int, str, int]:
+    greatest = {"bytes": each.size, "records": each.records, "name": 0}[sort]
+    return -greatest, each.topic, each.partition if isinstance(each, PartitionInfo) else 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _as_dict(found: LogDirInfo) -> dict[str, Any]:
+    return {
+        **_sums(found),
+        "bytesRead": found.bytes_read,
+        "topics": [
+            {
+                "topic": topic.topic or None,
+                "isInternal": topic.is_internal,
+                **_sums(topic),
+                "partitions": [_partition(each) for each in topic.partitions],
+            }
+            for topic in found.topics
+        ],
+    }
+
+
+def _sums(each: LogDirInfo | TopicInfo | PartitionInfo) -> dict[str, Any]:
+    return {
+        "segments": each.segments_count,
+        "bytes": each.size,
+        "records": each.records,
+        "isExact": each.is_exact,
+        "controlRecords": each.control_records,
+        "firstTimestamp": each.first_timestamp,
+        "lastTimestamp": each.last_timestamp,
+        "gaps": each.gaps,
+        "corruptBytes": each.corrupt_bytes,
+        "openTransactionsCount": each.transactions_count,
+        "counts": [
+            {
+                "messageFormat": counts.message_format,
+                "compressionType": counts.compression_type,
+                "batches": counts.batches,
+                "records": counts.records,
+                "storedBytes": counts.stored_bytes,
+                "recordsBytes": counts.records_bytes,
+            }
+            for counts in each.counts
+        ],
+        "ratio": each.ratio,
+    }
+
+
+def _partition(each: PartitionInfo) -> dict[str, Any]:
+    names = ("topic", "partition", "firstOffset", "lastOffset", "segment", "reason")
+    transaction = ("producerId", "producerEpoch", "firstOffset", "lastOffset", "firstTimestamp", "records")
+    return {
+        "partition": each.partition if each.topic else None,
+        **_sums(each),
+        "firstOffset": each.first_offset,
+        "lastOffset": each.last_offset,
+        "logStartOffset": each.log_start_offset,
+        "highWatermark": each.high_watermark,
+        "missing": [dict(zip(names, range_, strict=True)) for range_ in each.missing],
+        "moreMissing": each.more_missing,
+        "openTransactions": [dict(zip(transaction, txn, strict=True)) for txn in each.open_transactions],
+        "files": [_segment(segment) for segment in each.segments],
+        "isVerified": each.report is not None,
+    }
+
+
+def _segment(segment: Any) -> dict[str, Any]:  # noqa: ANN401 - a SegmentInfo
+    summary = segment.summary
+    found: dict[str, Any] = {"file": segment.path, "baseOffset": segment.base_offset, "bytes": segment.size}
+    if summary is None:
+        return found | {"error": segment.error}
+    return found | {
+        "firstOffset": summary.first_offset,
+        "lastOffset": summary.last_offset,
+        "firstTimestamp": summary.first_timestamp,
+        "lastTimestamp": summary.last_timestamp,
+        "corruptBytes": summary.corrupt_bytes,
+        "isTruncated": summary.is_truncated,
+        "repeatedBatches": summary.repeated_batches,
+        "bytesRead": summary.bytes_read,
+    }

@@ -1,0 +1,463 @@
+"""What a log directory contains, by the headers of its batches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from kafkacomp import _kafkacomp
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._storage.names import INTERNAL_TOPICS
+from kafkacomp.arrow import MissingRange, scan
+from kafkacomp.log._check import check_partition
+from kafkacomp.log._verify import FileOffsets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kafkacomp._log_format import LogFormat
+    from kafkacomp._storage.partition import Partition
+    from kafkacomp.log._verify import PartitionReport
+
+__all__ = [
+    "BatchCounts",
+    "LogDirInfo",
+    "OpenTransaction",
+    "PartitionInfo",
+    "SegmentInfo",
+    "SegmentSummary",
+    "Summaries",
+    "TopicInfo",
+    "describe",
+    "describe_partition",
+]
+
+#: The name of the message format of Kafka 0.7; others are the magic.
+_MESSAGE_SET = "0.7"
+
+
+class BatchCounts(NamedTuple):
+    """The batches of one message format and compression type."""
+
+    #: The magic ``0``, ``1`` or ``2``; ``0.7`` for message sets.
+    message_format: str
+    #: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``; ``unknown(N)`` for an id that Kafka does not have.
+    compression_type: str
+    batches: int
+    #: Records without control records.
+    records: int
+    #: Bytes as stored, with headers.
+    stored_bytes: int
+    #: Bytes that the records decompress to; ``None`` unless the batches were decompressed, or are not compressed.
+    records_bytes: int | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Bytes of the records for each byte stored; ``None`` if the bytes of the records are unknown."""
+        return self.records_bytes / self.stored_bytes if self.records_bytes is not None and self.stored_bytes else None
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction without an end marker: what was in flight."""
+
+    producer_id: int
+    producer_epoch: int
+    #: The offset of its first record.
+    first_offset: int
+    #: The offset of its last record so far.
+    last_offset: int
+    #: The timestamp of its first record in milliseconds; ``None`` if it has none.
+    first_timestamp: int | None
+    #: Its records so far.
+    records: int
+
+
+@dataclass(frozen=True)
+class SegmentSummary:
+    """What the headers of a segment state."""
+
+    #: The segment's length in bytes.
+    length: int
+    #: How many bytes of the segment were read.
+    bytes_read: int
+    counts: list[BatchCounts]
+    #: Control records: end markers of transactions, and those of KRaft.
+    control_records: int
+    #: Whether the records were counted; otherwise they are estimated by the offsets.
+    is_exact: bool
+    #: The first offset of a batch; ``None`` without batches.
+    first_offset: int | None
+    #: The last one.
+    last_offset: int | None
+    #: The least timestamp in the headers, in milliseconds.
+    first_timestamp: int | None
+    #: The greatest timestamp, in milliseconds.
+    last_timestamp: int | None
+    #: Offsets between the batches, and before the first one, that no batch has.
+    missing: list[MissingRange]
+    #: Further ranges.
+    more_missing: int
+    #: Whether compaction has removed records from batches.
+    is_compacted: bool
+    #: Batches whose offsets are below those of the batch before.
+    repeated_batches: int
+    #: Ranges of bytes without an intact batch.
+    corrupt_ranges: int
+    #: Their bytes.
+    corrupt_bytes: int
+    #: Whether the end truncates a batch.
+    is_truncated: bool
+    #: Zero bytes after the last batch.
+    zero_tail_bytes: int
+
+
+#: Of each segment what its headers state, or why it cannot be read; and the transactions that are open at the end.
+Summaries: TypeAlias = "tuple[list[SegmentSummary | OSError | ValueError], list[OpenTransaction]]"
+
+
+@dataclass(frozen=True)
+class SegmentInfo:
+    """A segment, and what it contains."""
+
+    #: The path of the file.
+    path: str
+    #: The offset in its name.
+    base_offset: int | None
+    #: Length in bytes when it was listed.
+    size: int
+    #: What its headers state; ``None`` if it cannot be read.
+    summary: SegmentSummary | None
+    #: Why it cannot be read.
+    error: str | None = None
+
+
+class _Sums:
+    """What partitions, topics and log directories have in common."""
+
+    @property
+    def _parts(self) -> tuple[PartitionInfo, ...]:
+        raise NotImplementedError
+
+    @property
+    def segments_count(self) -> int:
+        """How many segments there are."""
+        return sum(len(each.segments) for each in self._parts)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments."""
+        return sum(segment.size for each in self._parts for segment in each.segments)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that were read of the segments; those that :attr:`PartitionInfo.report` took are not counted."""
+        return sum(each.bytes_read for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+
+    @property
+    def counts(self) -> list[BatchCounts]:
+        """Batches and records by message format and compression type."""
+        return _added(counts for each in self._parts for counts in each.format_counts)
+
+    @property
+    def records(self) -> int:
+        """Records, without control records."""
+        return sum(each.record_count for each in self._parts)
+
+    @property
+    def control_records(self) -> int:
+        """Control records."""
+        return sum(each.control_records for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the records were counted; otherwise they are an estimate."""
+        return all(each.is_counted for each in self._parts)
+
+    @property
+    def first_timestamp(self) -> int | None:
+        """The least timestamp that headers state, in milliseconds; ``None`` without timestamps."""
+        found = (each.first_timestamp for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+        return min((time for time in found if time is not None), default=None)
+
+    @property
+    def last_timestamp(self) -> int | None:
+        """The greatest timestamp, in milliseconds."""
+        found = (each.last_timestamp for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+        return max((time for time in found if time is not None), default=None)
+
+    @property
+    def gaps(self) -> int:
+        """How many ranges of offsets are missing that compaction does not explain."""
+        return sum(each.reason != "compacted" for part in self._parts for each in part.missing)
+
+    @property
+    def corrupt_bytes(self) -> int:
+        """Bytes without an intact batch."""
+        return sum(each.lost_bytes for each in self._parts)
+
+    @property
+    def transactions_count(self) -> int:
+        """How many transactions are open."""
+        return sum(len(each.open_transactions) for each in self._parts)
+
+    @property
+    def errors(self) -> list[tuple[str, str]]:
+        """Segments that cannot be read, and why."""
+        return [(each.path, each.error) for part in self._parts for each in part.segments if each.error is not None]
+
+    @property
+    def ratio(self) -> float | None:
+        """Bytes of the records for each byte stored; ``None`` if that is unknown of a compression type."""
+        plain = [each.records_bytes for each in self.counts]
+        known = [each for each in plain if each is not None]
+        stored = sum(each.stored_bytes for each in self.counts)
+        return sum(known) / stored if stored and len(known) == len(plain) else None
+
+
+@dataclass(frozen=True)
+class PartitionInfo(_Sums):
+    """What a partition contains."""
+
+    topic: str
+    partition: int
+    segments: tuple[SegmentInfo, ...]
+    #: Batches and records by message format and compression type.
+    format_counts: tuple[BatchCounts, ...]
+    #: Records, without control records.
+    record_count: int
+    #: Whether they were counted.
+    is_counted: bool
+    #: The first offset of a batch; ``None`` without batches.
+    first_offset: int | None
+    #: The last one.
+    last_offset: int | None
+    #: Offsets that no segment has, in order; at most 10,000 ranges.
+    missing: tuple[MissingRange, ...]
+    #: Further ranges.
+    more_missing: int
+    #: Bytes without an intact batch.
+    lost_bytes: int
+    #: Transactions without an end marker, by their first offsets.
+    open_transactions: tuple[OpenTransaction, ...]
+    #: The offset from which on consumers read nothing, by ``replication-offset-checkpoint``.
+    high_watermark: int | None
+    #: The offset below which consumers read nothing, by ``log-start-offset-checkpoint``.
+    log_start_offset: int | None
+    #: What was verified; ``None`` without ``deep``.
+    report: PartitionReport | None = None
+
+    @property
+    def _parts(self) -> tuple[PartitionInfo, ...]:
+        return (self,)
+
+    @property
+    def _summaries(self) -> list[SegmentSummary]:
+        return [each.summary for each in self.segments if each.summary is not None]
+
+
+@dataclass(frozen=True)
+class TopicInfo(_Sums):
+    """What a topic contains."""
+
+    topic: str
+    partitions: tuple[PartitionInfo, ...]
+
+    @property
+    def _parts(self) -> tuple[PartitionInfo, ...]:
+        return self.partitions
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether it is one of Kafka's own topics, such as ``__consumer_offsets``."""
+        return self.topic in INTERNAL_TOPICS
+
+
+@dataclass(frozen=True)
+class LogDirInfo(_Sums):
+    """What a log directory contains; see :meth:`kafkacomp.LogDir.info`."""
+
+    partitions: tuple[PartitionInfo, ...]
+
+    @property
+    def _parts(self) -> tuple[PartitionInfo, ...]:
+        return self.partitions
+
+    @property
+    def topics(self) -> tuple[TopicInfo, ...]:
+        """By topic."""
+        ordered = sorted(self.partitions, key=lambda each: (each.topic, each.partition))
+        return tuple(TopicInfo(name, tuple(group)) for name, group in groupby(ordered, key=lambda each: each.topic))
+
+
+def describe(
+    partitions: Iterable[Partition],
+    *,
+    deep: bool = False,
+    threads: int = 1,
+    log_format: LogFormat = "auto",
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    progress: Callable[[int], object] | None = None,
+) -> LogDirInfo:
+    """Describe partitions; ``progress`` is called with further bytes, from any thread."""
+
+    def one(partition: Partition) -> PartitionInfo:
+        return describe_partition(
+            partition, deep=deep, log_format=log_format, max_output_size=max_output_size, progress=progress
+        )
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = pool.map(one, partitions)
+        try:
+            return LogDirInfo(tuple(found))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def describe_partition(
+    partition: Partition,
+    *,
+    deep: bool = False,
+    log_format: LogFormat = "auto",
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    progress: Callable[[int], object] | None = None,
+) -> PartitionInfo:
+    """Describe one partition."""
+    advance = progress or (lambda _: None)
+    found, transactions = _kafkacomp.summarize_partition(partition, log_format, None if deep else advance)
+    segments = tuple(
+        SegmentInfo(each.name, each.base_offset, each.size, summary)
+        if isinstance(summary, SegmentSummary)
+        else SegmentInfo(each.name, each.base_offset, each.size, None, str(summary))
+        for each, summary in zip(partition.segments, found, strict=True)
+    )
+    summaries = [each.summary for each in segments if each.summary is not None]
+    counts = _added(counts for each in summaries for counts in each.counts)
+    missing, more = _missing(partition, segments)
+    described = PartitionInfo(
+        partition.topic or "",
+        partition.partition or 0,
+        segments,
+        tuple(counts),
+        sum(each.records for each in counts),
+        all(each.is_exact for each in summaries) and len(summaries) == len(segments),
+        next((each.first_offset for each in summaries if each.first_offset is not None), None),
+        max((each.last_offset for each in summaries if each.last_offset is not None), default=None),
+        missing,
+        more,
+        sum(each.corrupt_bytes for each in summaries),
+        tuple(transactions),
+        partition.high_watermark,
+        partition.log_start_offset,
+    )
+    if not deep or len(summaries) < len(segments):
+        return described
+    report = check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
+    return _verified(described, partition, report, log_format, max_output_size)
+
+
+def _verified(
+    described: PartitionInfo, partition: Partition, report: PartitionReport, log_format: LogFormat, max_output_size: int
+) -> PartitionInfo:
+    """With the counts of the batches that were decompressed."""
+    verified: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for segment in report.segments.values():
+        for codec, found in segment.by_compression_type.items():
+            verified[codec][0] += found.stored_bytes
+            verified[codec][1] += found.records_bytes
+    reader = scan(
+        _Resolved(partition),
+        columns=["offset"],
+        on_error="skip",
+        log_format=log_format,
+        max_output_size=max_output_size,
+    )
+    for _ in reader:
+        pass
+    stored: dict[str, int] = defaultdict(int)
+    for each in described.format_counts:
+        stored[each.compression_type] += each.stored_bytes
+    counts = tuple(_with_bytes(each, stored, verified) for each in described.format_counts)
+    return replace(
+        described,
+        format_counts=counts,
+        record_count=reader.report.records,
+        is_counted=True,
+        missing=report.missing,
+        more_missing=report.more_missing,
+        lost_bytes=sum(each.unreadable_bytes for each in report.segments.values()),
+        report=report,
+    )
+
+
+def _with_bytes(counts: BatchCounts, stored: dict[str, int], verified: dict[str, list[int]]) -> BatchCounts:
+    """With the bytes of the records; several message formats of a compression type share them by their stored bytes."""
+    codec = counts.compression_type
+    total, plain = verified[codec]
+    share = counts.stored_bytes / stored[codec] if stored[codec] else 0
+    # What is corrupt has no ratio.
+    return counts._replace(stored_bytes=round(total * share), records_bytes=round(plain * share)) if total else counts
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """A partition as a source of a scan."""
+
+    partition: Partition
+
+    def _resolved(self) -> list[Partition]:
+        return [self.partition]
+
+
+def _added(counts: Iterable[BatchCounts]) -> list[BatchCounts]:
+    """The sums by message format and compression type, in their order."""
+    sums: dict[tuple[str, str], BatchCounts] = {}
+    for each in counts:
+        key = (each.message_format, each.compression_type)
+        known = sums.get(key)
+        if known is None:
+            sums[key] = each
+            continue
+        plain = None
+        if known.records_bytes is not None and each.records_bytes is not None:
+            plain = known.records_bytes + each.records_bytes
+        sums[key] = BatchCounts(
+            *key,
+            known.batches + each.batches,
+            known.records + each.records,
+            known.stored_bytes + each.stored_bytes,
+            plain,
+        )
+    return [sums[key] for key in sorted(sums)]
+
+
+def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[tuple[MissingRange, ...], int]:
+    """What no segment has, with what compaction explains; in Kafka 0.7 offsets are positions, which are all there."""
+    files = list(_files(partition, segments))
+    if not files:
+        return (), 0
+    together = _kafkacomp.partition_offsets([offsets for _, offsets in files], partition.cleaned_to)
+    owner = (partition.topic, partition.partition)
+    missing = (
+        MissingRange(*owner, each.first_offset, each.last_offset, files[each.file][0], each.reason)
+        for each in together.missing
+    )
+    more = sum(each.summary.more_missing for each in segments if each.summary is not None)
+    return tuple(missing), together.more_missing + more
+
+
+def _files(partition: Partition, segments: tuple[SegmentInfo, ...]) -> Iterator[tuple[str, FileOffsets]]:
+    for found, each in zip(partition.segments, segments, strict=True):
+        summary = each.summary
+        if found.base_offset is None or summary is None:
+            continue
+        if any(counts.message_format == _MESSAGE_SET for counts in summary.counts):
+            continue
+        base = found.base_offset if found.offsets is None else max(found.base_offset, found.offsets[0])
+        yield (
+            each.path,
+            FileOffsets(base, summary.first_offset, summary.last_offset, summary.missing, summary.is_compacted),
+        )

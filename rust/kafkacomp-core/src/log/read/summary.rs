@@ -1,0 +1,326 @@
+//! What a segment contains, by the headers of its batches alone.
+//!
+//! No checksum is verified where header follows header. Where they do not, the batch before is verified, and the walk resumes
+//! at the next intact batch, as every other reader of segments does.
+//!
+//! A batch of magic 2 declares how many records it has. A wrapper of magic 0 or 1 does not: its records are estimated by
+//! the offsets from the batch before to its own, which are more than its records if compaction removed some.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::batch_headers::{BatchHeader, HeaderWalk, Hop};
+use super::chunk::{ChunkEnd, ChunkReader};
+use super::source::{ReadAt, read_full};
+use crate::bytes::be_i32;
+use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
+use crate::log::error::ReadError;
+use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
+
+/// What is read at once around corrupt batches.
+const CHUNK: usize = 64 << 10;
+/// Size, magic and attributes of a message of Kafka 0.7.
+const MESSAGE_HEADER: usize = SIZE_LENGTH + 2;
+
+/// A message format with a compression type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BatchFormat {
+    /// The magic; `None` for Kafka 0.7.
+    pub magic: Option<i8>,
+    /// The id of the compression type, which may be unknown.
+    pub compression_id: u8,
+}
+
+/// The batches of one format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BatchCounts {
+    /// Batches, or top-level messages.
+    pub batches: u64,
+    /// Records, without control records.
+    pub records: u64,
+    /// Bytes with headers.
+    pub stored_bytes: u64,
+}
+
+/// A transaction without an end marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenTransaction {
+    /// The producer epoch of its first batch.
+    pub producer_epoch: i16,
+    /// Its first offset.
+    pub first_offset: i64,
+    /// Its last offset so far.
+    pub last_offset: i64,
+    /// The timestamp of its first record, ms; -1 without one.
+    pub first_timestamp: i64,
+    /// Its records so far.
+    pub records: u64,
+}
+
+/// Open transactions by producer id. An end marker of any epoch ends the transaction of its producer (KIP-98, KIP-890).
+pub type OpenTransactions = HashMap<i64, OpenTransaction>;
+
+/// What a segment contains.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SegmentSummary {
+    /// Its length in bytes.
+    pub length: u64,
+    /// Batches by format.
+    pub counts: BTreeMap<BatchFormat, BatchCounts>,
+    /// Control records.
+    pub control_records: u64,
+    /// Whether the records were counted, not estimated.
+    pub is_exact: bool,
+    /// The first offset of a batch.
+    pub first_offset: Option<i64>,
+    /// The last one.
+    pub last_offset: Option<i64>,
+    /// The least timestamp that headers contain, ms.
+    pub first_timestamp: Option<i64>,
+    /// The greatest timestamp, ms.
+    pub last_timestamp: Option<i64>,
+    /// Offsets between the batches, and before the first one, that no batch has.
+    pub missing: MissingRanges,
+    /// Whether batches have fewer records than offsets, because compaction removed some.
+    pub is_compacted: bool,
+    /// Batches whose offsets are below those of the batch before.
+    pub repeated_batches: u64,
+    /// Ranges of bytes without an intact batch.
+    pub corrupt_ranges: u64,
+    /// Their bytes.
+    pub corrupt_bytes: u64,
+    /// Whether the end truncates a batch.
+    pub is_truncated: bool,
+    /// Zero bytes after the last batch.
+    pub zero_tail_bytes: u64,
+}
+
+impl SegmentSummary {
+    fn count(&mut self, format: BatchFormat, records: u64, size: u64) {
+        let counts = self.counts.entry(format).or_default();
+        counts.batches += 1;
+        counts.records = counts.records.saturating_add(records);
+        counts.stored_bytes = counts.stored_bytes.saturating_add(size);
+    }
+
+    fn add_timestamps(&mut self, first: i64, greatest: i64) {
+        if first >= 0 {
+            self.first_timestamp = Some(self.first_timestamp.map_or(first, |known| known.min(first)));
+        }
+        if greatest >= 0 {
+            self.last_timestamp = self.last_timestamp.max(Some(greatest));
+        }
+    }
+}
+
+/// Goes through one segment; the transactions that are open are carried from segment to segment.
+#[derive(Debug)]
+pub struct Summarizer<'t> {
+    summary: SegmentSummary,
+    transactions: &'t mut OpenTransactions,
+    /// The offsets that belong to the log: the first, and the one after the last.
+    valid: Option<(i64, i64)>,
+    /// The offset that follows.
+    expected: Option<i64>,
+    /// Whether something corrupt lies before the next batch.
+    after_corrupt: bool,
+}
+
+impl<'t> Summarizer<'t> {
+    /// For a segment that begins at `base_offset`, of which only the offsets of `valid` belong to the log.
+    pub fn new(base_offset: Option<i64>, valid: Option<(i64, i64)>, transactions: &'t mut OpenTransactions) -> Self {
+        let expected = base_offset.map(|base| valid.map_or(base, |(first, _)| base.max(first)));
+        let summary = SegmentSummary { is_exact: true, ..SegmentSummary::default() };
+        Self { summary, transactions, valid, expected, after_corrupt: false }
+    }
+
+    /// Goes through a segment of batches.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    pub fn batches(mut self, source: &dyn ReadAt) -> Result<SegmentSummary, ReadError> {
+        let end = source.length()?;
+        self.summary.length = end;
+        let mut walk = HeaderWalk::sparse(source, 0, end);
+        // A batch counts as soon as its size has led to the next one, or to the end.
+        let mut pending: Option<BatchHeader> = None;
+        loop {
+            match walk.next_batch()? {
+                Hop::Batch(header) => {
+                    if let Some(before) = pending.replace(header) {
+                        self.add(&before);
+                    }
+                }
+                Hop::End => {
+                    if let Some(last) = pending {
+                        self.add(&last);
+                    }
+                    return Ok(self.summary);
+                }
+                Hop::Truncated | Hop::Corrupt(_) => {
+                    let from = pending.take().map_or(walk.position(), |before| before.position);
+                    let next = self.resync(source, from, end)?;
+                    if next >= end {
+                        return Ok(self.summary);
+                    }
+                    walk.seek(next);
+                }
+            }
+        }
+    }
+
+    /// Verifies the batches from `position` to the corrupt one, and finds the next intact batch; where that is.
+    fn resync(&mut self, source: &dyn ReadAt, position: u64, end: u64) -> Result<u64, ReadError> {
+        let mut chunks = ChunkReader::new(position, end, true);
+        let mut buffer = Vec::new();
+        loop {
+            let begin = chunks.position();
+            let mut intact = Vec::new();
+            let (_, chunk_end) = chunks.read(source, &mut buffer, CHUNK, |batch| {
+                batch.ensure_valid()?;
+                intact.push(BatchHeader::of(batch));
+                Ok(())
+            })?;
+            for header in &intact {
+                self.add(header);
+            }
+            match chunk_end {
+                ChunkEnd::More if chunks.position() > begin => {}
+                ChunkEnd::More | ChunkEnd::End => {
+                    self.summary.zero_tail_bytes = end.saturating_sub(chunks.position());
+                    return Ok(end);
+                }
+                ChunkEnd::Truncated(_) | ChunkEnd::Corrupt(_) => {
+                    let corrupt = chunks.position();
+                    let next = chunks.resync(source)?;
+                    self.summary.is_truncated = matches!(chunk_end, ChunkEnd::Truncated(_)) && next >= end;
+                    self.summary.corrupt_ranges += 1;
+                    self.summary.corrupt_bytes += next.saturating_sub(corrupt);
+                    self.after_corrupt = true;
+                    return Ok(next);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, header: &BatchHeader) {
+        let (first, last) = (header.span.first, header.last_offset);
+        if self.valid.is_some_and(|(start, end)| last < start || first.unwrap_or(last) >= end) {
+            return;
+        }
+        let format = BatchFormat { magic: Some(header.magic), compression_id: header.compression_id };
+        let is_repeated = self.expected.is_some_and(|expected| last < expected);
+        if is_repeated {
+            self.summary.repeated_batches += 1;
+            self.summary.is_exact = false;
+            self.summary.count(format, 0, header.size);
+            return;
+        }
+        let records = self.records_of(header);
+        if header.is_control_batch {
+            self.summary.control_records += records;
+            self.summary.count(format, 0, header.size);
+        } else {
+            self.summary.count(format, records, header.size);
+        }
+        self.add_offsets(first, last);
+        self.summary.add_timestamps(header.first_timestamp, header.max_timestamp);
+        self.follow_transaction(header, records);
+    }
+
+    /// The records of a batch: those that it declares, one for a plain message, an estimate for a wrapper.
+    fn records_of(&mut self, header: &BatchHeader) -> u64 {
+        let offsets = header.span.first.map(|first| header.last_offset.saturating_sub(first).saturating_add(1));
+        if let Some((start, end)) = self.valid
+            && (header.span.first.is_none_or(|first| first < start) || header.last_offset >= end)
+        {
+            self.summary.is_exact = false;
+        }
+        let Some(declared) = header.records_count else {
+            if header.compression_id == 0 {
+                return 1;
+            }
+            self.summary.is_exact = false;
+            let before = self.expected.unwrap_or(header.last_offset);
+            return header.last_offset.saturating_sub(before).saturating_add(1).max(1).unsigned_abs();
+        };
+        if declared < 0 {
+            self.summary.is_exact = false;
+        }
+        if offsets.is_some_and(|offsets| i64::from(declared) < offsets) {
+            self.summary.is_compacted = true;
+        }
+        declared.max(0).unsigned_abs().into()
+    }
+
+    fn add_offsets(&mut self, first: Option<i64>, last: i64) {
+        let clamped =
+            |offset: i64| self.valid.map_or(offset, |(start, end)| offset.clamp(start, end.saturating_sub(1)));
+        let (first, last) = (first.map(clamped), clamped(last));
+        let reason = if self.after_corrupt { MissingReason::Corrupt } else { MissingReason::Gap };
+        // The first offset of a wrapper is unknown: it may begin where the batch before ends.
+        if let (Some(expected), Some(first)) = (self.expected, first)
+            && let Some(range) = MissingRange::between(expected, first, reason)
+        {
+            self.summary.missing.push(range);
+        }
+        self.after_corrupt = false;
+        let begins = first.or(self.expected).unwrap_or(last);
+        self.summary.first_offset.get_or_insert(begins);
+        self.summary.last_offset = self.summary.last_offset.max(Some(last));
+        self.expected = Some(last.saturating_add(1));
+    }
+
+    fn follow_transaction(&mut self, header: &BatchHeader, records: u64) {
+        if !header.is_transactional {
+            return;
+        }
+        if header.is_control_batch {
+            self.transactions.remove(&header.producer_id);
+            return;
+        }
+        let open = self.transactions.entry(header.producer_id).or_insert(OpenTransaction {
+            producer_epoch: header.producer_epoch,
+            first_offset: header.offset_field,
+            last_offset: header.last_offset,
+            first_timestamp: header.first_timestamp,
+            records: 0,
+        });
+        open.last_offset = header.last_offset;
+        open.records = open.records.saturating_add(records);
+    }
+
+    /// Goes through a segment of Kafka 0.7. A compressed message counts as one record, which is the least that it can have.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    pub fn messages(mut self, source: &dyn ReadAt) -> Result<SegmentSummary, ReadError> {
+        let end = source.length()?;
+        self.summary.length = end;
+        let mut position = 0;
+        let mut header = [0; MESSAGE_HEADER];
+        while position < end {
+            source.check_interrupt()?;
+            let read = read_full(source, &mut header, position)?;
+            let size =
+                be_i32(header.get(..read).unwrap_or_default(), 0).filter(|&size| size >= HEADER_LENGTH_V0 as i32);
+            let next =
+                size.map(|size| position.saturating_add(SIZE_LENGTH as u64).saturating_add(size.unsigned_abs().into()));
+            let Some(next) = next.filter(|&next| next <= end) else {
+                self.summary.corrupt_ranges += 1;
+                self.summary.corrupt_bytes = end.saturating_sub(position);
+                self.summary.is_truncated = size.is_some();
+                break;
+            };
+            let [.., magic, attributes] = header;
+            let compression_id = if magic == 0 { 0 } else { attributes & 3 };
+            self.summary.is_exact &= compression_id == 0;
+            let format = BatchFormat { magic: None, compression_id };
+            self.summary.count(format, 1, next.saturating_sub(position));
+            let offset = self.expected.unwrap_or_default().saturating_add_unsigned(position);
+            self.summary.first_offset.get_or_insert(offset);
+            self.summary.last_offset = Some(offset);
+            position = next;
+        }
+        Ok(self.summary)
+    }
+}
