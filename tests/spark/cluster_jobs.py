@@ -140,13 +140,15 @@ def export(source: str, target: str, told: str, kind: str, master: str) -> None:
     from kafkacomp.spark import export as exporting  # noqa: PLC0415 - not in the workers
 
     spark = session(master)
-    plain = DataFrame.mapInArrow
+    frames: Any = type(spark.range(1))  # a subclass of DataFrame, which has a method of its own
+    plain = frames.mapInArrow
     for each in kind.split(","):
 
         def shadowed(frame: DataFrame, job: Any, schema: Any, kind: str = each) -> DataFrame:
-            return plain(frame, unlucky(job, kind, f"{told}-{kind}"), schema)
+            found: DataFrame = plain(frame, unlucky(job, kind, f"{told}-{kind}"), schema)
+            return found
 
-        DataFrame.mapInArrow = plain if each == "none" else shadowed  # type: ignore[method-assign,assignment]
+        frames.mapInArrow = shadowed
         exporting(spark, source, f"{target}/{each}", partition_by="partition", columns=["offset", "partition", "value"])
     # What goes on behind the end of its job has the time to leave something.
     time.sleep(25 if "slow" in kind else 0)
