@@ -109,6 +109,6 @@ def test_partition_by(logs: Path, tmp_path: Path, kind: str) -> None:
 
 
 def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
+    assert main([]) == 2
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kafkacomp ")]
     assert [line.split()[1] for line in lines] == ["info", "dump", "verify", "export", "advise", "--help"]

@@ -145,7 +145,7 @@ def cli(context: click.Context) -> int:
     """
     if context.invoked_subcommand is None:
         click.echo(_FIRST_STEPS)
-    return FINE
+    return WRONG_USE
 
 
 @cli.command()
