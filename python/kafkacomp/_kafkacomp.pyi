@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self, final
+from typing import Any, Final, Literal, Self, TypeAlias, final
 
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
@@ -110,8 +110,11 @@ def verify_segment(
     segment: SegmentToVerify, max_output_size: int, progress: Callable[[int], object] | None
 ) -> SegmentReport: ...
 def format_of_content(source: object) -> Literal["0.7", "0.8+"] | None: ...
+
+_Positions: TypeAlias = tuple[int, int] | None
+
 def compare_segments(
-    earlier: object, later: object, first_offset: int, last_offset: int, max_output_size: int
+    earlier: object, later: object, first_offset: int, last_offset: int, max_output_size: int, positions: _Positions
 ) -> int | None: ...
 
 @final
@@ -263,7 +266,7 @@ def migrate_partition(
     first_offset: int,
     batch_bytes: int,
     mapped: Callable[[list[tuple[int, int]]], object] | None,
-) -> WrittenLog: ...
+) -> RewrittenPartition: ...
 def migrate_set(
     data: Buffer, to_magic: int, initial_offset: int, first_offset: int, batch_bytes: int, max_output_size: int
 ) -> Converted: ...

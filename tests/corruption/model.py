@@ -142,7 +142,17 @@ def _removed_before_last(injected: Injected) -> int | None:
     gone, last = batches[-2:]
     numbers = {piece.batch.number for segment in injected.segments for piece in segment.pieces if piece.batch}
     is_near = (gone.first ^ last.first).bit_count() == 1 and len(gone.records) == len(last.records)
-    return gone.number if gone.number not in numbers and is_near else None
+    is_shown = _has_other_timestamp(gone, last, injected)
+    return gone.number if gone.number not in numbers and is_near and not is_shown else None
+
+
+def _has_other_timestamp(gone: Batch, last: Batch, injected: Injected) -> bool:
+    """Whether the time index has an entry for a batch that is not the timestamp of the one in its place."""
+    for segment in injected.segments:
+        for timestamp, offset in struct.iter_unpack(">qi", segment.indexes.get("timeindex", b"")):
+            if gone.first <= segment.base + offset <= gone.last:
+                return last.magic == 2 and timestamp != struct.unpack_from(">q", last.data, 35)[0]
+    return False
 
 
 def _around(batch: Batch, injected: Injected) -> tuple[Batch | None, Batch | None]:

@@ -53,7 +53,8 @@ def test_an_index_shows_that_a_segment_was_truncated(tmp_path: Path) -> None:
     where = injected.write(tmp_path)
     answer = verify(where)
     assert answer.status == 1
-    assert [file for file, _ in answer.faults] == [f"{injected.segments[0].name}.index"]
+    assert [file for file, _ in answer.faults] == [f"{injected.segments[0].name}.log"]
+    assert {reason for _, _, reason in answer.missing} >= {"gap"}
     (where / f"{injected.segments[0].name}.index").unlink()
     (where / f"{injected.segments[0].name}.timeindex").unlink()
     assert verify(where).status == 0

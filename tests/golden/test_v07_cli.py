@@ -116,7 +116,7 @@ def test_the_chain_of_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         files[1].unlink()
         status, out, _ = run(capfd, "verify", folder)
         assert status == 1
-        assert f"begins at position {int(files[2].stem)} where {files[0].name} ends" in out
+        assert f"offsets {int(files[1].stem)} to {int(files[2].stem) - 1} are missing before byte" in out
     moved = folder / f"{int(files[-1].stem) + 7:020}.kafka"
     files[-1].chmod(0o644)
     moved.write_bytes(files[-1].read_bytes()[:-3])

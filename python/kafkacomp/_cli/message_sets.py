@@ -1,15 +1,13 @@
-"""Log files and sets of Kafka 0.7: their messages as rows, and whether a partition's files follow on one another."""
+"""Log files and sets of Kafka 0.7: their messages as rows."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import message_set
 from kafkacomp._cli.batches import Damage, bytes_fields, segment_of
 from kafkacomp._kafkacomp import MessageChunks
-from kafkacomp._storage.names import is_segment
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.message_set import Message, MessageAndOffset
 
-__all__ = ["Entry", "broken_chain", "entries", "entry_row", "message_row", "placed"]
+__all__ = ["Entry", "entries", "entry_row", "message_row", "placed"]
 
 _SIZE_LENGTH = 4
 _PLACE = re.compile(r"at byte \d+$")
@@ -89,20 +87,3 @@ def _row(message: Message, offset: int) -> dict[str, Any]:
         "isvalid": message.is_valid,
         "payloadSize": len(message.payload),
     }
-
-
-def broken_chain(file: SourceFile) -> str | None:
-    """What keeps a broker from starting: a file that does not begin where the one before it in its folder ends."""
-    if file.kind != "message set" or file.base_offset is None:
-        return None
-    if file.stored is not None:
-        return None  # a broker has none of these
-    segments = [path for path in Path(file.path).parent.glob("*.kafka") if is_segment(path.name)]
-    before = [path for path in segments if path.name < file.path.name]
-    if not before:
-        return None
-    last = max(before)
-    end = int(last.stem) + last.stat().st_size
-    if end == file.base_offset:
-        return None
-    return f"begins at position {file.base_offset} where {last.name} ends at {end}: a broker of 0.7 does not start"

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from kafkacomp import _kafkacomp, log
-from kafkacomp._cli.message_sets import broken_chain
 from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
@@ -33,6 +32,8 @@ __all__ = ["Report", "verify", "verify_read"]
 
 #: Indexes that are checked with their segment.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
+#: Files that follow one another in a partition.
+_SEGMENTS = frozenset({"log", "message set"})
 #: How many missing ranges of a partition are shown to people.
 _SHOWN = 20
 
@@ -250,8 +251,8 @@ def _partitions(segments: Sequence[SourceFile], begins: Mapping[str, int]) -> li
     """The segments by partition, in the order of their base offsets; each other file for itself."""
     groups: dict[object, list[SourceFile]] = {}
     for file in segments:
-        is_segment = file.kind == "log" and _base_offset(file) is not None
-        groups.setdefault(("folder", file.folder) if is_segment else ("file", file.name), []).append(file)
+        is_segment = file.kind in _SEGMENTS and _base_offset(file) is not None
+        groups.setdefault((file.kind, file.folder) if is_segment else ("file", file.name), []).append(file)
     for group in groups.values():
         group.sort(key=lambda file: (_begin(file, begins) or 0, file.path.name))
     return list(groups.values())
@@ -267,12 +268,15 @@ def _begin(file: SourceFile, begins: Mapping[str, int]) -> int | None:
 
 def _following(group: Sequence[SourceFile], begins: Mapping[str, int]) -> Iterator[tuple[SourceFile, int]]:
     """The base offset of the next segment of each that has one, named on the command line or not."""
-    if _base_offset(group[0]) is None or group[0].kind != "log":
+    kind = group[0].kind
+    if _base_offset(group[0]) is None or kind not in _SEGMENTS:
         return
     beside: list[int | None] = []
     if group[0].stored is None:
         folder = group[0].folder
-        beside = [begins.get(os.path.join(folder, name), segment_offset(name)) for name in os.listdir(folder)]  # noqa: PTH118, PTH208
+        is_old = kind == "message set"
+        names = [name for name in os.listdir(folder) if name.endswith(".kafka") == is_old]  # noqa: PTH208
+        beside = [begins.get(os.path.join(folder, name), segment_offset(name)) for name in names]  # noqa: PTH118
     own = [_begin(file, begins) for file in group]
     bases = sorted({base for base in (*beside, *own) if base is not None})
     for file, begin in zip(group, own, strict=True):
@@ -328,15 +332,13 @@ def _add_partition(
     owner = _owner(folder)
     segments = []
     for file in group:
-        base = _begin(file, begins) if file.kind == "log" else None
+        base = _begin(file, begins) if file.kind in _SEGMENTS else None
         named = None if base is None or base == _base_offset(file) else _base_offset(file)
         segments.append(CheckedSegment(file.name, base, found[file.name], file.source, named_offset=named))
     # Files that were named one by one need not be all of a partition.
     cleaned_to = None if group[0].stored else _cleaned_to(Path(folder), owner)
     for file in group:
         _add(report, file.name, file.owner, found[file.name])
-        if (broken := broken_chain(file)) is not None:
-            report.errors.append((file.name, 0, broken, None, None))
     _add_found(report, verified_partition(owner, segments, cleaned_to, max_output_size))
 
 

@@ -43,7 +43,7 @@ def verify_segment(
     """Check every checksum and every record of a segment, its offsets and leader epochs, and the indexes next to it.
 
     Of a log file of Kafka 0.7 every checksum and every message of all levels; the report's batches are its top-level
-    messages then, and its offsets where the file begins and ends.
+    messages then, and its offsets the positions of bytes.
 
     Corruption does not end the check; it resumes at the next intact batch.
 

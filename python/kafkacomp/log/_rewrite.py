@@ -254,10 +254,10 @@ def convert(
         for job in work.jobs():
             if _is_old(job, log_format, work.name, upgrade=upgrade, only_old=only_old):
                 mapped = None if take is None else partial(take, job.partition.topic, job.partition.partition)
-                work.add(_kafkacomp.migrate_partition(job, to_magic, first_offset or 0, batch_bytes, mapped))
+                done = _kafkacomp.migrate_partition(job, to_magic, first_offset or 0, batch_bytes, mapped)
             else:
                 done = _kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes)
-                work.add(done.log, done.findings)
+            work.add(done.log, done.findings)
         return RewriteReport(**work.fields())
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.names import side_file
 from kafkacomp.arrow._report import MissingRange
+from kafkacomp.log._detect import log_format_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,12 +240,15 @@ def verified_partition(
     """
     findings: list[PartitionFinding] = []
     gaps: dict[tuple[str, int], int] = {}
+    reported: dict[str, list[tuple[int, int]]] = {}
     for path, base, report, *_ in segments:
         for each in report.findings:
             if each.is_gap and base is not None and each.first_offset is not None:
                 gaps[path, each.first_offset] = each.position
                 continue
             file = path if each.file == "log" else side_file(path, each.file)
+            if each.first_offset is not None and each.last_offset is not None:
+                reported.setdefault(path, []).append((each.first_offset, each.last_offset))
             findings.append(
                 PartitionFinding(file, each.position, each.is_error, each.message, each.first_offset, each.last_offset)
             )
@@ -255,8 +259,11 @@ def verified_partition(
     for lacking in together.missing:
         segment, first, last = ordered[lacking.file], lacking.first_offset, lacking.last_offset
         path = segment.name
-        missing.append(MissingRange(*owner, first, last, path, lacking.reason))
-        if lacking.reason == "gap":
+        # Of a truncated segment, compaction does not explain what is missing, and a finding has named it.
+        is_reported = any(begin <= first and last <= end for begin, end in reported.get(path, ()))
+        is_truncated = is_reported and lacking.reason in {"gap", "compacted"}
+        missing.append(MissingRange(*owner, first, last, path, "gap" if is_truncated else lacking.reason))
+        if lacking.reason == "gap" and not is_reported:
             what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
             position = gaps.get((path, first), segment.report.length)
             message = f"{what} missing before byte {position}, where nothing is corrupt"
@@ -290,8 +297,13 @@ def _overlaps(
     for overlap in overlaps:
         earlier, later = segments[overlap.earlier], segments[overlap.later]
         one, other, first, last = earlier.name, later.name, overlap.first_offset, overlap.last_offset
-        offset = _kafkacomp.compare_segments(earlier.source, later.source, first, last, max_output_size)
-        if offset is None:
+        is_old = log_format_of(earlier.source, one, "auto") == "0.7"
+        positions = (earlier.base_offset or 0, later.base_offset or 0) if is_old else None
+        offset = _kafkacomp.compare_segments(earlier.source, later.source, first, last, max_output_size, positions)
+        if offset is None and is_old:
+            message = f"positions {first} to {last} are in {one} as well: a broker of 0.7 does not start"
+            found.append(_error(other, 0, message))
+        elif offset is None:
             message = f"offsets {first} to {last} are in {one} as well, with the same records"
             found.append(PartitionFinding(other, 0, is_error=False, message=message))
         else:

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{MissingRange, MissingReason, Placement, Span, place};
+use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, Span, place};
 use kafkacomp_core::record::{RecordBatch, RecordReader, Records};
 
 use crate::context::Context;
@@ -82,8 +82,10 @@ pub struct Following<'f> {
     pub span: Option<Span>,
     /// Whether its checksum is right.
     pub is_valid: Option<&'f dyn Fn() -> bool>,
-    /// Whether the segment has the batch that waits at an earlier place, too.
-    pub is_copy: &'f dyn Fn(Span, u64) -> bool,
+    /// Whether the partition has the batch that waits at an earlier place, too.
+    pub has_copy: &'f dyn Fn(Span, u64) -> bool,
+    /// Whether the partition has some of its offsets at an earlier place.
+    pub has_offsets: &'f dyn Fn(Span, u64) -> bool,
     /// The base offset of the next segment, where the batch is the last one of its segment.
     pub end_offset: Option<i64>,
 }
@@ -109,6 +111,8 @@ pub struct Continuity {
     /// Bytes that were left out since the last accepted batch.
     losses: Vec<SkippedRange>,
     repeats: Option<Repeats>,
+    /// Whether what is missing at the end is reported.
+    is_accounted: bool,
     found: Findings,
 }
 
@@ -135,6 +139,7 @@ impl Continuity {
             epochs,
             losses: Vec::new(),
             repeats: None,
+            is_accounted: false,
             found: Findings::default(),
         }
     }
@@ -153,6 +158,23 @@ impl Continuity {
     #[inline]
     pub fn has_reached(&self, last_offset: i64) -> bool {
         self.started && self.expected.is_some_and(|expected| expected > last_offset)
+    }
+
+    /// Whether bytes were left out since the last accepted batch.
+    pub fn has_losses(&self) -> bool {
+        !self.losses.is_empty()
+    }
+
+    /// Offsets up to the one before `resumes` are missing at the end, where the offset index shows that there were more.
+    pub fn truncated(&mut self, error: &ContentError, resumes: i64) {
+        let (segment, missing) = (&self.context.place.segment, &mut self.found.missing);
+        self.found.warnings.push(format!("{segment}: {error}"));
+        if let Some(expected) = self.expected {
+            self.context.missing(expected, resumes, MissingReason::Truncated, &mut |range| {
+                missing.push((Arc::clone(segment), range));
+            });
+        }
+        self.is_accounted = true;
     }
 
     /// The leader epochs up to the last accepted batch.
@@ -225,11 +247,8 @@ impl Continuity {
             next.span = None;
             placement = self.judge(expected, pending.span, None, None);
         }
-        if matches!(placement, Placement::Misplaced { .. })
-            && pending.span.last < expected
-            && (next.is_copy)(pending.span, pending.position)
-        {
-            placement = Placement::Repeated;
+        if let Some(other) = self.seen_before(placement, &pending, &next) {
+            placement = other;
         }
         self.previous = Some(pending.span);
         match placement {
@@ -258,6 +277,24 @@ impl Continuity {
             }
         }
         Ok(())
+    }
+
+    /// What else a batch below the expected offset is, by what stands before it: a copy is repeated, and a batch whose offsets
+    /// nothing has is not.
+    fn seen_before(&self, placement: Placement, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
+        let Pending { span, position, .. } = *pending;
+        let expected = self.expected?;
+        let resumes = next.span.map_or(next.end_offset, |next| next.first);
+        match placement {
+            Placement::Misplaced { .. } if span.last < expected => {
+                (next.has_copy)(span, position).then_some(Placement::Repeated)
+            }
+            // Where the next batch begins at the expected offset, nothing is missing that this one could be.
+            Placement::Repeated if resumes != Some(expected) && !(next.has_offsets)(span, position) => {
+                Some(Placement::Misplaced { offset_field: None })
+            }
+            _ => None,
+        }
     }
 
     fn judge(&self, expected: i64, span: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
@@ -405,7 +442,7 @@ impl Continuity {
         self.found.warnings.extend(self.epochs.take_warning(&self.context.place.segment));
         self.gap_before(self.context.base_offset);
         if self.losses.is_empty() {
-            return false;
+            return self.is_accounted;
         }
         self.started = true;
         self.resume(self.expected, resumes);

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{InMemory, OpenSegment, ReadAt, SideFile, open_file};
 use kafkacomp_core::memory;
 
@@ -32,6 +33,10 @@ impl OpenSegment for LocalSegment {
         swap.push(".");
         swap.push(SWAP);
         read(Path::new(&swap))
+    }
+
+    fn others(&self) -> Option<Box<dyn OtherSegments>> {
+        Some(Box::new(FolderSegments(self.0.clone())))
     }
 }
 

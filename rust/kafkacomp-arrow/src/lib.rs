@@ -16,6 +16,7 @@ pub mod columns;
 pub mod committed;
 mod context;
 mod continuity;
+mod copies;
 mod course;
 pub mod files;
 mod headers_column;

@@ -3,14 +3,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
+use kafkacomp_core::log::continuity::truncation::truncation;
 use kafkacomp_core::log::{
-    ChunkEnd, ChunkReader, EntryChunkReader, HeaderWalk, Hop, MissingRange, MissingReason, ReadAt, ReadError, Span,
+    ChunkEnd, ChunkReader, EntryChunkReader, HeaderWalk, Hop, MissingRange, MissingReason, OffsetIndex, ReadAt,
+    ReadError, SideFile, Span,
 };
 use kafkacomp_core::record::{self, RecordBatch, RecordReader};
 
 use crate::committed::whole_batch;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings, Following, Halt, implied_first};
+use crate::copies::Earlier;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::unreadable::SkipUnreadable;
@@ -123,6 +126,8 @@ pub struct Open {
     pub(crate) reader: Reader,
     /// `None` where offsets need not rise, and in Kafka 0.7.
     pub(crate) continuity: Option<Continuity>,
+    /// What batches that are out of place may be copies of.
+    pub(crate) earlier: Earlier,
     pub(crate) unreadable: Option<Arc<SkipUnreadable>>,
     pub(crate) active: bool,
     pub(crate) may_be_cut: bool,
@@ -132,6 +137,8 @@ pub struct Open {
     pub(crate) likely_stop: u64,
     /// Batches that begin here or later belong to another piece.
     pub(crate) stop: u64,
+    /// In a log of Kafka 0.7, where the corrupt bytes at the file's end begin.
+    pub(crate) intact_end: Option<u64>,
     /// What was found in a log of Kafka 0.7.
     pub(crate) found: Findings,
 }
@@ -156,6 +163,17 @@ impl Open {
                 Some(self.context.base_offset.saturating_add_unsigned(self.reader.position()))
             }
             None => None,
+        }
+    }
+
+    /// The offset up to which the segment was delivered or is missing, and the one up to which it was delivered if bytes at its
+    /// end are corrupt and another file has them, too.
+    pub fn end_offsets(&self) -> Option<(i64, i64)> {
+        let expected = self.expected()?;
+        let intact = self.intact_end.map(|end| self.context.base_offset.saturating_add_unsigned(end));
+        match (intact, self.ends.next_base) {
+            (Some(intact), Some(next)) if next < expected => Some((next.max(intact), intact)),
+            _ => Some((expected, expected)),
         }
     }
 
@@ -248,6 +266,9 @@ impl Open {
         let mut halt = None;
         let (source, unreadable) = (self.source.0.as_ref(), self.unreadable.as_deref());
         let mut continuity = self.continuity.as_mut();
+        let earlier = &self.earlier;
+        let has_copy = |span: Span, position| earlier.has_copy(source, span, position);
+        let has_offsets = |span: Span, position| earlier.has_offsets(source, span, position);
         let Reader::Records(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
         let check = |batch: &RecordBatch<'_>| -> record::Result<()> {
             let position = batch.position();
@@ -263,8 +284,9 @@ impl Open {
                 if let Some((waiting, _)) = continuity.pending() {
                     let is_valid = || !verify || batch.is_valid();
                     let span = Some(spans_between(continuity, source, waiting, batch, max_output_size));
-                    let is_copy = |span: Span, position| has_before(source, span, position);
-                    let next = Following { span, is_valid: Some(&is_valid), is_copy: &is_copy, end_offset: None };
+                    let is_valid = Some(&is_valid as &dyn Fn() -> bool);
+                    let (has_copy, has_offsets) = (&has_copy, &has_offsets);
+                    let next = Following { span, is_valid, has_copy, has_offsets, end_offset: None };
                     if let Err(stopped) = continuity.settle(next, known) {
                         halt = Some(stopped);
                         finish = Some(Finish::Bound);
@@ -321,7 +343,8 @@ impl Open {
             let following = Following {
                 span: next.0.as_ref().map(|header| header.span),
                 is_valid: Some(&is_valid),
-                is_copy: &|span, position| has_before(source, span, position),
+                has_copy: &has_copy,
+                has_offsets: &has_offsets,
                 end_offset: self.ends.next_base.filter(|_| at_end),
             };
             match continuity.settle(following, known) {
@@ -381,7 +404,10 @@ impl Open {
             return Step::Done(Finish::File);
         };
         let segment = Arc::clone(&self.context.place.segment);
-        match continuity.expected().filter(|_| length > 0) {
+        match continuity.expected() {
+            Some(expected) if length == 0 && expected < resumes => {
+                return self.ends_early(expected, resumes);
+            }
             Some(expected) if expected < resumes => {
                 let error = ScanError::ZeroTail { segment, position, length, expected, resumes };
                 if options.on_error == OnError::Raise {
@@ -389,13 +415,34 @@ impl Open {
                 }
                 self.lose(SkippedRange::of(&Arc::clone(&self.context.place.segment), position, length, &error));
             }
-            Some(_) => warn(format!(
+            Some(_) if length > 0 => warn(format!(
                 "{segment}: {length} zero bytes from byte {position} to the end, though another segment follows; no offsets \
                  are missing for them"
             )),
-            None => {}
+            _ => {}
         }
         Step::Done(Finish::File)
+    }
+
+    /// Offsets are missing at the end. The offset index may show that the segment was longer; an object store is not asked
+    /// for it, as it would take a request.
+    fn ends_early(&mut self, expected: i64, resumes: i64) -> Step {
+        let Some(continuity) = self.continuity.as_mut().filter(|continuity| !continuity.has_losses()) else {
+            return Step::Done(Finish::File);
+        };
+        let segment = self.earlier.segment().filter(|_| !self.source.0.is_remote());
+        let data = segment.and_then(|segment| segment.files.side_file(SideFile::OffsetIndex).ok().flatten());
+        let index = data.as_deref().and_then(|data| OffsetIndex::parse(data, self.context.base_offset).ok());
+        let entries: Vec<_> = index.map(|index| index.iter().collect()).unwrap_or_default();
+        match truncation(self.source.0.as_ref(), &entries, (expected, resumes)) {
+            Ok(found) => {
+                if let Some(error) = found {
+                    continuity.truncated(&error, resumes);
+                }
+                Step::Done(Finish::File)
+            }
+            Err(error) => Step::Failed(ScanError::chunk(&self.context.place.segment, error)),
+        }
     }
 
     /// Takes note of bytes that were left out.
@@ -407,13 +454,18 @@ impl Open {
             let base = self.context.base_offset;
             let first = base.saturating_add_unsigned(range.position);
             let end = first.saturating_add_unsigned(range.length);
+            if range.position.saturating_add(range.length) >= self.reader.end() {
+                self.intact_end = Some(range.position);
+            }
+            // What lies past the beginning of the next file is that one's.
+            let end = self.ends.next_base.map_or(end, |next| end.min(next));
             let segment = &self.context.place.segment;
             if let Some(missing) = MissingRange::between(first, end, range.reason) {
                 self.context.missing(missing.first_offset, end, range.reason, &mut |missing| {
                     self.found.missing.push((Arc::clone(segment), missing));
                 });
             }
-            self.found.skipped.push(range.between(Some(first), Some(end)));
+            self.found.skipped.push(range.between(Some(first), Some(end.max(first))));
         } else {
             self.found.skipped.push(range);
         }
@@ -468,17 +520,6 @@ impl Open {
     pub fn left(&self) -> u64 {
         self.reader.end().saturating_sub(self.reader.position())
     }
-}
-
-/// Whether a batch before `position` has these offsets and this checksum.
-fn has_before(source: &dyn ReadAt, span: Span, position: u64) -> bool {
-    let mut walk = HeaderWalk::new(source, 0, position);
-    while let Ok(Hop::Batch(header)) = walk.next_batch() {
-        if header.span == span {
-            return true;
-        }
-    }
-    false
 }
 
 /// [`implied_first`] of the batch at `position`.

@@ -1,11 +1,11 @@
 //! Segment files of a partition whose offsets overlap: their order, and whether they agree.
 
 use std::cmp::{Ordering, Reverse};
-use std::sync::Arc;
 
+use kafkacomp_core::log::LogFormat;
 use kafkacomp_core::log::continuity::overlap::{OverlapError, compare_overlap};
+use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{LogFormat, ReadAt, ReadError};
 
 use crate::log_format::log_format_of;
 use crate::lookup::end_offset;
@@ -79,45 +79,20 @@ pub fn disagreement(
     let open = |segment: &Segment| segment.files.open().map_err(|error| ScanError::io(&segment.name, error));
     let (one, other) = (open(earlier)?, open(later)?);
     let length = one.length().map_err(|error| ScanError::io(&earlier.name, error))?;
-    if log_format_of(earlier, one.as_ref(), length, options)? == LogFormat::MessageSet {
-        return different_byte((earlier, &one), (later, &other), first, last);
-    }
-    compare_overlap(one.as_ref(), other.as_ref(), first, last, options.max_output_size).map_err(|error| {
+    let compared = match log_format_of(earlier, one.as_ref(), length, options)? {
+        LogFormat::MessageSet => {
+            let base = |segment: &Segment| segment.base_offset.unwrap_or_default();
+            let one = PositionedFile { source: one.as_ref(), base: base(earlier) };
+            let other = PositionedFile { source: other.as_ref(), base: base(later) };
+            compare_positions(one, other, first, last)
+        }
+        LogFormat::Records => compare_overlap(one.as_ref(), other.as_ref(), first, last, options.max_output_size),
+    };
+    compared.map_err(|error| {
         let (segment, error) = match error {
             OverlapError::Earlier(error) => (earlier, error),
             OverlapError::Later(error) => (later, error),
         };
         ScanError::log(&segment.name, error)
     })
-}
-
-/// In Kafka 0.7 an offset is the position of a byte.
-fn different_byte(
-    (earlier, one): (&Segment, &Arc<dyn ReadAt>),
-    (later, other): (&Segment, &Arc<dyn ReadAt>),
-    first: i64,
-    last: i64,
-) -> Result<Option<i64>, ScanError> {
-    let (mut left, mut right) = (vec![0; WINDOW], vec![0; WINDOW]);
-    let mut offset = first;
-    while offset <= last {
-        let wanted = usize::try_from(last.saturating_sub(offset).saturating_add(1)).unwrap_or(WINDOW).min(WINDOW);
-        let read = |segment: &Segment, source: &dyn ReadAt, window: &mut [u8]| {
-            let position = offset.saturating_sub(segment.base_offset.unwrap_or_default());
-            let part = window.get_mut(..wanted).unwrap_or_default();
-            read_full(source, part, u64::try_from(position).unwrap_or_default())
-                .map_err(|error| ScanError::chunk(&segment.name, ReadError::Io(error)))
-        };
-        let (a, b) = (read(earlier, one.as_ref(), &mut left)?, read(later, other.as_ref(), &mut right)?);
-        let common = a.min(b);
-        let differs = left.iter().zip(&right).take(common).position(|(x, y)| x != y);
-        if let Some(at) = differs {
-            return Ok(Some(offset.saturating_add_unsigned(at as u64)));
-        }
-        if common < wanted {
-            break;
-        }
-        offset = offset.saturating_add_unsigned(wanted as u64);
-    }
-    Ok(None)
 }

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
 use kafkacomp_core::log::{
     ChunkReader, EntryChunkReader, LogFormat, MissingRange, MissingReason, ReadAt, TransactionFilter, chunk_bytes,
 };
@@ -14,6 +15,7 @@ use crate::bounds::Start;
 use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings, Note};
+use crate::copies::Earlier;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log_format::log_format_of;
 use crate::missing::PartitionId;
@@ -111,7 +113,9 @@ impl AsRef<[u8]> for SourcePart {
 struct Current {
     partition: Partition,
     id: PartitionId,
-    /// The segment that comes next.
+    /// All its segments.
+    segments: Arc<[Segment]>,
+    /// The one that comes next.
     next: usize,
     transactions: Option<Arc<TransactionFilter>>,
     /// The offset after the last one that was delivered.
@@ -281,17 +285,18 @@ impl Planner {
         let is_last = current.next >= current.partition.segments.len();
         let is_end = is_last && open.ends.next_base.is_none() && !open.ends.is_split;
         let high_watermark = current.partition.checkpoints.high_watermark.filter(|_| is_end);
-        let expected = open.expected();
+        let expected = open.end_offsets();
         let reported = open.finish(finish, is_last, high_watermark);
         let valid_end =
             current.partition.segments.get(open.index).and_then(|segment| segment.offsets).map(|(_, end)| end);
         current.epochs = open.continuity.as_ref().map_or(current.epochs, Continuity::epochs);
-        let Some(end) = expected.filter(|_| open.ordered) else { return };
+        let Some((accounted, end)) = expected.filter(|_| open.ordered) else { return };
         let end = valid_end.map_or(end, |valid| end.min(valid));
         let begin = current.position.unwrap_or(i64::MIN).max(open.context.base_offset);
         current.delivered.push((open.index, begin, end));
         current.position = Some(current.position.map_or(end, |position| position.max(end)));
-        let resumes = open.ends.next_base.filter(|_| reported && finish == Finish::File).unwrap_or(end).max(end);
+        let next_base = open.ends.next_base.filter(|_| reported && finish == Finish::File);
+        let resumes = next_base.unwrap_or(accounted).max(end);
         if current.accounted.as_ref().is_none_or(|(_, accounted)| *accounted <= resumes) {
             current.accounted = Some((Arc::clone(&open.context.place.segment), resumes));
         }
@@ -350,7 +355,18 @@ impl Planner {
             }
         };
         let (delivered, epochs) = (Vec::new(), LeaderEpochs::default());
-        Ok(Current { partition, id, next: 0, transactions, position: None, accounted: None, epochs, delivered })
+        let segments = partition.segments.as_slice().into();
+        Ok(Current {
+            partition,
+            id,
+            segments,
+            next: 0,
+            transactions,
+            position: None,
+            accounted: None,
+            epochs,
+            delivered,
+        })
     }
 
     /// Reports what is missing before a segment that is not opened.
@@ -465,12 +481,14 @@ impl Planner {
             ends,
             reader,
             continuity: None,
+            earlier: Earlier::new(Arc::clone(&current.segments), index),
             unreadable,
             active: segment.active,
             may_be_cut: segment.may_be_cut,
             ordered,
             stop: stop.min(length),
             likely_stop: likely_stop.unwrap_or(u64::MAX),
+            intact_end: None,
             found: Findings::default(),
             context: Arc::clone(&context),
         };
@@ -479,6 +497,14 @@ impl Planner {
         } else if let (Some((name, from)), Some(base)) = (before, segment.base_offset) {
             context.missing(from, base, MissingReason::Gap, &mut |range| {
                 open.found.missing.push((Arc::clone(&name), range));
+            });
+            // A message that begins in the file before and ends in this one is in neither.
+            let file = PositionedFile { source: open.source.0.as_ref(), base };
+            let skipped = skipped(file, from).map_err(|error| ScanError::log(&segment.name, error))?;
+            let resumes = base.saturating_add_unsigned(skipped).max(from);
+            let from = from.max(base);
+            context.missing(from, resumes, MissingReason::Corrupt, &mut |range| {
+                open.found.missing.push((Arc::clone(&segment.name), range));
             });
         }
         Ok(open)

@@ -92,7 +92,8 @@ impl ScanReport {
         }
         self.skipped.sort_by(|a, b| (&a.segment, a.position).cmp(&(&b.segment, b.position)));
         let ranges = self.missing.ranges();
-        let mut gaps = ranges.iter().filter(|missing| missing.range.reason == MissingReason::Gap);
+        let is_gap = |missing: &&Missing| matches!(missing.range.reason, MissingReason::Gap | MissingReason::Truncated);
+        let mut gaps = ranges.iter().filter(is_gap);
         for Missing { segment, range, .. } in gaps.by_ref().take(MAX_GAP_WARNINGS) {
             let (first, last) = (range.first_offset, range.last_offset);
             self.warnings.push(format!("{segment}: offsets {first} to {last} are missing"));

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
+use kafkacomp_core::log::read::segment_files::OtherSegments;
 use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 
 use crate::options::Segment;
@@ -46,6 +47,10 @@ impl OpenSegment for WatchedFiles {
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
         self.watch.before_read()?;
         self.inner.side_file(kind)
+    }
+
+    fn others(&self) -> Option<Box<dyn OtherSegments>> {
+        self.inner.others()
     }
 }
 

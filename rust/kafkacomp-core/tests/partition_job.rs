@@ -176,7 +176,8 @@ fn a_log_of_kafka_0_7_gets_offsets_of_its_own() {
         mappings.extend_from_slice(found);
         onwards(0)
     });
-    let ControlFlow::Continue(report) = done.unwrap();
+    let ControlFlow::Continue((report, findings)) = done.unwrap();
+    assert_eq!((findings.missing.len(), findings.warnings.len()), (0, 0));
     assert_eq!((report.log_start_offset, report.log_end_offset), (5, 8));
     assert_eq!(mappings, [(0, 5), (length / 3, 6), (2 * length / 3, 7), (length, 8)]);
     assert_eq!(offsets(&folder.join("t-0")), [5, 6, 7]);

@@ -183,7 +183,10 @@ impl Failure for ContentError {
         match self {
             Self::Record(error) => error.codec(),
             Self::MessageSet(error) => error.codec(),
-            Self::OffsetField { .. } | Self::LeaderEpoch { .. } | Self::IndexFile { .. } => None,
+            Self::OffsetField { .. }
+            | Self::LeaderEpoch { .. }
+            | Self::TruncatedSegment { .. }
+            | Self::IndexFile { .. } => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::error::log_to_py;
 use crate::gil::call;
 use crate::input::bytes_like;
 use crate::job::{JobFields, Work};
-use crate::results::WrittenLog;
+use crate::rewrite::RewrittenPartition;
 use crate::scan::log_format_name;
 use crate::value::PackageClass;
 
@@ -34,15 +34,16 @@ pub fn migrate_partition(
     first_offset: i64,
     batch_bytes: i32,
     mapped: Option<Py<PyAny>>,
-) -> PyResult<WrittenLog> {
+) -> PyResult<RewrittenPartition> {
     let options = MigrateOptions { to_magic, first_offset, batch_bytes };
-    let migrated = Work::new(job)?.run(py, |work| {
+    let work = Work::new(job)?;
+    let (report, found) = work.run(py, |work| {
         work.job.migrate(options, &mut |mappings, done| match hand(mapped.as_ref(), mappings) {
             Ok(()) => work.report(done),
             Err(error) => ControlFlow::Break(error),
         })
     })?;
-    Ok(migrated.into())
+    RewrittenPartition::new(py, &work, report, found)
 }
 
 fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> PyResult<()> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use kafkacomp_core::log::maintain::partition;
 use kafkacomp_core::log::maintain::repair::Repair;
 use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite};
-use kafkacomp_core::log::write::{LogWriter, Staging};
+use kafkacomp_core::log::write::{LogWriter, Staging, WriteReport};
 use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -78,10 +78,25 @@ pub struct RewrittenPartition {
 
 value_methods!(RewrittenPartition { log, findings });
 
+impl RewrittenPartition {
+    /// What was written and found.
+    ///
+    /// # Errors
+    /// Only those of the import.
+    pub fn new(
+        py: Python<'_>,
+        work: &Work,
+        report: WriteReport,
+        found: partition::PartitionFindings,
+    ) -> PyResult<Self> {
+        Ok(Self { log: report.into(), findings: Py::new(py, work.findings(py, found)?)? })
+    }
+}
+
 fn rewrite_partition(py: Python<'_>, job: JobFields<'_>, mut rewrite: Rewrite) -> PyResult<RewrittenPartition> {
     let work = Work::new(job)?;
     let (report, found) = work.run(py, |work| work.job.rewrite(&mut rewrite, &mut |done| work.report(done)))?;
-    Ok(RewrittenPartition { log: report.into(), findings: Py::new(py, work.findings(py, found)?)? })
+    RewrittenPartition::new(py, &work, report, found)
 }
 
 /// Recompresses a partition; with `merge_bytes` small batches are merged.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::continuity::sequence::{FolderSegments, OtherSegments};
+use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
+use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{
     self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, ReadAt, ReadError, SideFiles, VerifyOptions,
 };
@@ -130,7 +131,8 @@ pub fn verify_segment<'py>(
     }
 }
 
-/// The least offset from `first_offset` to `last_offset` at which two segment files have different records.
+/// The least offset from `first_offset` to `last_offset` at which two segment files have different records. Of Kafka 0.7,
+/// `positions` are those of their first bytes.
 #[pyfunction]
 pub fn compare_segments(
     py: Python<'_>,
@@ -139,11 +141,19 @@ pub fn compare_segments(
     first_offset: i64,
     last_offset: i64,
     max_output_size: usize,
+    positions: Option<(i64, i64)>,
 ) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let ((earlier_name, earlier), (later_name, later)) = (open(earlier, &raised)?, open(later, &raised)?);
-    let compared = py
-        .detach(|| log::compare_overlap(earlier.as_ref(), later.as_ref(), first_offset, last_offset, max_output_size));
+    let (one, other) = (earlier.as_ref(), later.as_ref());
+    let compared = py.detach(|| match positions {
+        Some((earlier, later)) => {
+            let (one, other) =
+                (PositionedFile { source: one, base: earlier }, PositionedFile { source: other, base: later });
+            compare_positions(one, other, first_offset, last_offset)
+        }
+        None => log::compare_overlap(one, other, first_offset, last_offset, max_output_size),
+    });
     let (name, error) = match compared {
         Ok(found) => return Ok(found),
         Err(OverlapError::Earlier(error)) => (earlier_name, error),

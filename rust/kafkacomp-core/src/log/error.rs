@@ -40,6 +40,14 @@ pub enum ContentError {
         /// The leader epoch found.
         stored: i32,
     },
+    /// A segment ends before a batch that its offset index has an entry for.
+    #[error("the segment ends at byte {position}, and its offset index has an entry for offset {indexed} after that")]
+    TruncatedSegment {
+        /// Where it ends.
+        position: u64,
+        /// The offset of the first entry after that.
+        indexed: i64,
+    },
     /// An index, snapshot or checkpoint file that breaks a rule of its format.
     #[error("{fault} at byte {position}")]
     IndexFile {
@@ -56,7 +64,10 @@ impl ContentError {
         match self {
             Self::Record(error) => error.kind(),
             Self::MessageSet(error) => error.kind(),
-            Self::OffsetField { .. } | Self::LeaderEpoch { .. } | Self::IndexFile { .. } => ErrorKind::CorruptRecord,
+            Self::OffsetField { .. }
+            | Self::LeaderEpoch { .. }
+            | Self::TruncatedSegment { .. }
+            | Self::IndexFile { .. } => ErrorKind::CorruptRecord,
         }
     }
 
@@ -72,6 +83,7 @@ impl ContentError {
             Self::MessageSet(error) => error.position,
             Self::OffsetField { position, .. }
             | Self::LeaderEpoch { position, .. }
+            | Self::TruncatedSegment { position, .. }
             | Self::IndexFile { position, .. } => *position,
         }
     }
@@ -81,7 +93,10 @@ impl ContentError {
         match self {
             Self::Record(error) => error.output_limit(),
             Self::MessageSet(error) => error.fault.output_limit(),
-            Self::OffsetField { .. } | Self::LeaderEpoch { .. } | Self::IndexFile { .. } => None,
+            Self::OffsetField { .. }
+            | Self::LeaderEpoch { .. }
+            | Self::TruncatedSegment { .. }
+            | Self::IndexFile { .. } => None,
         }
     }
 }

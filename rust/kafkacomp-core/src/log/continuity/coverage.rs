@@ -17,6 +17,22 @@ pub struct FileOffsets {
     pub is_compacted: bool,
 }
 
+impl FileOffsets {
+    /// What of the file lies at or after `offset`.
+    pub fn since(&self, offset: i64) -> Self {
+        let is_after = |last: Option<i64>| last.is_some_and(|last| last >= offset);
+        let ranges = self.missing.iter().filter(|range| range.last_offset >= offset);
+        Self {
+            first_offset: self.first_offset.filter(|_| is_after(self.last_offset)).map(|first| first.max(offset)),
+            last_offset: self.last_offset.filter(|_| is_after(self.last_offset)),
+            missing: ranges
+                .map(|range| MissingRange { first_offset: range.first_offset.max(offset), ..*range })
+                .collect(),
+            ..*self
+        }
+    }
+}
+
 /// Two files that have offsets in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overlap {

@@ -7,6 +7,8 @@ pub enum MissingReason {
     Corrupt,
     /// Nothing is there: no bytes between the batches before and after, or no segment.
     Gap,
+    /// Nothing is there, and the offset index shows that something was: compaction does not explain it. Reports call it a gap.
+    Truncated,
     /// Compaction removed the records.
     Compacted,
     /// They exceed a limit that the caller set, such as the decompressed size of a batch.
@@ -18,7 +20,7 @@ pub enum MissingReason {
 }
 
 impl MissingReason {
-    /// All reasons.
+    /// All reasons that reports have.
     const ALL: [Self; 6] = [Self::Corrupt, Self::Gap, Self::Compacted, Self::Limit, Self::Unreadable, Self::Vanished];
 
     /// The reason that reports call so.
@@ -30,7 +32,7 @@ impl MissingReason {
     pub fn name(self) -> &'static str {
         match self {
             Self::Corrupt => "corrupt",
-            Self::Gap => "gap",
+            Self::Gap | Self::Truncated => "gap",
             Self::Compacted => "compacted",
             Self::Limit => "limit",
             Self::Unreadable => "unreadable",

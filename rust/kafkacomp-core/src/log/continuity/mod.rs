@@ -5,4 +5,6 @@ pub mod coverage;
 pub mod missing;
 pub mod naming;
 pub mod overlap;
+pub mod positions;
 pub mod sequence;
+pub mod truncation;

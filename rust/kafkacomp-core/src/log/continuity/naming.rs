@@ -93,12 +93,14 @@ impl Bounds {
     }
 }
 
-/// Whether the header of the first batch says another offset than the name, or none, as that of a compressed message.
+/// Whether the first batch begins at another offset than the name says. A header is read for this, and of a compressed
+/// message of magic 0 or 1, whose header has its last offset, the whole batch.
 fn is_suspicious(source: &dyn ReadAt, base: i64) -> bool {
     let Ok(length) = source.length() else { return false };
     match HeaderWalk::new(source, 0, length).next_batch() {
         // Above the name it lies where compaction removed what was before it, or where the name is too low.
-        Ok(Hop::Batch(header)) => header.span.first != Some(base),
+        Ok(Hop::Batch(header)) if header.span.first.is_some() => header.span.first != Some(base),
+        Ok(Hop::Batch(_)) => !matches!(first_batches(source), Ok((Some((first, _, _)), _)) if first == base),
         _ => false,
     }
 }
@@ -108,9 +110,13 @@ fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Re
     let Some(index) = base_offsets.iter().rposition(|&other| other < base) else { return Ok(Before::default()) };
     let Some(segment) = files.get(index) else { return Ok(Before::default()) };
     let source = segment.open()?;
+    let mut from = base_offsets.get(index).copied().unwrap_or_default();
+    let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+    if let Some(last) = indexed_last(source.as_ref(), &data, from)?.filter(|&last| last < base) {
+        return Ok(Before { last: Some(last), is_beyond: false });
+    }
     let mut walk = HeaderWalk::new(source.as_ref(), 0, source.length()?);
     let (mut last, mut is_beyond) = (None, false);
-    let mut from = base_offsets.get(index).copied().unwrap_or_default();
     let mut beyond: Option<BatchHeader> = None;
     while let Hop::Batch(header) = walk.next_batch()? {
         last = last.max(Some(header.last_offset));
@@ -125,6 +131,22 @@ fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Re
         is_beyond = !may_be_altered(first, header.last_offset, header.offset_field, (from, base));
     }
     Ok(Before { last, is_beyond })
+}
+
+/// The last offset of a segment, found from the last entry of its offset index on, if that entry is right.
+fn indexed_last(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<Option<i64>, ReadError> {
+    let entry = OffsetIndex::parse(index, base).ok().and_then(|entries| entries.iter().last());
+    let Some(entry) = entry else { return Ok(None) };
+    let mut walk = HeaderWalk::new(source, entry.position.into(), source.length()?);
+    let mut last = None;
+    while let Hop::Batch(header) = walk.next_batch()? {
+        // Brokers before 0.10.1 put the first offset of a batch there.
+        if last.is_none() && header.last_offset < entry.offset {
+            return Ok(None);
+        }
+        last = last.max(Some(header.last_offset));
+    }
+    Ok(last)
 }
 
 /// The first offset of a segment, if it is certain that its name is wrong.
@@ -169,7 +191,7 @@ fn first_batches(source: &dyn ReadAt) -> Result<(Option<Offsets>, Option<Offsets
 }
 
 /// Whether a single bit of a batch's offset field may have been altered that, restored, puts all of it into a range.
-fn may_be_altered(first: i64, last: i64, field: i64, (from, until): (i64, i64)) -> bool {
+pub(super) fn may_be_altered(first: i64, last: i64, field: i64, (from, until): (i64, i64)) -> bool {
     (0..i64::BITS).any(|bit| {
         let moved = (field ^ (1_i64 << bit)).wrapping_sub(field);
         first.wrapping_add(moved) >= from && last.checked_add(moved).is_some_and(|last| last < until)

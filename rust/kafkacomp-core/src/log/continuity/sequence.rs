@@ -21,7 +21,6 @@ mod start;
 mod visitor;
 mod walk;
 
-pub use copies::{FolderSegments, OtherSegments};
 pub use epochs::EpochFault;
 pub use start::start_offset;
 pub use visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor};

@@ -62,24 +62,25 @@ impl Migrator {
         }
     }
 
-    /// Appends the file that begins at `base` in the old partition. `mapped` is given its mappings, and the bytes read so
-    /// far, now and then.
+    /// Appends the file that begins at `base` in the old partition, from its byte `start` on. `mapped` is given its mappings,
+    /// and the bytes read so far, now and then.
     ///
     /// # Errors
     /// Corruption, also a message that is cut by the file's end; what cannot be written; the file system's.
     pub fn segment<B>(
         &mut self,
         source: &dyn ReadAt,
-        base: i64,
+        (base, start): (i64, u64),
         writer: &mut LogWriter,
         mapped: &mut Mapped<'_, B>,
     ) -> Result<ControlFlow<B>, Error> {
-        if let Some(before) = self.end.take().filter(|&before| before != base) {
+        let from = base.saturating_add_unsigned(start);
+        if let Some(before) = self.end.take().filter(|&before| before != from) {
             memory::push(&mut self.mappings, (before, self.next_offset))
                 .map_err(|error| record::Error::out_of_memory(error, 0))?;
         }
         let end = source.length()?;
-        let mut chunks = EntryChunkReader::new(0, end, true);
+        let mut chunks = EntryChunkReader::new(start, end, true);
         let mut buffer = Vec::new();
         loop {
             let begin = chunks.position();

@@ -341,6 +341,10 @@ impl<B> Visitor for SegmentRepair<'_, B> {
         Ok(())
     }
 
+    fn truncated(&mut self, _: &ContentError, _: (i64, i64)) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let report = &mut self.repairer.report;
         report.zero_tail_bytes = report.zero_tail_bytes.saturating_add(length);

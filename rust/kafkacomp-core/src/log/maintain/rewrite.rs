@@ -324,6 +324,11 @@ impl<B> Visitor for SegmentRewrite<'_, '_, B> {
         Ok(())
     }
 
+    fn truncated(&mut self, error: &ContentError, _: (i64, i64)) -> Result<(), Error> {
+        self.warn(error.to_string());
+        Ok(())
+    }
+
     fn zero_tail(&mut self, position: u64, _: u64, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let minimum = crate::record::layout::v0_v1::RECORD_OVERHEAD_V0 as i32;
         match missing {

@@ -16,14 +16,14 @@ pub use report::{CodecCounts, Finding, FindingFile, SegmentReport, SideFiles};
 use super::check_batch::{BatchChecker, Counted};
 use crate::buffer::OutputBuffer;
 use crate::error_kind::Category;
-use crate::log::continuity::sequence::{
-    Content, EpochFault, Judgement, OtherSegments, Place, SegmentBounds, Visitor, walk_in_order,
-};
+use crate::log::continuity::sequence::{Content, EpochFault, Judgement, Place, SegmentBounds, Visitor, walk_in_order};
 use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
+use crate::log::index::time::{TimeIndex, TimestampOffset};
 use crate::log::read::batch_headers::BatchHeader;
 use crate::log::read::placement::Span;
+use crate::log::read::segment_files::OtherSegments;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::CorruptRange;
 use crate::record::{self, RecordBatch, non_conformity};
@@ -64,10 +64,16 @@ pub fn verify_segment<B>(
         .and_then(|data| OffsetIndex::parse(data, base_offset).ok())
         .map(|index| index.iter().collect())
         .unwrap_or_default();
+    let time_index: Vec<TimestampOffset> = side_files
+        .time_index
+        .and_then(|data| TimeIndex::parse(data, base_offset).ok())
+        .map(|index| index.iter().collect())
+        .unwrap_or_default();
     let bounds = SegmentBounds {
         base_offset: options.base_offset,
         end_offset: options.next_base_offset,
         offset_index: &offset_index,
+        time_index: &time_index,
         leader_epochs: options.leader_epochs,
         leader_epoch: None,
         others: options.others,
@@ -186,6 +192,13 @@ impl<B> Visitor for Check<'_, '_, B> {
         let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
         let (file, missing) = (FindingFile::Log, Some((first, last)));
         self.report.push(Finding { file, position, is_error: true, message, missing, is_gap: true });
+        Ok(())
+    }
+
+    fn truncated(&mut self, error: &ContentError, missing: (i64, i64)) -> Result<(), Error> {
+        self.report.add_error(error.position(), error.to_string(), Some(missing));
+        // The entries after the end are this finding.
+        self.indexes.lost(error.position(), u64::MAX);
         Ok(())
     }
 

@@ -6,13 +6,15 @@ use std::ops::ControlFlow;
 
 use super::verify::{FindingFile, SegmentReport, VerifyOptions};
 use crate::log::ReadAt;
+use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
 use crate::log::read::entry_chunk::EntryChunkReader;
 use crate::message_set::{Entry, MessageSetReader};
 
 /// Checks a log file or a set of 0.7. In the report a batch is a top-level message, a record a message; bytes of
-/// wrappers are what all their levels decompress to; `base_offset` is the position in the file's name.
+/// wrappers are what all their levels decompress to; `base_offset` is the position in the file's name, and offsets are the
+/// positions of the first and the last byte.
 ///
 /// # Errors
 /// The file cannot be read. Corruption is not an error but a finding.
@@ -26,11 +28,12 @@ pub fn verify_message_set<B>(
     let mut reader = MessageSetReader::new(options.max_output_size);
     let mut chunks = EntryChunkReader::new(0, end, true);
     let mut buffer = Vec::new();
+    let positions = Positions { base: options.base_offset, end: options.next_base_offset };
     loop {
         let begin = chunks.position();
         let (entries, ended) = chunks.entries(source, &mut buffer)?;
         for entry in entries {
-            count(&mut report, &mut reader, &entry, begin);
+            count(&mut report, &mut reader, &entry, begin, positions);
         }
         if let ControlFlow::Break(ended) = progress(chunks.position()) {
             return Ok(ControlFlow::Break(ended));
@@ -45,7 +48,12 @@ pub fn verify_message_set<B>(
                 report.corrupt_batches += u64::from(!tolerated);
                 report.unreadable_bytes += length;
                 let cut = format!("a message is cut by the file's end: {error}; {length} bytes left out");
-                report.add(FindingFile::Log, position, !tolerated, cut);
+                if tolerated {
+                    report.add(FindingFile::Log, position, false, cut);
+                } else {
+                    let missing = positions.lose(&mut report.missing, position, end);
+                    report.add_error(position, cut, missing);
+                }
                 break;
             }
             ChunkEnd::Corrupt(error) => {
@@ -55,18 +63,47 @@ pub fn verify_message_set<B>(
                 report.corrupt_batches += 1;
                 report.unreadable_bytes += length;
                 let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
-                report.add(FindingFile::Log, position, true, left_out);
+                let missing = positions.lose(&mut report.missing, position, next);
+                report.add_error(position, left_out, missing);
             }
         }
     }
-    if let Some(base) = options.base_offset {
+    if let Some(base) = options.base_offset.filter(|_| end > 0) {
         report.first_offset = Some(base);
-        report.last_offset = Some(base.saturating_add_unsigned(end));
+        report.last_offset = Some(base.saturating_add_unsigned(end).saturating_sub(1));
     }
     Ok(progress(end).map_continue(|()| report))
 }
 
-fn count(report: &mut SegmentReport, reader: &mut MessageSetReader, entry: &Entry<'_>, begin: u64) {
+/// The positions in the log that a file has.
+#[derive(Debug, Clone, Copy)]
+struct Positions {
+    /// Of its first byte.
+    base: Option<i64>,
+    /// Of the next file's.
+    end: Option<i64>,
+}
+
+impl Positions {
+    /// Adds the bytes from `from` up to the one before `until` of the file to those that are missing; the first and last
+    /// position. What lies past the beginning of the next file is not missing.
+    fn lose(self, missing: &mut MissingRanges, from: u64, until: u64) -> Option<(i64, i64)> {
+        let base = self.base?;
+        let until = base.saturating_add_unsigned(until);
+        let until = self.end.map_or(until, |end| until.min(end));
+        let range = MissingRange::between(base.saturating_add_unsigned(from), until, MissingReason::Corrupt)?;
+        missing.push(range);
+        Some((range.first_offset, range.last_offset))
+    }
+}
+
+fn count(
+    report: &mut SegmentReport,
+    reader: &mut MessageSetReader,
+    entry: &Entry<'_>,
+    begin: u64,
+    positions: Positions,
+) {
     let stored = (entry.end - entry.position) as u64;
     let compression_type = entry.message.compression_type();
     let unwrapped = reader.unwrap(entry);
@@ -74,7 +111,8 @@ fn count(report: &mut SegmentReport, reader: &mut MessageSetReader, entry: &Entr
     if let Some(error) = unwrapped.error {
         report.corrupt_batches += 1;
         let position = begin.saturating_add(entry.position as u64);
-        report.add(FindingFile::Log, position, true, error.in_file(begin).to_string());
+        let missing = positions.lose(&mut report.missing, position, begin.saturating_add(entry.end as u64));
+        report.add_error(position, error.in_file(begin).to_string(), missing);
     } else if let Some(counts) = compression_type
         .ok()
         .and_then(|compression_type| report.by_compression_type.get_mut(usize::from(compression_type.id())))

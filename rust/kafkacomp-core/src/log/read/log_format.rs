@@ -50,7 +50,7 @@ impl LogFormat {
     /// # Errors
     /// The bytes cannot be read.
     pub fn of_content(source: &dyn ReadAt, length: u64) -> Result<Option<Self>, ReadError> {
-        Self::of_entries(source, length, u64::MAX)
+        Self::of_entries(source, length, u64::MAX, None)
     }
 
     /// As [`of_content`](Self::of_content), where the name may decide what the content does not. If it can, an entry of more
@@ -59,12 +59,13 @@ impl LogFormat {
     /// # Errors
     /// The bytes cannot be read.
     pub fn of_named_content(source: &dyn ReadAt, length: u64, name: &str) -> Result<Option<Self>, ReadError> {
-        let is_bounded = Self::of_name(name).is_some() && source.as_slice().is_none();
-        Self::of_entries(source, length, if is_bounded { MOST_READ } else { u64::MAX })
+        let named = Self::of_name(name);
+        let is_bounded = named.is_some() && source.as_slice().is_none();
+        Self::of_entries(source, length, if is_bounded { MOST_READ } else { u64::MAX }, named)
     }
 
     /// By the entries of `most` bytes or fewer.
-    fn of_entries(source: &dyn ReadAt, length: u64, most: u64) -> Result<Option<Self>, ReadError> {
+    fn of_entries(source: &dyn ReadAt, length: u64, most: u64, named: Option<Self>) -> Result<Option<Self>, ReadError> {
         let mut sides = [
             Side { log_format: Self::MessageSet, at: 0, most, outcome: Outcome::Open },
             Side { log_format: Self::Records, at: 0, most, outcome: Outcome::Open },
@@ -83,10 +84,11 @@ impl LogFormat {
                 break;
             }
         }
-        // What the other side can certainly not be, this one is.
+        // Bytes that cannot be messages of 0.7 are of a later log, unless the name says that they are corrupt ones of 0.7.
+        let may_be_records = named != Some(Self::MessageSet) && length >= HEADER_SIZE_UP_TO_MAGIC as u64;
         Ok(match sides.map(|side| side.outcome) {
             [Outcome::AllEmpty, _] => Some(Self::MessageSet),
-            [Outcome::Impossible, _] if length >= HEADER_SIZE_UP_TO_MAGIC as u64 => Some(Self::Records),
+            [Outcome::Impossible, _] if may_be_records => Some(Self::Records),
             _ => None,
         })
     }

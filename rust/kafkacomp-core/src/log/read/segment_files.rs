@@ -1,9 +1,12 @@
-//! A segment and its indexes, wherever they are stored.
+//! A segment, its indexes and the other segments of its partition, wherever they are stored.
 
+use std::fmt::Debug;
+use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::source::ReadAt;
+use super::source::{ReadAt, open_file};
 
 /// An index file next to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ impl SideFile {
 }
 
 /// Opens a segment, and reads the indexes next to it.
-pub trait OpenSegment: Send + Sync + std::fmt::Debug {
+pub trait OpenSegment: Send + Sync + Debug {
     /// Opens the segment.
     ///
     /// # Errors
@@ -40,4 +43,48 @@ pub trait OpenSegment: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// The storage's.
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>>;
+
+    /// The other segments of its partition; `None` where the storage does not list them cheaply.
+    fn others(&self) -> Option<Box<dyn OtherSegments>> {
+        None
+    }
+}
+
+/// The other segments of a partition.
+pub trait OtherSegments: Debug + Sync {
+    /// The segment that has the offset by its base offset, and a number that identifies it; `None` if there is none but
+    /// the one that is asked for.
+    ///
+    /// # Errors
+    /// The file system's.
+    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>>;
+}
+
+/// The other segments in the folder of a segment.
+#[derive(Debug, Clone)]
+pub struct FolderSegments(
+    /// The segment itself.
+    pub PathBuf,
+);
+
+impl OtherSegments for FolderSegments {
+    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>> {
+        let Some(folder) = self.0.parent() else { return Ok(None) };
+        let folder = if folder.as_os_str().is_empty() { std::path::Path::new(".") } else { folder };
+        let mut found: Option<(i64, PathBuf)> = None;
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let base = name.strip_suffix(".log").and_then(|stem| stem.get(..20)?.parse::<i64>().ok());
+            if let Some(base) =
+                base.filter(|&base| base <= offset && found.as_ref().is_none_or(|(most, _)| base > *most))
+            {
+                found = Some((base, path));
+            }
+        }
+        match found.filter(|(_, path)| path.file_name() != self.0.file_name()) {
+            Some((base, path)) => Ok(Some((base as usize, Arc::new(open_file(&path)?)))),
+            None => Ok(None),
+        }
+    }
 }

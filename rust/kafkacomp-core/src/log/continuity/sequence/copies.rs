@@ -3,60 +3,18 @@
 //! A batch whose offsets cannot be right where it stands may have an altered offset field, or it may be a copy of another
 //! batch that was written over the one which belongs there. Restoring the field of a copy would invent records.
 
-use std::fmt::Debug;
-use std::fs;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::log::error::ReadError;
-use crate::log::read::source::{ReadAt, open_file};
+use crate::log::read::segment_files::OtherSegments;
+use crate::log::read::source::ReadAt;
 use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::memory;
 use crate::record::{Batches, RecordBatch};
 
 /// How many times the other segments of a partition are searched for one segment.
 const MAX_SEARCHES: usize = 16;
-
-/// The other segments of a partition.
-pub trait OtherSegments: Debug + Sync {
-    /// The segment that has the offset by its base offset, and a number that identifies it; `None` if there is none but
-    /// the one that is asked for.
-    ///
-    /// # Errors
-    /// The file system's.
-    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>>;
-}
-
-/// The other segments in the folder of a segment.
-#[derive(Debug, Clone)]
-pub struct FolderSegments(
-    /// The segment itself.
-    pub PathBuf,
-);
-
-impl OtherSegments for FolderSegments {
-    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>> {
-        let Some(folder) = self.0.parent() else { return Ok(None) };
-        let folder = if folder.as_os_str().is_empty() { std::path::Path::new(".") } else { folder };
-        let mut found: Option<(i64, PathBuf)> = None;
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let base = name.strip_suffix(".log").and_then(|stem| stem.get(..20)?.parse::<i64>().ok());
-            if let Some(base) =
-                base.filter(|&base| base <= offset && found.as_ref().is_none_or(|(most, _)| base > *most))
-            {
-                found = Some((base, path));
-            }
-        }
-        match found.filter(|(_, path)| path.file_name() != self.0.file_name()) {
-            Some((base, path)) => Ok(Some((base as usize, Arc::new(open_file(&path)?)))),
-            None => Ok(None),
-        }
-    }
-}
 
 /// The batches of a segment and of the others, by what identifies their bytes.
 #[derive(Debug)]
@@ -107,23 +65,21 @@ impl<'a> Copies<'a> {
         Ok(self.other.as_ref().is_some_and(|(_, all)| all.binary_search(&wanted).is_ok()))
     }
 
-    /// Whether the segment that would have `offset` is there and ends before it.
-    pub(super) fn ends_before(&self, offset: i64) -> Result<bool, ReadError> {
+    /// The last offset of the segment that would have `offset`, if that is there and ends before it.
+    pub(super) fn end_before(&self, offset: i64) -> Result<Option<i64>, ReadError> {
         let Some((_, source)) = self.others.map(|others| others.open(offset)).transpose()?.flatten() else {
-            return Ok(false);
+            return Ok(None);
         };
-        let walked = walk_segment(source.as_ref(), &mut |part, _| match part {
-            SegmentPart::Batches { data, position } => {
-                let mut batches = Batches::new(data, position).map_while(Result::ok);
-                if batches.any(|batch| batch.last_offset() >= offset) {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
+        let mut last = None;
+        let _ = walk_segment::<()>(source.as_ref(), &mut |part, _| {
+            if let SegmentPart::Batches { data, position } = part {
+                for batch in Batches::new(data, position).map_while(Result::ok) {
+                    last = last.max(Some(batch.last_offset()));
                 }
             }
-            _ => ControlFlow::Continue(()),
+            if last.is_some_and(|last| last >= offset) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        Ok(walked.is_continue())
+        Ok(last.filter(|&last| last < offset))
     }
 
     /// Whether another batch of the segment has this offset field, as far as its low half tells.

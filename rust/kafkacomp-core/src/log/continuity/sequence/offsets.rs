@@ -3,6 +3,7 @@
 use super::fields::{field_for, has_field_of, is_compacted};
 use super::visitor::{Content, Place, Visitor};
 use super::walk::{Next, Walk};
+use crate::log::continuity::naming::may_be_altered;
 use crate::log::error::ReadError;
 use crate::log::read::placement::{Neighbours, Placement, Span, place_between};
 use crate::record::RecordBatch;
@@ -38,7 +39,8 @@ impl<V: Visitor> Walk<'_, V> {
         {
             placement = Placement::Misplaced { offset_field: None };
         }
-        let indexed = self.field_of_index(batch, span, next.span);
+        let indexed =
+            self.field_of_index(batch, span, next.span).or_else(|| self.field_of_time_index(batch, span, next.span));
         let (found, proposed) = match placement {
             // A wrapper says another last offset than its messages.
             Placement::InOrder if !has_field_of(batch, span) => (placement, Some(span.last)),
@@ -54,7 +56,7 @@ impl<V: Visitor> Walk<'_, V> {
                 (placement, fitting.or(indexed))
             }
         };
-        if let Some(base_offset) = self.below_base_offset(span, &around)? {
+        if let Some(base_offset) = self.below_base_offset(batch, span, &around)? {
             return Ok(Place::BelowBaseOffset { base_offset });
         }
         if self.copies.has(self.source, batch)? {
@@ -97,12 +99,44 @@ impl<V: Visitor> Walk<'_, V> {
         // An index that says that batches are missing before is older than the file as well.
         let follows = found == self.expected || (found > self.expected && self.report.is_compacted);
         let fits = follows && next.is_none_or(|next| next.first.unwrap_or(next.last) > entry.offset);
-        (fits && (found ^ first).count_ones() == 1).then(|| field_for(batch, span, found))
+        let is_near = (found ^ first).count_ones() == 1;
+        (fits && is_near && !self.has_other_timestamp(batch, (found, entry.offset)))
+            .then(|| field_for(batch, span, found))
+    }
+
+    /// Whether the time index says that the batch with these offsets has another greatest timestamp: it is not this one.
+    fn has_other_timestamp(&self, batch: &RecordBatch<'_>, (first, last): (i64, i64)) -> bool {
+        let entries = self.bounds.time_index;
+        let at = entries.partition_point(|entry| entry.offset < first);
+        let entry = entries.get(at).filter(|entry| entry.offset <= last);
+        entry.is_some_and(|entry| entry.timestamp != batch.max_timestamp())
+    }
+
+    /// The offset field that the time index determines for the last batch of a log, whose own differs from it in one bit: its
+    /// greatest timestamp has an entry, for an offset that continues the log.
+    fn field_of_time_index(&self, batch: &RecordBatch<'_>, span: Span, next: Option<Span>) -> Option<i64> {
+        let (first, count) = (span.first?, span.count()?);
+        let is_last =
+            next.is_none() && self.bounds.end_offset.is_none() && self.before.is_empty() && self.after.is_empty();
+        if !is_last || self.report.is_compacted || (first ^ self.expected).count_ones() != 1 {
+            return None;
+        }
+        let entries = self.bounds.time_index;
+        let at = entries.partition_point(|entry| entry.timestamp < batch.max_timestamp());
+        let entry = entries.get(at).filter(|entry| entry.timestamp == batch.max_timestamp())?;
+        let offset = entry.offset.checked_sub(self.expected)?;
+        (0..count).contains(&offset).then(|| field_for(batch, span, self.expected))
     }
 
     /// The base offset if it is the segment's name that is wrong: its first batch, and the one after that, which
-    /// continues it, lie below; or its only batch does, and the segment before ends before that.
-    fn below_base_offset(&self, span: Span, around: &Neighbours) -> Result<Option<i64>, ReadError> {
+    /// continues it, lie below; or its only batch does, which continues the segment before, or which no single altered bit
+    /// brings there.
+    fn below_base_offset(
+        &self,
+        batch: &RecordBatch<'_>,
+        span: Span,
+        around: &Neighbours,
+    ) -> Result<Option<i64>, ReadError> {
         let (Some(base_offset), Some(first)) = (self.bounds.base_offset, span.first) else { return Ok(None) };
         let is_first = around.adjacent && self.report.first_offset.is_none();
         if !is_first || first < 0 || first >= base_offset {
@@ -116,7 +150,11 @@ impl<V: Visitor> Walk<'_, V> {
                     || (next.first.is_some_and(|first| first > span.last) && next.last < base_offset);
                 follows && next.last < end
             }
-            None => span.last < end && self.copies.ends_before(first)?,
+            None if span.last >= end => false,
+            None => self.copies.end_before(first)?.is_some_and(|before| {
+                before.checked_add(1) == Some(first)
+                    || !may_be_altered(first, span.last, batch.offset_field(), (base_offset, end))
+            }),
         };
         Ok(is_below.then_some(base_offset))
     }

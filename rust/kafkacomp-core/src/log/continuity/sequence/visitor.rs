@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::copies::OtherSegments;
 use super::epochs::EpochFault;
 use crate::log::LeaderEpochEntry;
 use crate::log::continuity::missing::MissingRanges;
-use crate::log::error::Error;
+use crate::log::error::{ContentError, Error};
 use crate::log::index::offset::OffsetPosition;
+use crate::log::index::time::TimestampOffset;
 use crate::log::read::placement::Span;
+use crate::log::read::segment_files::OtherSegments;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::CorruptRange;
 use crate::record::RecordBatch;
@@ -22,6 +23,8 @@ pub struct SegmentBounds<'a> {
     pub end_offset: Option<i64>,
     /// The entries of its offset index.
     pub offset_index: &'a [OffsetPosition],
+    /// The entries of its time index.
+    pub time_index: &'a [TimestampOffset],
     /// The entries of the partition's leader epoch checkpoint.
     pub leader_epochs: &'a [LeaderEpochEntry],
     /// The leader epoch of the last batch before the segment, if known.
@@ -127,6 +130,12 @@ pub trait Visitor {
     /// # Errors
     /// Ends the walk.
     fn gap(&mut self, position: u64, missing: (i64, i64)) -> Result<(), Error>;
+
+    /// Takes offsets that are missing at the end, where the offset index shows that the segment was longer.
+    ///
+    /// # Errors
+    /// Ends the walk.
+    fn truncated(&mut self, error: &ContentError, missing: (i64, i64)) -> Result<(), Error>;
 
     /// Takes the zero bytes at the end, and the offsets that are missing there: `None` in the last segment.
     ///

@@ -8,6 +8,7 @@ use super::fields::{copy_of, has_field_of, restore, unread};
 use super::reorder::{self, reordered};
 use super::visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor};
 use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::truncation::truncation;
 use crate::log::error::{Error, ReadError};
 use crate::log::read::placement::Span;
 use crate::log::read::source::{ReadAt, read_full};
@@ -258,11 +259,23 @@ impl<V: Visitor> Walk<'_, V> {
         let missing = end.and_then(|end| MissingRange::between(self.expected, end, MissingReason::Gap));
         let missing = missing.map(|range| (range.first_offset, range.last_offset));
         let is_corrupt = zeros.is_some() || !self.before.is_empty();
-        self.add_missing(missing, if is_corrupt { MissingReason::Corrupt } else { MissingReason::Gap });
+        let truncated = match missing.zip(end).filter(|_| !is_corrupt) {
+            Some(((from, _), end)) => truncation(self.source, self.bounds.offset_index, (from, end))?,
+            None => None,
+        };
+        let reason = match truncated {
+            _ if is_corrupt => MissingReason::Corrupt,
+            Some(_) => MissingReason::Truncated,
+            None => MissingReason::Gap,
+        };
+        self.add_missing(missing, reason);
         self.release(missing)?;
+        if let Some((error, missing)) = truncated.as_ref().zip(missing) {
+            self.visitor.truncated(error, missing)?;
+        }
         match (zeros, missing) {
             (Some((position, length)), _) => self.visitor.zero_tail(position, length, missing)?,
-            (None, Some(missing)) if !is_corrupt => {
+            (None, Some(missing)) if reason == MissingReason::Gap => {
                 let length = self.source.length().map_err(ReadError::from)?;
                 self.visitor.gap(length, missing)?;
             }

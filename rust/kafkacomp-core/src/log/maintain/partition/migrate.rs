@@ -4,6 +4,10 @@ use std::ops::ControlFlow;
 
 use super::error::PartitionError;
 use super::job::PartitionJob;
+use super::order::PartitionFindings;
+use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::overlap::OverlapError;
+use crate::log::continuity::positions::{PositionedFile, compare_positions};
 use crate::log::error::ReadError;
 use crate::log::maintain::migrate::{Mapped, Migrator};
 use crate::log::write::{LogWriter, WriteReport};
@@ -24,24 +28,33 @@ impl PartitionJob {
     /// offsets that they lead to, and the bytes read so far.
     ///
     /// # Errors
-    /// Corruption in the source, or the file system's.
+    /// Corruption in the source, files that disagree about a position, or the file system's.
     pub fn migrate<B>(
         &self,
         options: MigrateOptions,
         mapped: &mut Mapped<'_, B>,
-    ) -> Result<ControlFlow<B, WriteReport>, PartitionError> {
+    ) -> Result<ControlFlow<B, (WriteReport, PartitionFindings)>, PartitionError> {
         self.catching_panics(|current| {
             let MigrateOptions { to_magic, first_offset, batch_bytes } = options;
             let mut migrator = Migrator::new(to_magic, first_offset, batch_bytes, self.max_output_size);
             let mut writer = LogWriter::create(&self.target, first_offset, self.write_options())
                 .map_err(|error| self.at(0, error))?;
             let (mut done, mut base) = (0_u64, 0_i64);
+            let mut chain = Chain { job: self, last: None, findings: PartitionFindings::default() };
             for (index, segment) in self.segments.iter().enumerate() {
                 current.set(index);
                 base = segment.base_offset.unwrap_or(base);
                 let source = self.open(index)?;
                 let length = source.length().map_err(|error| self.at(index, ReadError::Io(error)))?;
-                let migrated = migrator.segment(source.as_ref(), base, &mut writer, &mut |mappings, now| {
+                let start = match segment.base_offset {
+                    Some(base) => chain.start(index, PositionedFile { source: source.as_ref(), base }, length)?,
+                    None => 0,
+                };
+                if start >= length && start > 0 {
+                    done = done.saturating_add(length);
+                    continue;
+                }
+                let migrated = migrator.segment(source.as_ref(), (base, start), &mut writer, &mut |mappings, now| {
                     mapped(mappings, done.saturating_add(now))
                 });
                 if let ControlFlow::Break(broken) = migrated.map_err(|error| self.at(index, error))? {
@@ -57,7 +70,49 @@ impl PartitionJob {
                 return Ok(ControlFlow::Break(broken));
             }
             let report = writer.finish().map_err(|error| self.at(current.get(), error))?;
-            Ok(ControlFlow::Continue(report))
+            Ok(ControlFlow::Continue((report, chain.findings)))
         })
+    }
+}
+
+/// Whether each file begins where those before it end.
+struct Chain<'a> {
+    job: &'a PartitionJob,
+    /// The file that reaches furthest so far: its index, its first position and the one after its last.
+    last: Option<(usize, i64, i64)>,
+    findings: PartitionFindings,
+}
+
+impl Chain<'_> {
+    /// The byte of the next file from which on it is written: others have what is before.
+    fn start(&mut self, index: usize, file: PositionedFile<'_>, length: u64) -> Result<u64, PartitionError> {
+        let end = file.base.saturating_add_unsigned(length);
+        let Some((earlier, base, reached)) = self.last.filter(|_| length > 0) else {
+            self.last = self.last.or(Some((index, file.base, end)));
+            return Ok(0);
+        };
+        if let Some(range) = MissingRange::between(reached, file.base, MissingReason::Gap) {
+            self.findings.missing.push((earlier, range));
+        }
+        if end > reached {
+            self.last = Some((index, file.base, end));
+        }
+        if file.base >= reached {
+            return Ok(0);
+        }
+        let last = reached.min(end).saturating_sub(1);
+        let source = self.job.open(earlier)?;
+        let found = compare_positions(PositionedFile { source: source.as_ref(), base }, file, file.base, last);
+        let found = found.map_err(|error| match error {
+            OverlapError::Earlier(error) => self.job.at(earlier, error),
+            OverlapError::Later(error) => self.job.at(index, error),
+        })?;
+        let (earlier, later) = (self.job.name(earlier), self.job.name(index));
+        if let Some(offset) = found {
+            return Err(PartitionError::Disagreement { earlier, later, offset });
+        }
+        let warning = format!("{earlier} and {later} both have offsets {} to {last}; they are written once", file.base);
+        self.findings.warnings.push(warning);
+        Ok(u64::try_from(reached.saturating_sub(file.base)).unwrap_or_default().min(length))
     }
 }

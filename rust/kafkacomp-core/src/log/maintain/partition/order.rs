@@ -10,12 +10,13 @@ use crate::log::LeaderEpochEntry;
 use crate::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
 use crate::log::continuity::missing::MissingRange;
 use crate::log::continuity::overlap::{OverlapError, compare_overlap};
-use crate::log::continuity::sequence::{OtherSegments, SegmentBounds, SequenceReport};
+use crate::log::continuity::sequence::{SegmentBounds, SequenceReport};
 use crate::log::error::ReadError;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
+use crate::log::index::time::{TimeIndex, TimestampOffset};
 use crate::log::maintain::rewrite::SegmentRewritten;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
-use crate::log::read::segment_files::SideFile;
+use crate::log::read::segment_files::{OtherSegments, SideFile};
 use crate::log::read::source::ReadAt;
 
 /// A segment with all that is known of it before it is rewritten.
@@ -51,11 +52,14 @@ pub struct SegmentsInOrder<'a> {
     at: usize,
     /// What the segments before have.
     files: Vec<FileOffsets>,
+    /// What of it is written: nothing of a segment below the end of those before.
+    written: Vec<FileOffsets>,
     /// The offset after the last one.
     end: i64,
     leader_epoch: Option<i32>,
     leader_epochs: Vec<LeaderEpochEntry>,
     offset_index: Vec<OffsetPosition>,
+    time_index: Vec<TimestampOffset>,
     others: OtherFiles<'a>,
     warnings: Vec<String>,
 }
@@ -103,10 +107,12 @@ impl<'a> SegmentsInOrder<'a> {
             order,
             at: 0,
             files: Vec::new(),
+            written: Vec::new(),
             end: i64::MIN,
             leader_epoch: None,
             leader_epochs,
             offset_index: Vec::new(),
+            time_index: Vec::new(),
             others: OtherFiles { segments: &job.segments, current: 0 },
             warnings: Vec::new(),
         })
@@ -160,15 +166,19 @@ impl<'a> SegmentsInOrder<'a> {
         let index = self.next_index().unwrap_or_default();
         self.others.current = index;
         let segment = self.job.segments.get(index);
-        // An offset index that cannot be read helps no further: it is derived from the segment.
-        let data = segment.and_then(|segment| segment.files.side_file(SideFile::OffsetIndex).ok().flatten());
-        let entries = data.as_deref().zip(base_offset).and_then(|(data, base)| OffsetIndex::parse(data, base).ok());
-        self.offset_index = entries.map(|index| index.iter().collect()).unwrap_or_default();
+        // An index that cannot be read helps no further: it is derived from the segment.
+        let side_file = |kind| segment.and_then(|segment| segment.files.side_file(kind).ok().flatten());
+        let (offsets, times) = (side_file(SideFile::OffsetIndex), side_file(SideFile::TimeIndex));
+        let offsets = offsets.as_deref().zip(base_offset).and_then(|(data, base)| OffsetIndex::parse(data, base).ok());
+        let times = times.as_deref().zip(base_offset).and_then(|(data, base)| TimeIndex::parse(data, base).ok());
+        self.offset_index = offsets.map(|index| index.iter().collect()).unwrap_or_default();
+        self.time_index = times.map(|index| index.iter().collect()).unwrap_or_default();
         let follows = base_offset.is_some_and(|base| base >= self.end);
         let bounds = SegmentBounds {
             base_offset,
             end_offset,
             offset_index: &self.offset_index,
+            time_index: &self.time_index,
             leader_epochs: &self.leader_epochs,
             leader_epoch: self.leader_epoch.filter(|_| follows),
             others: Some(&self.others),
@@ -202,13 +212,15 @@ impl<'a> SegmentsInOrder<'a> {
         if more_warnings > 0 {
             self.warnings.push(format!("{name}: {more_warnings} more warnings"));
         }
-        self.files.push(FileOffsets {
+        let file = FileOffsets {
             base_offset: self.base_offset().unwrap_or_default(),
             first_offset: sequence.first_offset,
             last_offset: sequence.last_offset,
             missing: sequence.missing.ranges().to_vec(),
             is_compacted: sequence.is_compacted,
-        });
+        };
+        self.written.push(file.since(self.end));
+        self.files.push(file);
         if let Some(last) = sequence.last_offset.filter(|_| self.base_offset().is_some()) {
             self.end = self.end.max(last.saturating_add(1));
         }
@@ -227,7 +239,7 @@ impl<'a> SegmentsInOrder<'a> {
             let warning = format!("{earlier} and {later} both have offsets {first} to {last}; they are written once");
             self.warnings.push(warning);
         }
-        let (mut missing, more_missing) = listed(missing_offsets(&self.files, self.job.history.cleaned_to));
+        let (mut missing, more_missing) = listed(missing_offsets(&self.written, self.job.history.cleaned_to));
         for (at, _) in &mut missing {
             *at = self.order.get(*at).copied().unwrap_or(*at);
         }

@@ -122,7 +122,12 @@ impl SegmentReport {
     }
 
     /// An error in the log for which offsets may be missing.
-    pub(super) fn add_error(&mut self, position: u64, mut message: String, missing: Option<(i64, i64)>) {
+    pub(in crate::log::maintain) fn add_error(
+        &mut self,
+        position: u64,
+        mut message: String,
+        missing: Option<(i64, i64)>,
+    ) {
         if let Some((first, last)) = missing {
             message = format!("{message}; {} missing", offsets(first, last));
         }

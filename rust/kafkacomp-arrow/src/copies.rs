@@ -1,0 +1,122 @@
+//! Whether the partition has a batch, or one with some of its offsets, before the place where it stands.
+//!
+//! Asked only about batches that are out of place, so that an intact log costs nothing.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, Span};
+
+use crate::committed::whole_batch;
+use crate::options::Segment;
+
+/// How often one segment has the headers of others, or its own, searched.
+const MAX_SEARCHES: u32 = 16;
+
+/// The most bytes of a batch that is compared with another one.
+const MOST_COMPARED: usize = 64 << 20;
+
+/// Where the magic of a batch stands: what precedes it is covered by no checksum.
+const MAGIC: usize = 16;
+
+/// What stands before the batches of a segment: its own, and the segments before it.
+#[derive(Debug, Clone)]
+pub struct Earlier {
+    segments: Arc<[Segment]>,
+    index: usize,
+    searches: Cell<u32>,
+}
+
+impl Earlier {
+    /// Of the segment with this index.
+    pub fn new(segments: Arc<[Segment]>, index: usize) -> Self {
+        Self { segments, index, searches: Cell::new(0) }
+    }
+
+    /// The segment itself.
+    pub fn segment(&self) -> Option<&Segment> {
+        self.segments.get(self.index)
+    }
+
+    /// Whether the batch at `position` of the segment, whose bytes are `source`, is there before. After too many searches
+    /// none is.
+    pub fn has_copy(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
+        let is_same = |other: &dyn ReadAt, header: &BatchHeader, _: Option<i64>| {
+            let Span { first, last, crc } = header.span;
+            let is_first = first.is_none() || span.first.is_none() || first == span.first;
+            is_first && (last, crc) == (span.last, span.crc) && is_same(source, position, other, header)
+        };
+        self.any(source, span, position, &is_same).unwrap_or_default()
+    }
+
+    /// Whether batches before the one at `position` have some of its offsets. After too many searches they do.
+    pub fn has_offsets(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
+        let least = span.first.unwrap_or(span.last);
+        let overlaps = |_: &dyn ReadAt, header: &BatchHeader, before: Option<i64>| {
+            // The header of a compressed message gives its last offset alone.
+            let first = header.span.first.or(before.map(|last| last.saturating_add(1))).unwrap_or(i64::MIN);
+            first <= span.last && header.last_offset >= least
+        };
+        self.any(source, span, position, &overlaps).unwrap_or(true)
+    }
+
+    /// Whether a header is one that is looked for; `None` after too many searches.
+    fn any(
+        &self,
+        source: &dyn ReadAt,
+        span: Span,
+        position: u64,
+        found: &dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool,
+    ) -> Option<bool> {
+        let searches = self.searches.get().saturating_add(1);
+        self.searches.set(searches);
+        if searches > MAX_SEARCHES {
+            return None;
+        }
+        if any(source, position, found) {
+            return Some(true);
+        }
+        let Some(other) = self.open(span.first.unwrap_or(span.last)) else { return Some(false) };
+        let length = other.length().unwrap_or_default();
+        Some(any(other.as_ref(), length, found))
+    }
+
+    /// The segment before that would have an offset by its name. A task of Spark has none but its own and looks in the
+    /// folder.
+    fn open(&self, offset: i64) -> Option<Arc<dyn ReadAt>> {
+        let before = self.segments.get(..self.index).unwrap_or_default();
+        let found = before.iter().rev().find(|segment| segment.first_offset().is_some_and(|first| first <= offset));
+        match found {
+            Some(segment) => segment.files.open().ok(),
+            None => {
+                let others = self.segment()?.files.others()?;
+                others.open(offset).ok().flatten().map(|(_, source)| source)
+            }
+        }
+    }
+}
+
+/// Whether one of the headers up to `end` is one that is looked for. It comes with the last offset of the batch before.
+fn any(source: &dyn ReadAt, end: u64, found: &dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool) -> bool {
+    let mut walk = HeaderWalk::new(source, 0, end);
+    let mut before = None;
+    while let Ok(Hop::Batch(header)) = walk.next_batch() {
+        if found(source, &header, before) {
+            return true;
+        }
+        before = Some(header.last_offset);
+    }
+    false
+}
+
+/// Whether the batch at `position` has the bytes of another one, from the magic on.
+fn is_same(source: &dyn ReadAt, position: u64, other: &dyn ReadAt, header: &BatchHeader) -> bool {
+    let Ok(Hop::Batch(own)) = HeaderWalk::new(source, position, u64::MAX).next_batch() else { return false };
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    let one = whole_batch(source, &own, MOST_COMPARED, &mut one);
+    let two = whole_batch(other, header, MOST_COMPARED, &mut two);
+    match (one, two) {
+        (Ok(Some(one)), Ok(Some(two))) => one.data().get(MAGIC..) == two.data().get(MAGIC..),
+        _ => false,
+    }
+}

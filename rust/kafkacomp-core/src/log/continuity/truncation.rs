@@ -1,0 +1,102 @@
+//! Whether a segment was truncated between two batches, as its offset index shows.
+//!
+//! A gap at the end of a segment may be what compaction left. It rewrites the offset index with the segment, so that an
+//! index with entries for bytes after the segment's end shows that the segment was longer. An index that is not of this
+//! segment shows nothing: an entry within the segment must agree with the batch that it is of.
+
+use crate::log::error::{ContentError, ReadError};
+use crate::log::index::offset::OffsetPosition;
+use crate::log::read::batch_headers::{HeaderWalk, Hop};
+use crate::log::read::source::ReadAt;
+
+/// How many entries of an index are compared with the batches that they are of: the last ones.
+const COMPARED_ENTRIES: usize = 16;
+
+/// The error of a segment that ends before entries of its offset index, where offsets from `expected` to the one before
+/// `end` are missing at its end.
+///
+/// # Errors
+/// The file system's.
+pub fn truncation(
+    source: &dyn ReadAt,
+    entries: &[OffsetPosition],
+    (expected, end): (i64, i64),
+) -> Result<Option<ContentError>, ReadError> {
+    let length = source.length()?;
+    let within = entries.partition_point(|entry| u64::from(entry.position) < length);
+    let (within, after) = entries.split_at(within);
+    let Some(entry) = after.first().filter(|entry| entry.offset >= expected) else { return Ok(None) };
+    if after.last().is_none_or(|last| last.offset >= end) || !agrees(source, within)? {
+        return Ok(None);
+    }
+    Ok(Some(ContentError::TruncatedSegment { position: length, indexed: entry.offset }))
+}
+
+/// Whether one of the last entries is right, and none is wrong about a batch.
+fn agrees(source: &dyn ReadAt, entries: &[OffsetPosition]) -> Result<bool, ReadError> {
+    let length = source.length()?;
+    let mut is_right = false;
+    for entry in entries.iter().rev().take(COMPARED_ENTRIES) {
+        let Hop::Batch(header) = HeaderWalk::new(source, entry.position.into(), length).next_batch()? else { continue };
+        // Brokers before 0.10.1 put the first offset there.
+        let first = header.span.first.unwrap_or(header.last_offset);
+        if !(first..=header.last_offset).contains(&entry.offset) {
+            return Ok(false);
+        }
+        is_right = true;
+    }
+    Ok(is_right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CompressionType;
+    use crate::compress::Compression;
+    use crate::log::InMemory;
+    use crate::record::Headers;
+    use crate::record::builder::{BatchSettings, RecordBatchBuilder};
+
+    /// Four batches of ten records, and the index entries of all but the first one.
+    fn segment() -> (Vec<u8>, Vec<OffsetPosition>) {
+        let (mut out, mut entries) = (Vec::new(), Vec::new());
+        for base_offset in [0, 10, 20, 30] {
+            if base_offset > 0 {
+                entries.push(OffsetPosition { offset: base_offset + 9, position: out.len() as u32 });
+            }
+            let mut builder = RecordBatchBuilder::default();
+            let compression = Compression::of(CompressionType::None);
+            builder.reset(BatchSettings { base_offset, compression, ..BatchSettings::default() }).unwrap();
+            for offset in base_offset..base_offset + 10 {
+                builder.append(offset, 7, None, Some(b"value"), Headers::EMPTY).unwrap();
+            }
+            builder.build(&mut out).unwrap();
+        }
+        (out, entries)
+    }
+
+    fn found(data: &[u8], entries: &[OffsetPosition], range: (i64, i64)) -> Option<ContentError> {
+        truncation(&InMemory(data), entries, range).unwrap()
+    }
+
+    #[test]
+    fn an_index_with_more_entries_than_batches_shows_truncation() {
+        let (data, entries) = segment();
+        let length = entries[2].position as usize;
+        let wanted = ContentError::TruncatedSegment { position: length as u64, indexed: 39 };
+        assert_eq!(found(&data[..length], &entries, (30, 40)), Some(wanted));
+        assert_eq!(found(&data, &entries, (40, 50)), None);
+    }
+
+    #[test]
+    fn an_index_of_another_segment_shows_nothing() {
+        let (data, entries) = segment();
+        let length = entries[2].position as usize;
+        // No entry within the segment; one that is wrong about a batch; offsets of the next segment.
+        assert_eq!(found(&data[..length], &entries[2..], (30, 40)), None);
+        let mut moved = entries.clone();
+        moved[1].offset += 10;
+        assert_eq!(found(&data[..length], &moved, (30, 50)), None);
+        assert_eq!(found(&data[..length], &entries, (30, 35)), None);
+    }
+}
