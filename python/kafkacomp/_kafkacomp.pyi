@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeAlias, final
+from typing import Any, Final, Literal, Self, final
 
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
@@ -19,7 +19,7 @@ from kafkacomp._entries import (
     TimestampOffset,
 )
 from kafkacomp._storage.partition import AbortedRange, BoundedPartition, Partition, Segment, Split, Transactions
-from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, RecordColumns, TimestampType
+from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, Positions, RecordColumns, TimestampType
 from kafkacomp.arrow._cells import RecordFields
 from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
 from kafkacomp.broker._profile import TopicSettings
@@ -110,11 +110,8 @@ def verify_segment(
     segment: SegmentToVerify, max_output_size: int, progress: Callable[[int], object] | None
 ) -> SegmentReport: ...
 def format_of_content(source: object) -> Literal["0.7", "0.8+"] | None: ...
-
-_Positions: TypeAlias = tuple[int, int] | None
-
 def compare_segments(
-    earlier: object, later: object, first_offset: int, last_offset: int, max_output_size: int, positions: _Positions
+    earlier: object, later: object, first_offset: int, last_offset: int, max_output_size: int, positions: Positions
 ) -> int | None: ...
 
 @final
