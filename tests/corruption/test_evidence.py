@@ -81,6 +81,25 @@ def test_name_above_the_only_batch(broker: str, old: int, new: int, tmp_path: Pa
     assert [(each.action, each.position) for each in report.repairs] == [("quarantined", 0)]
 
 
+def test_name_above_a_batch_that_continues_another_segment(tmp_path: Path) -> None:
+    """The only batch of a segment begins where another one ends: its name is wrong, and every tool delivers it."""
+    where = tmp_path / "topic-0"
+    where.mkdir()
+    paths = [path for root in roots("legacy") for path in (root / "broker-0.10.2.2").glob("cmp-snappy.*.log")]
+    if not paths:
+        pytest.skip("this log is not here")
+    for path in paths:
+        base = int(path.name.split(".")[1])
+        shutil.copy(path, where / f"{204 if base == 125 else base:020}.log")
+    for tool in (scan_strict, scan_skip, repair, recompress):
+        answer = tool(where)
+        assert answer.error is None
+        assert len(answer.rows or ()) == 88, tool.__name__
+        assert not answer.named & set(range(125, 155))
+    answer = verify(where)
+    assert (answer.status, [file for file, _ in answer.faults]) == (1, [f"{204:020}.log"])
+
+
 def test_corrupt_in_one_file_and_intact_in_another(tmp_path: Path) -> None:
     """A repair writes what brokers read: the first file's records. It names what it does not take from the second."""
     batches = [batch(first, first + 7) for first in range(0, 40, 8)]

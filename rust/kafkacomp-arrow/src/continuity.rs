@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, Span, place};
+use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, ReadAt, Span, place};
 use kafkacomp_core::record::{RecordBatch, RecordReader, Records};
 
 use crate::context::Context;
+use crate::copies::Earlier;
 use crate::leader_epochs::LeaderEpochs;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, SkippedRange};
@@ -82,10 +83,10 @@ pub struct Following<'f> {
     pub span: Option<Span>,
     /// Whether its checksum is right.
     pub is_valid: Option<&'f dyn Fn() -> bool>,
-    /// Whether the partition has the batch that waits at an earlier place, too.
-    pub has_copy: &'f dyn Fn(Span, u64) -> bool,
-    /// Whether the partition has some of its offsets at an earlier place.
-    pub has_offsets: &'f dyn Fn(Span, u64) -> bool,
+    /// The segment.
+    pub source: &'f dyn ReadAt,
+    /// What precedes the batch that waits.
+    pub earlier: &'f Earlier,
     /// The base offset of the next segment, where the batch is the last one of its segment.
     pub end_offset: Option<i64>,
 }
@@ -287,10 +288,12 @@ impl Continuity {
         let resumes = next.span.map_or(next.end_offset, |next| next.first);
         match placement {
             Placement::Misplaced { .. } if span.last < expected => {
-                (next.has_copy)(span, position).then_some(Placement::Repeated)
+                next.earlier.has_copy(next.source, span, position).then_some(Placement::Repeated)
             }
             // Where the next batch begins at the expected offset, nothing is missing that this one could be.
-            Placement::Repeated if resumes != Some(expected) && !(next.has_offsets)(span, position) => {
+            Placement::Repeated
+                if resumes != Some(expected) && !next.earlier.has_offsets(next.source, span, position) =>
+            {
                 Some(Placement::Misplaced { offset_field: None })
             }
             _ => None,

@@ -19,6 +19,9 @@ const MOST_COMPARED: usize = 64 << 20;
 /// Where the magic of a batch stands: what precedes it is covered by no checksum.
 const MAGIC: usize = 16;
 
+/// Whether a header of a source, which comes with the last offset of the batch before, is one that is looked for.
+type IsFound<'f> = &'f dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool;
+
 /// What stands before the batches of a segment: its own, and the segments before it.
 #[derive(Debug, Clone)]
 pub struct Earlier {
@@ -61,13 +64,7 @@ impl Earlier {
     }
 
     /// Whether a header is one that is looked for; `None` after too many searches.
-    fn any(
-        &self,
-        source: &dyn ReadAt,
-        span: Span,
-        position: u64,
-        found: &dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool,
-    ) -> Option<bool> {
+    fn any(&self, source: &dyn ReadAt, span: Span, position: u64, found: IsFound<'_>) -> Option<bool> {
         let searches = self.searches.get().saturating_add(1);
         self.searches.set(searches);
         if searches > MAX_SEARCHES {
@@ -86,18 +83,16 @@ impl Earlier {
     fn open(&self, offset: i64) -> Option<Arc<dyn ReadAt>> {
         let before = self.segments.get(..self.index).unwrap_or_default();
         let found = before.iter().rev().find(|segment| segment.first_offset().is_some_and(|first| first <= offset));
-        match found {
-            Some(segment) => segment.files.open().ok(),
-            None => {
-                let others = self.segment()?.files.others()?;
-                others.open(offset).ok().flatten().map(|(_, source)| source)
-            }
+        if let Some(segment) = found {
+            return segment.files.open().ok();
         }
+        let others = self.segment()?.files.others()?;
+        others.open(offset).ok().flatten().map(|(_, source)| source)
     }
 }
 
-/// Whether one of the headers up to `end` is one that is looked for. It comes with the last offset of the batch before.
-fn any(source: &dyn ReadAt, end: u64, found: &dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool) -> bool {
+/// Whether one of the headers up to `end` is one that is looked for.
+fn any(source: &dyn ReadAt, end: u64, found: IsFound<'_>) -> bool {
     let mut walk = HeaderWalk::new(source, 0, end);
     let mut before = None;
     while let Ok(Hop::Batch(header)) = walk.next_batch() {

@@ -267,8 +267,6 @@ impl Open {
         let (source, unreadable) = (self.source.0.as_ref(), self.unreadable.as_deref());
         let mut continuity = self.continuity.as_mut();
         let earlier = &self.earlier;
-        let has_copy = |span: Span, position| earlier.has_copy(source, span, position);
-        let has_offsets = |span: Span, position| earlier.has_offsets(source, span, position);
         let Reader::Records(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
         let check = |batch: &RecordBatch<'_>| -> record::Result<()> {
             let position = batch.position();
@@ -284,9 +282,7 @@ impl Open {
                 if let Some((waiting, _)) = continuity.pending() {
                     let is_valid = || !verify || batch.is_valid();
                     let span = Some(spans_between(continuity, source, waiting, batch, max_output_size));
-                    let is_valid = Some(&is_valid as &dyn Fn() -> bool);
-                    let (has_copy, has_offsets) = (&has_copy, &has_offsets);
-                    let next = Following { span, is_valid, has_copy, has_offsets, end_offset: None };
+                    let next = Following { span, is_valid: Some(&is_valid), source, earlier, end_offset: None };
                     if let Err(stopped) = continuity.settle(next, known) {
                         halt = Some(stopped);
                         finish = Some(Finish::Bound);
@@ -343,8 +339,8 @@ impl Open {
             let following = Following {
                 span: next.0.as_ref().map(|header| header.span),
                 is_valid: Some(&is_valid),
-                has_copy: &has_copy,
-                has_offsets: &has_offsets,
+                source,
+                earlier,
                 end_offset: self.ends.next_base.filter(|_| at_end),
             };
             match continuity.settle(following, known) {

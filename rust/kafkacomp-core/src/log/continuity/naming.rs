@@ -50,7 +50,11 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
         }
         let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
         let bounds = Bounds { base, next, before: before(base_offsets, base, files).unwrap_or_default() };
-        if let Ok(Some(first_offset)) = begins_elsewhere(source.as_ref(), &data, bounds) {
+        let continues = |first: i64| {
+            let end = first.checked_add(1).and_then(|after| before(base_offsets, after, files).ok());
+            end.and_then(|before| before.last?.checked_add(1)) == Some(first)
+        };
+        if let Ok(Some(first_offset)) = begins_elsewhere(source.as_ref(), &data, bounds, &continues) {
             found.push(Misnamed { index, first_offset });
         }
     }
@@ -149,8 +153,14 @@ fn indexed_last(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<Option<i
     Ok(last)
 }
 
-/// The first offset of a segment, if it is certain that its name is wrong.
-fn begins_elsewhere(source: &dyn ReadAt, index: &[u8], bounds: Bounds) -> Result<Option<i64>, ReadError> {
+/// The first offset of a segment, if it is certain that its name is wrong. `continues` says whether an offset follows the
+/// last one of the segment that it would follow.
+fn begins_elsewhere(
+    source: &dyn ReadAt,
+    index: &[u8],
+    bounds: Bounds,
+    continues: &dyn Fn(i64) -> bool,
+) -> Result<Option<i64>, ReadError> {
     let base = bounds.base;
     let end = bounds.next.unwrap_or(i64::MAX);
     let (first, second) = first_batches(source)?;
@@ -167,6 +177,7 @@ fn begins_elsewhere(source: &dyn ReadAt, index: &[u8], bounds: Bounds) -> Result
         // Where compaction leaves gaps, the next batch contradicts the name as well, or may follow an altered one.
         Some((next, next_last, _)) if next_last < base || next >= end => true,
         _ if bounds.before.last.and_then(|last| last.checked_add(1)) == Some(first) => true,
+        None if continues(first) => true,
         second => !may_be_altered(first, last, field, (base, second.map_or(end, |(next, _, _)| next))),
     };
     let is_wrong = is_certain || index_contradicts(source, index, base)?;

@@ -296,6 +296,11 @@ impl<B> Visitor for SegmentRepair<'_, B> {
                 let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
                 return self.leave_out(batch, judgement.missing, error.to_string());
             }
+            // A name that does not fit: the segments before need not have its records.
+            Place::BelowBaseOffset { base_offset: expected } if self.is_ordered && last < self.from => {
+                let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
+                return self.leave_out(batch, judgement.missing, error.to_string());
+            }
             _ => {}
         }
         if self.is_ordered && last < self.from {
