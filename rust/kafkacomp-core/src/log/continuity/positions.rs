@@ -73,7 +73,7 @@ fn window(file: PositionedFile<'_>, position: i64, buffer: &mut [u8], wanted: us
 mod tests {
     use super::*;
     use crate::log::InMemory;
-    use crate::message_set::{Content, write_message_set};
+    use crate::message_set::writer::{Content, write_message_set};
 
     fn set(payloads: &[&[u8]]) -> Vec<u8> {
         let mut set = Vec::new();
