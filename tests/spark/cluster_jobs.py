@@ -1,4 +1,4 @@
-"""Jobs for ``test_killed_jobs.py``, ``test_killed_exports.py`` and ``test_cluster_streams.py``, which may kill them.
+"""Jobs for tests with clusters, in a process that they may kill.
 
 Run with the name of a job and its arguments as JSON; see the functions. The session has executors of their own unless
 the master is given.
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ TASKS, ROWS = 4, 2000
 UNLUCKY = 2
 
 
-def session(master: str = "local-cluster[2,1,1024]") -> SparkSession:
+def session(master: str = "local-cluster[2,1,1024]", *, speculation: bool = True) -> SparkSession:
     """Short of memory; a second attempt of a slow task begins soon."""
     settings = {
         "spark.driver.memory": "512m",
@@ -36,7 +37,7 @@ def session(master: str = "local-cluster[2,1,1024]") -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
-        "spark.speculation": "true",
+        "spark.speculation": str(speculation).lower(),
         "spark.speculation.interval": "200ms",
         "spark.speculation.quantile": "0.5",
         "spark.speculation.minTaskRuntime": "3s",
@@ -178,9 +179,35 @@ def follow(source: str, sink: str, out: str, checkpoint: str, stop: str) -> None
     spark.stop()
 
 
+def read(source: str, unlucky: str, cases: str, out: str) -> None:
+    """Read a log through ``unlucky_files.py``, once for each case of a fault and a mode."""
+    spark = session("local-cluster[1,2,1024]", speculation=False)
+    found: list[dict[str, Any]] = []
+    for fault, mode in json.loads(cases):
+        for met in Path(unlucky).glob("met-*"):
+            met.unlink()
+        Path(unlucky, "fault").write_text(fault)
+        options = {
+            "mode": mode,
+            "failOnDataLoss": str(mode == "FAILFAST").lower(),
+            "splitSize": "1m",
+            "columns": "offset,value",
+        }
+        try:
+            frame = spark.read.format("kafkacomp").options(**options).load(source)
+            rows = [[row.offset, row.size] for row in frame.selectExpr("offset", "length(value) as size").collect()]
+        except PySparkException as error:
+            found.append({"error": str(error)})
+        else:
+            found.append({"rows": sorted(rows)})
+        found[-1]["met"] = bool(list(Path(unlucky).glob("met-*")))
+    spark.stop()
+    Path(out).write_text(json.dumps(found))
+
+
 def main() -> None:
     """Run a job."""
-    jobs: dict[str, Callable[..., Any]] = {"write": write, "export": export, "follow": follow}
+    jobs: dict[str, Callable[..., Any]] = {"write": write, "export": export, "follow": follow, "read": read}
     jobs[sys.argv[1]](**json.loads(sys.argv[2]))
 
 

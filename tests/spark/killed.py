@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["Program"]
 
@@ -31,11 +31,16 @@ class Program:
         self.command = [sys.executable, str(SCRIPT), job, json.dumps(arguments)]
         self.process: subprocess.Popen[str] | None = None
 
-    def start(self) -> None:
-        """The JVM, its executors and their Python workers are of the same group."""
+    def start(self, environment: Mapping[str, str] | None = None) -> None:
+        """The JVM, its executors and their Python workers are of the same group and have the same ``environment``."""
         home = Path(pyspark.__file__).parent
         self.folder.mkdir(exist_ok=True)
-        environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_WORKER_DIR": str(self.folder / "work")}
+        environment = {
+            **os.environ,
+            **(environment or {}),
+            "SPARK_HOME": str(home),
+            "SPARK_WORKER_DIR": str(self.folder / "work"),
+        }
         environment |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
         with (self.folder / "errors").open("w") as errors:
             self.process = subprocess.Popen(

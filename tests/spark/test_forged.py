@@ -285,3 +285,20 @@ def test_a_file_of_a_job_that_leads_elsewhere(target: Path) -> None:
     with pytest.raises(OSError, match="not a regular file"):
         recover(target)
     assert [path.name for path in (target / "t-0").glob("*.log")] == [f"{0:020}.log"]
+
+
+@pytest.mark.parametrize("name", ["leader-epoch-checkpoint", f"{3:020}.snapshot"])
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_a_file_that_is_not_regular_is_not_read(target: Path, name: str, kind: str) -> None:
+    """An append reads it to find the log's end; a FIFO would let it wait for a writer, a device would never end."""
+    path = target / "t-0" / name
+    path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    before = {file.name for file in (target / "t-0").iterdir()}
+    with pytest.raises(OSError, match="not a regular file") as raised:
+        job(target, {("t", 0): 2}, first=3)
+    assert str(raised.value.filename) == str(path)
+    assert {file.name for file in (target / "t-0").iterdir()} == before
