@@ -106,12 +106,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("name", FILES)
-def test_bytes_read(
-    logs: Path, tmp_path: Path, name: str, use: str, caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
-) -> None:
-    if (name, use) == ("larger than what is kept", "committed"):
-        reason = "read_committed goes through the log twice, and reads corrupt batches above 8 MiB twice each time"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_bytes_read(logs: Path, tmp_path: Path, name: str, use: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL", "kafkacomp")
     folder = logs / name.replace(" ", "_") / "t-0"
     path = folder / f"{0:020}.log"

@@ -135,6 +135,13 @@ def test_a_read_that_outlasts_the_exit(threads: int) -> None:
     check("finalization that takes time", "exit", threads, "slow(7, after=1)")
 
 
+@pytest.mark.parametrize("use", ["reader", "with", "stream", "daemon"])
+@pytest.mark.parametrize("threads", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_read_that_never_returns(use: str, threads: int) -> None:
+    """The exit waits for it only so long."""
+    check(use, "exit", threads, "lambda *given: given[-1] if Faulty.reads < 5 else threading.Event().wait()")
+
+
 #: Threads that are ended wherever they are once the interpreter ends: in pyarrow, in a callback, in a handler of logs.
 DAEMONS = """
 import logging, sys, threading, time

@@ -1,12 +1,14 @@
 //! The pass over a partition that finds its transactions, before a committed reader begins.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, SegmentPart, SideFile, TransactionCollector,
-    TransactionFilter, TransactionIndex, walk_segment,
+    AbortedRange, BatchHeader, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, SegmentPart, SideFile,
+    TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
 };
 use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
@@ -14,21 +16,35 @@ use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
+use crate::unreadable::SkipUnreadable;
 
 /// How large a batch of markers may be, and its content.
 const CHUNK: usize = 1 << 20;
 
-/// Finds what a committed reader of `partition` sees, and what was odd on the way. Only headers and markers are read with
+/// What the pass has found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// What a committed reader sees.
+    pub filter: TransactionFilter,
+    /// What was odd on the way.
+    pub warnings: Vec<String>,
+    /// By the name of the segment.
+    pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
+}
+
+/// Finds what a committed reader of `partition` sees. Only headers and markers are read with
 /// `on_error="raise"`, and damage ends the pass over its segment (the scan itself will say so when it gets there).
 /// Otherwise it is stepped over, for which all is read.
 ///
 /// # Errors
 /// What the file system says.
-pub fn transaction_filter(
-    partition: &Partition,
-    options: &ScanOptions,
-) -> Result<(TransactionFilter, Vec<String>), ScanError> {
-    let mut pass = Pass { collector: TransactionCollector::default(), reader: RecordReader::new(CHUNK), options };
+pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Result<Found, ScanError> {
+    let mut pass = Pass {
+        collector: TransactionCollector::default(),
+        reader: RecordReader::new(CHUNK),
+        large_corrupt: HashMap::new(),
+        options,
+    };
     let mut warnings = Vec::new();
     let mut segments: Vec<&Segment> = partition.segments.iter().chain(&partition.context).collect();
     segments.sort_by_key(|segment| segment.first_offset());
@@ -40,12 +56,13 @@ pub fn transaction_filter(
         }
         warnings.extend(pass.index(segment));
     }
-    Ok((pass.collector.finish(), warnings))
+    Ok(Found { filter: pass.collector.finish(), warnings, large_corrupt: pass.large_corrupt })
 }
 
 struct Pass<'o> {
     collector: TransactionCollector,
     reader: RecordReader,
+    large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
     options: &'o ScanOptions,
 }
 
@@ -53,12 +70,18 @@ impl Pass<'_> {
     fn segment(&mut self, segment: &Segment) -> Result<(), ScanError> {
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
         let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
-        if log_format_of(segment, source.as_ref(), length, self.options)? == LogFormat::MessageSet {
-            return Ok(()); // There were no transactions.
-        }
+        let is_message_set = |source: &dyn ReadAt| -> Result<bool, ScanError> {
+            Ok(log_format_of(segment, source, length, self.options)? == LogFormat::MessageSet)
+        };
+        // There were no transactions in message sets.
         match self.options.on_error {
+            OnError::Raise if is_message_set(source.as_ref())? => Ok(()),
             OnError::Raise => self.headers(segment, source.as_ref(), length),
-            OnError::Skip => self.batches(segment, source.as_ref()),
+            OnError::Skip => {
+                // As the scan does: what the storage does not return is one corrupt range among others.
+                let source = SkipUnreadable::new(source);
+                if is_message_set(&source)? { Ok(()) } else { self.batches(segment, &source, length) }
+            }
         }
     }
 
@@ -80,8 +103,9 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn batches(&mut self, segment: &Segment, source: &dyn ReadAt) -> Result<(), ScanError> {
-        let walked = walk_segment::<Infallible>(source, &mut |part, _| {
+    fn batches(&mut self, segment: &Segment, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
+        let mut chunks = ChunkReader::new(0, length, true);
+        let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
                 let batches = Batches::new(data, position).flatten();
                 for batch in batches.filter(|batch| is_valid(segment, batch.last_offset())) {
@@ -90,7 +114,11 @@ impl Pass<'_> {
             }
             ControlFlow::Continue(())
         });
-        walked.map(|_| ()).map_err(|error| ScanError::chunk(&segment.name, error))
+        walked.map_err(|error| ScanError::chunk(&segment.name, error))?;
+        if source.fault(0, length).is_none() {
+            self.large_corrupt.insert(Arc::clone(&segment.name), chunks.take_large_corrupt());
+        }
+        Ok(())
     }
 
     /// Takes what the `.txnindex` says; a warning when it says nothing sensible.

@@ -4,11 +4,13 @@
 //! order; the workers check, decompress and build columns side by side.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
 use kafkacomp_core::log::{
-    ChunkReader, EntryChunkReader, LogFormat, MissingRange, MissingReason, ReadAt, TransactionFilter, chunk_bytes,
+    ChunkReader, EntryChunkReader, LargeCorrupt, LogFormat, MissingRange, MissingReason, ReadAt, TransactionFilter,
+    chunk_bytes,
 };
 
 use crate::bounds::Start;
@@ -118,6 +120,8 @@ struct Current {
     /// The one that comes next.
     next: usize,
     transactions: Option<Arc<TransactionFilter>>,
+    /// What the pass for transactions found, by segment.
+    large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
     /// The offset after the last one that was delivered.
     position: Option<i64>,
     /// The offset after the last one that was delivered or reported as missing, and the segment that it is of.
@@ -344,14 +348,16 @@ impl Planner {
     fn begin(&self, index: usize, mut partition: Partition) -> Result<Current, Failed> {
         let id = PartitionId { index, topic: partition.topic.clone(), partition: partition.partition };
         overlap::order(&mut partition.segments, &self.options);
+        let mut large_corrupt = HashMap::new();
         let transactions = match self.options.isolation_level {
             IsolationLevel::ReadUncommitted => None,
             IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
             IsolationLevel::ReadCommitted => {
-                let (filter, warnings) = transaction_filter(&partition, &self.options)
+                let found = transaction_filter(&partition, &self.options)
                     .map_err(|error| (Arc::new(Context::of(&partition, id.clone(), None, &self.options)), error))?;
-                self.with_report(|report| report.warnings.extend(warnings));
-                Some(Arc::new(filter))
+                self.with_report(|report| report.warnings.extend(found.warnings));
+                large_corrupt = found.large_corrupt;
+                Some(Arc::new(found.filter))
             }
         };
         let (delivered, epochs) = (Vec::new(), LeaderEpochs::default());
@@ -362,6 +368,7 @@ impl Planner {
             segments,
             next: 0,
             transactions,
+            large_corrupt,
             position: None,
             accounted: None,
             epochs,
@@ -468,7 +475,9 @@ impl Planner {
                     let begin = segment.boundaries.begin.filter(|_| start == found.start);
                     expected = begin.and_then(|begin| begin.first_offset);
                 }
-                (Reader::Records(ChunkReader::new(start, length, self.options.verify_crc)), found.stop)
+                let known = current.large_corrupt.get(&segment.name).cloned().unwrap_or_default();
+                let reader = ChunkReader::new(start, length, self.options.verify_crc).with_large_corrupt(known);
+                (Reader::Records(reader), found.stop)
             }
         };
         ends.is_split = stop < length;

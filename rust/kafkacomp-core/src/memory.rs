@@ -54,6 +54,18 @@ pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
+/// The values in a vector of just their number.
+///
+/// # Errors
+/// The allocator has no room for them.
+pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, OutOfMemory> {
+    let mut collected = with_capacity(values.len())?;
+    for value in values {
+        push(&mut collected, value)?;
+    }
+    Ok(collected)
+}
+
 /// This many zeros, as the allocator gives them: pages that nobody writes to cost nothing.
 ///
 /// # Errors

@@ -3,7 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kafkacomp_core::log::{FollowEnd, Follower};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::error::{read_to_py, to_py};
 use crate::file_object::Raised;
@@ -61,8 +63,10 @@ impl LogFollower {
     }
 
     /// Aborted transactions that reach into these offsets.
-    fn aborted<'py>(&self, py: Python<'py>, start: i64, end: i64) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        aborted_ranges(py, self.with(py, |follower| follower.aborted(start, end))?)
+    fn aborted<'py>(&self, py: Python<'py>, start: i64, end: i64) -> PyResult<Bound<'py, PyList>> {
+        let found = self.with(py, |follower| follower.aborted(start, end))?;
+        let found = found.map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+        aborted_ranges(py, found.into_iter())
     }
 
     /// Forgets aborted transactions that end before this offset.

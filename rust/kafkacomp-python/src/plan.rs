@@ -1,12 +1,12 @@
 //! What a plan needs to know of segments before they are read: `kafkacomp._plan`.
 
 use kafkacomp_arrow::byte_range::{self, MessageFormat};
-use kafkacomp_arrow::committed::transaction_filter;
+use kafkacomp_arrow::committed::{Found, transaction_filter};
 use kafkacomp_arrow::split_boundaries::SplitBoundary;
 use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits};
 use kafkacomp_core::log::{AbortedRange, LogFormat};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::bytes::bytes;
 use crate::error::scan_to_py;
@@ -14,7 +14,7 @@ use crate::file_object::Raised;
 use crate::interrupt::interruptible;
 use crate::scan::log_format as log_format_of;
 use crate::segment::{PartitionFields, SegmentFields, partition, segment};
-use crate::value::{PackageClass, value_methods};
+use crate::value::{PackageClass, list, value_methods};
 
 static SPLIT: PackageClass = PackageClass::new("kafkacomp._storage.partition", "Split");
 static SPLIT_BOUNDARY: PackageClass = PackageClass::new("kafkacomp._storage.partition", "SplitBoundary");
@@ -125,8 +125,8 @@ pub fn find_transactions(
     let raised = Raised::default();
     let (partition, options) = (whole_partition(source, &raised)?, options(log_format, skip, None));
     let found = py.detach(|| transaction_filter(&partition, &options));
-    let (filter, warnings) = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
-    let aborted = aborted_ranges(py, filter.aborted().collect())?;
+    let Found { filter, warnings, .. } = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
+    let aborted = aborted_ranges(py, filter.aborted())?;
     let transactions = TRANSACTIONS.make(py, (filter.last_stable_offset(), aborted))?.unbind();
     Ok(FoundTransactions { transactions, warnings })
 }
@@ -145,12 +145,15 @@ value_methods!(FoundTransactions { transactions, warnings });
 /// Aborted transactions as `AbortedRange` objects, in order.
 ///
 /// # Errors
-/// Only those of the import.
-pub fn aborted_ranges(py: Python<'_>, found: Vec<(i64, AbortedRange)>) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    let mut found: Vec<_> =
-        found.into_iter().map(|(producer_id, range)| (producer_id, range.first_offset, range.last_offset)).collect();
-    found.sort_unstable();
-    found.into_iter().map(|range| ABORTED_RANGE.make(py, range)).collect()
+/// Those of the import, or `MemoryError`.
+pub fn aborted_ranges<'py>(
+    py: Python<'py>,
+    found: impl Iterator<Item = (i64, AbortedRange)>,
+) -> PyResult<Bound<'py, PyList>> {
+    let object = |(producer_id, range): (i64, AbortedRange)| {
+        ABORTED_RANGE.make(py, (producer_id, range.first_offset, range.last_offset))
+    };
+    list(py, found.map(object))
 }
 
 fn whole_partition(source: PartitionFields<'_>, raised: &Raised) -> PyResult<Partition> {

@@ -1,5 +1,6 @@
 //! `kafkacomp.scan`'s reader: an Arrow stream by the PyCapsule interface.
 
+use std::io;
 use std::mem::forget;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use kafkacomp_arrow::{
     BinaryType, Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
 };
 use kafkacomp_core::log::LogFormat;
-use pyo3::exceptions::{PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::PyRecordBatch;
@@ -132,13 +133,15 @@ impl Stream {
         Ok(())
     }
 
-    /// Keeps the exception and gives the text of it that a C stream carries.
-    fn fail(&self, py: Python<'_>, error: PyErr) -> String {
+    /// Keeps the exception and gives what a C stream carries of it: an error number, which says whether it is one of memory,
+    /// of the system or another one, and a text.
+    fn fail(&self, py: Python<'_>, error: PyErr) -> ArrowError {
         let value = error.value(py);
         let text = value.str().map_or_else(|_| String::new(), |text| text.to_string());
         let class = value.get_type();
         let module = class.module().map_or_else(|_| String::new(), |module| module.to_string());
-        let is_plain = error.is_instance_of::<PyOSError>(py) || module.starts_with("kafkacomp");
+        let (is_os, is_memory) = (error.is_instance_of::<PyOSError>(py), error.is_instance_of::<PyMemoryError>(py));
+        let is_plain = is_os || module.starts_with("kafkacomp");
         let message = match class.qualname() {
             Ok(name) if text.is_empty() => name.to_string(),
             Ok(name) if !is_plain => format!("{name}: {text}"),
@@ -146,7 +149,12 @@ impl Stream {
         };
         *lock(&self.failure) = Some(error.into_value(py).into_any());
         // The C stream ends its message at a zero byte.
-        message.replace('\0', "\\0")
+        let message = message.replace('\0', "\\0");
+        match (is_os, is_memory) {
+            (true, _) => ArrowError::IoError(message, io::ErrorKind::Other.into()),
+            (_, true) => ArrowError::MemoryError(message),
+            _ => ArrowError::ExternalError(message.into()),
+        }
     }
 }
 
@@ -183,7 +191,7 @@ impl Iterator for Stream {
         let pulled = with_gil(|py| self.pull(py, &mut None).map_err(|error| self.fail(py, error)));
         match pulled {
             Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
-            Some(Err(message)) => failed(message),
+            Some(Err(error)) => Some(Err(error)),
             None => failed(Exiting.to_string()),
         }
     }

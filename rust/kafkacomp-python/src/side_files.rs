@@ -1,11 +1,13 @@
 //! The files next to segments: `kafkacomp.log.read_offset_index` and its siblings.
 
 use kafkacomp_core::log::{self, OffsetIndex, PartitionMetadata, ProducerSnapshot, TimeIndex, TransactionIndex};
+use kafkacomp_core::memory;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::error::to_py;
 use crate::input::bytes_like;
-use crate::value::PackageClass;
+use crate::value::{PackageClass, list};
 
 static OFFSET_POSITION: PackageClass = PackageClass::new("kafkacomp._entries", "OffsetPosition");
 static TIMESTAMP_OFFSET: PackageClass = PackageClass::new("kafkacomp._entries", "TimestampOffset");
@@ -16,7 +18,7 @@ static OFFSET_CHECKPOINT_ENTRY: PackageClass = PackageClass::new("kafkacomp._ent
 static PARTITION_METADATA: PackageClass = PackageClass::new("kafkacomp._entries", "PartitionMetadata");
 
 /// What is returned to Python.
-type Objects<'py> = PyResult<Vec<Bound<'py, PyAny>>>;
+type Objects<'py> = PyResult<Bound<'py, PyList>>;
 
 /// Runs `read` with the GIL free; `name` is the file that errors name.
 fn parsed<T: Send>(
@@ -32,25 +34,26 @@ fn parsed<T: Send>(
 /// `OffsetPosition` objects.
 #[pyfunction]
 pub fn read_offset_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
-    let read = |data: &[u8]| Ok(OffsetIndex::parse(data, base_offset)?.iter().collect::<Vec<_>>());
+    let read = |data: &[u8]| Ok(memory::collect(OffsetIndex::parse(data, base_offset)?.iter())?);
     let entries = parsed(data, name, read)?.into_iter();
-    entries.map(|entry| OFFSET_POSITION.make(data.py(), (entry.offset, entry.position))).collect()
+    list(data.py(), entries.map(|entry| OFFSET_POSITION.make(data.py(), (entry.offset, entry.position))))
 }
 
 /// `TimestampOffset` objects.
 #[pyfunction]
 pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
-    let read = |data: &[u8]| Ok(TimeIndex::parse(data, base_offset)?.iter().collect::<Vec<_>>());
+    let read = |data: &[u8]| Ok(memory::collect(TimeIndex::parse(data, base_offset)?.iter())?);
     let entries = parsed(data, name, read)?.into_iter();
-    entries.map(|entry| TIMESTAMP_OFFSET.make(data.py(), (entry.timestamp, entry.offset))).collect()
+    list(data.py(), entries.map(|entry| TIMESTAMP_OFFSET.make(data.py(), (entry.timestamp, entry.offset))))
 }
 
 /// `AbortedTxn` objects.
 #[pyfunction]
 pub fn read_transaction_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
-    let read = |data: &[u8]| Ok(TransactionIndex::parse(data, base_offset)?.iter().collect::<Vec<_>>());
+    let read = |data: &[u8]| Ok(memory::collect(TransactionIndex::parse(data, base_offset)?.iter())?);
     let fields = |t: log::AbortedTxn| (t.version, t.producer_id, t.first_offset, t.last_offset, t.last_stable_offset);
-    parsed(data, name, read)?.into_iter().map(|entry| ABORTED_TXN.make(data.py(), fields(entry))).collect()
+    let entries = parsed(data, name, read)?.into_iter();
+    list(data.py(), entries.map(|entry| ABORTED_TXN.make(data.py(), fields(entry))))
 }
 
 /// `ProducerEntry` objects.
@@ -70,21 +73,24 @@ pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<&str>)
         )
     };
     let snapshot = parsed(data, name, ProducerSnapshot::parse)?;
-    snapshot.producers.iter().map(|entry| PRODUCER_ENTRY.make(data.py(), fields(entry))).collect()
+    list(data.py(), snapshot.producers.iter().map(|entry| PRODUCER_ENTRY.make(data.py(), fields(entry))))
 }
 
 /// `LeaderEpochEntry` objects.
 #[pyfunction]
 pub fn read_leader_epoch_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
     let entries = parsed(data, name, log::read_leader_epoch_checkpoint)?.into_iter();
-    entries.map(|entry| LEADER_EPOCH_ENTRY.make(data.py(), (entry.epoch, entry.start_offset))).collect()
+    list(data.py(), entries.map(|entry| LEADER_EPOCH_ENTRY.make(data.py(), (entry.epoch, entry.start_offset))))
 }
 
 /// `OffsetCheckpointEntry` objects.
 #[pyfunction]
 pub fn read_offset_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
     let entries = parsed(data, name, log::read_offset_checkpoint)?.into_iter();
-    entries.map(|each| OFFSET_CHECKPOINT_ENTRY.make(data.py(), (each.topic, each.partition, each.offset))).collect()
+    let object = |each: log::OffsetCheckpointEntry| {
+        OFFSET_CHECKPOINT_ENTRY.make(data.py(), (each.topic, each.partition, each.offset))
+    };
+    list(data.py(), entries.map(object))
 }
 
 /// A `PartitionMetadata`.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use crate::gil::{call, call_with};
 
@@ -39,6 +39,21 @@ impl PackageClass {
         let py = fields.py();
         call_with(self.class.import(py, self.module, self.name)?, (), Some(fields))
     }
+}
+
+/// A list that grows item by item: one of a fixed length panics where there is no memory for it.
+///
+/// # Errors
+/// The first one among the items, or `MemoryError`.
+pub fn list<'py>(
+    py: Python<'py>,
+    items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for item in items {
+        list.append(item?)?;
+    }
+    Ok(list)
 }
 
 /// `Name(field=value, ...)`, as dataclasses do it, of the fields in `__match_args__`.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::index::IndexFault;
 use crate::error_kind::{Category, ErrorKind};
+use crate::memory::OutOfMemory;
 use crate::{message_set, record};
 
 /// What is wrong with the content of a log. `position` is the byte of the file at which the failing batch, entry or field
@@ -64,6 +65,7 @@ impl ContentError {
         match self {
             Self::Record(error) => error.kind(),
             Self::MessageSet(error) => error.kind(),
+            Self::IndexFile { fault: IndexFault::OutOfMemory { .. }, .. } => ErrorKind::OutOfMemory,
             Self::OffsetField { .. }
             | Self::LeaderEpoch { .. }
             | Self::TruncatedSegment { .. }
@@ -98,6 +100,13 @@ impl ContentError {
             | Self::TruncatedSegment { .. }
             | Self::IndexFile { .. } => None,
         }
+    }
+}
+
+impl From<OutOfMemory> for ContentError {
+    /// For the entries of an index file.
+    fn from(error: OutOfMemory) -> Self {
+        Self::IndexFile { position: 0, fault: IndexFault::OutOfMemory { bytes: error.bytes as u64 } }
     }
 }
 
@@ -227,6 +236,12 @@ impl Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Self::Read(error.into())
+    }
+}
+
+impl From<OutOfMemory> for Error {
+    fn from(error: OutOfMemory) -> Self {
+        io::Error::from(error).into()
     }
 }
 

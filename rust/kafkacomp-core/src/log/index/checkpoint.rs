@@ -17,6 +17,7 @@
 use super::fault::IndexFault;
 use super::lines::{lines, text};
 use crate::log::error::{ContentError, fail};
+use crate::memory;
 
 /// The only version so far.
 pub const CURRENT_VERSION: i64 = 0;
@@ -96,7 +97,7 @@ fn read<T>(data: &[u8], parse_entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T
         let Some(entry) = parse_entry(line.text) else {
             return line.malformed();
         };
-        entries.push(entry);
+        memory::push(&mut entries, entry)?;
     }
     if entries.len() as u64 != expected {
         return fail(second.position, IndexFault::EntryCount { expected, found: entries.len() as u64 });

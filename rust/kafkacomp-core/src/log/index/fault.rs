@@ -110,4 +110,10 @@ pub enum IndexFault {
     /// `partition.metadata` with the id that means none.
     #[error("the topic id is zero")]
     ZeroTopicId,
+    /// Nothing is known of the file: there is no memory for its entries.
+    #[error("out of memory: cannot allocate {bytes} bytes")]
+    OutOfMemory {
+        /// The bytes asked for.
+        bytes: u64,
+    },
 }

@@ -23,6 +23,7 @@ use super::fault::IndexFault;
 use crate::checksum::crc32c;
 use crate::fields::Fields;
 use crate::log::error::{ContentError, fail};
+use crate::memory;
 
 const VERSION_OFFSET: usize = 0;
 const VERSION_LENGTH: usize = 2;
@@ -117,7 +118,7 @@ impl ProducerSnapshot {
             return fail(CRC_OFFSET, IndexFault::Crc { stored: crc, computed });
         }
         // The entries are there: their number is bounded by the bytes given.
-        let mut producers = Vec::with_capacity(expected as usize);
+        let mut producers = memory::with_capacity(expected as usize)?;
         while let Some(entry) = (producers.len() < expected as usize).then(|| decode(&mut fields)).flatten() {
             producers.push(entry);
         }

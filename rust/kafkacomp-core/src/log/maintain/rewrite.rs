@@ -94,10 +94,14 @@ pub struct ParallelRecompressor {
 struct Worker {
     recompressor: Recompressor,
     out: Vec<u8>,
+    #[cfg(test)]
+    panics: bool,
 }
 
 impl Worker {
     fn run(&mut self, batches: &[RecordBatch<'_>]) -> record::Result<()> {
+        #[cfg(test)]
+        assert!(!self.panics, "injected");
         self.out.clear();
         batches.iter().try_for_each(|batch| self.recompressor.push(batch, &mut self.out))
     }
@@ -106,12 +110,27 @@ impl Worker {
 impl ParallelRecompressor {
     /// As [`Recompressor::new`], on so many threads.
     pub fn new(compression: Compression, max_output_size: usize, threads: usize) -> Self {
-        let worker = || Worker { recompressor: Recompressor::new(compression, max_output_size), out: Vec::new() };
+        let worker = || Worker {
+            recompressor: Recompressor::new(compression, max_output_size),
+            out: Vec::new(),
+            #[cfg(test)]
+            panics: false,
+        };
         Self { workers: (0..threads.max(1)).map(|_| worker()).collect() }
     }
 
+    /// The worker with this number panics when it has something to do.
+    #[cfg(test)]
+    pub(crate) fn panicking(mut self, number: usize) -> Self {
+        self.workers[number].panics = true;
+        self
+    }
+
     fn push(&mut self, data: &[u8], position: u64, sink: &mut Sink<'_>) -> Result<(), Error> {
-        let batches = Batches::new(data, position).collect::<record::Result<Vec<_>>>()?;
+        let mut batches = Vec::new();
+        for batch in Batches::new(data, position) {
+            memory::push(&mut batches, batch?)?;
+        }
         let mut rest = batches.as_slice();
         while !rest.is_empty() {
             let shares: Vec<_> = self.workers.iter().map(|_| take_share(&mut rest)).collect();

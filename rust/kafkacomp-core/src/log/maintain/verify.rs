@@ -26,6 +26,7 @@ use crate::log::read::placement::Span;
 use crate::log::read::segment_files::OtherSegments;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::CorruptRange;
+use crate::memory;
 use crate::record::{self, RecordBatch, non_conformity};
 
 /// What a check is given.
@@ -58,11 +59,12 @@ pub fn verify_segment<B>(
     let end = source.length()?;
     let mut report = SegmentReport { length: end, ..SegmentReport::default() };
     let base_offset = options.base_offset.unwrap_or_default();
-    let indexes = IndexChecks::new(side_files, base_offset, &mut report);
+    let indexes = IndexChecks::new(side_files, base_offset, &mut report)?;
     let offset_index: Vec<OffsetPosition> = side_files
         .offset_index
         .and_then(|data| OffsetIndex::parse(data, base_offset).ok())
-        .map(|index| index.iter().collect())
+        .map(|index| memory::collect(index.iter()))
+        .transpose()?
         .unwrap_or_default();
     let time_index: Vec<TimestampOffset> = side_files
         .time_index

@@ -7,6 +7,7 @@
 use std::io;
 
 use super::candidate::{BatchLayout, Layout};
+use super::large_corrupt::LargeCorrupt;
 use super::resync::{Resync, Steps};
 use super::source::{ReadAt, part, read_part};
 use super::window::{CAPACITY, extend, leading_zeros};
@@ -18,6 +19,8 @@ use crate::record::{self, Batches, RecordBatch, Tail};
 const MIN_READ: usize = 64 << 10;
 /// How much is looked at at once where zeros are expected.
 const ZEROS: usize = 1 << 20;
+/// What file systems leave out of a sparse file.
+const BLOCK: usize = 4 << 10;
 
 /// What a chunk ends with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +86,18 @@ impl<F: Layout> Chunks<F> {
         let next = self.search.next_intact(source, self.position)?;
         self.seek(next);
         Ok(next)
+    }
+
+    /// Takes over what an earlier pass over the same file has found, so that it is not read again.
+    #[must_use]
+    pub fn with_large_corrupt(mut self, found: LargeCorrupt) -> Self {
+        *self.search.large_corrupt() = found;
+        self
+    }
+
+    /// What was found so far, for the next pass.
+    pub fn take_large_corrupt(&mut self) -> LargeCorrupt {
+        std::mem::take(self.search.large_corrupt())
     }
 
     /// What searches after corrupt batches have done so far.
@@ -180,6 +195,7 @@ impl<F: Layout> Chunks<F> {
     }
 
     /// Verifies a batch that is larger than what is kept of a file, before there is memory for it: its size may be corrupt.
+    /// Without checksums, one that consists of holes for the most part is refused: a sparse file costs nothing to make.
     /// `buffer` has its first bytes.
     fn verify_large(
         &mut self,
@@ -187,7 +203,10 @@ impl<F: Layout> Chunks<F> {
         buffer: &mut Vec<u8>,
         size: u64,
     ) -> Result<record::Result<()>, ReadError> {
-        if !self.verifies || size <= CAPACITY as u64 || source.as_slice().is_some() {
+        if size <= CAPACITY as u64 || source.as_slice().is_some() {
+            return Ok(Ok(()));
+        }
+        if !self.verifies && !is_hollow(source, self.position, size)? {
             return Ok(Ok(()));
         }
         self.search.window.keep(self.position, buffer)?;
@@ -222,6 +241,31 @@ impl<F: Layout> Chunks<F> {
         }
         Ok(ChunkEnd::End)
     }
+}
+
+/// Whether more of these bytes are blocks of zeros than not, by more than what is kept of a file.
+fn is_hollow(source: &dyn ReadAt, position: u64, size: u64) -> Result<bool, ReadError> {
+    let mut window = Vec::new();
+    let (mut at, end) = (position, position.saturating_add(size));
+    let (mut zeros, mut others) = (0_u64, CAPACITY as u64);
+    while at < end {
+        source.check_interrupt()?;
+        let piece = read_part(source, at, end.saturating_sub(at).min(ZEROS as u64) as usize, &mut window)?;
+        if piece.is_empty() {
+            break;
+        }
+        for block in piece.chunks(BLOCK) {
+            let is_zero = leading_zeros(block) == block.len();
+            let count = if is_zero { &mut zeros } else { &mut others };
+            *count = count.saturating_add(block.len() as u64);
+        }
+        at = at.saturating_add(piece.len() as u64);
+        // What is left cannot change it.
+        if others.saturating_sub(zeros) > end.saturating_sub(at) {
+            return Ok(false);
+        }
+    }
+    Ok(zeros > others)
 }
 
 /// The `length` bytes of a chunk that began at `position`: what reading it left in `buffer` or in place.

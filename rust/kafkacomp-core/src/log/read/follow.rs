@@ -13,6 +13,7 @@ use super::resync::Resync;
 use super::source::{ReadAt, read_part};
 use super::transactions::{AbortedRange, TransactionCollector};
 use crate::log::error::{ContentError, ReadError};
+use crate::memory::{self, OutOfMemory};
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 use crate::record::{RecordBatch, RecordReader};
 
@@ -80,8 +81,16 @@ impl Follower {
     }
 
     /// The aborted transactions seen that reach into `start..end`, by producer id.
-    pub fn aborted(&self, start: i64, end: i64) -> Vec<(i64, AbortedRange)> {
-        self.transactions.iter().flat_map(|transactions| transactions.collector.aborted(start, end)).collect()
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn aborted(&self, start: i64, end: i64) -> Result<Vec<(i64, AbortedRange)>, OutOfMemory> {
+        let mut found = Vec::new();
+        for range in self.transactions.iter().flat_map(|transactions| transactions.collector.aborted(start, end)) {
+            memory::push(&mut found, range)?;
+        }
+        found.sort_unstable();
+        Ok(found)
     }
 
     /// Forgets aborted transactions that end before `offset`: nobody asks for them any more.
@@ -276,6 +285,6 @@ mod tests {
         let mut follower = Follower::new(true);
         assert_eq!(look(&mut follower, &data), FollowEnd::End);
         assert_eq!((follower.first_open(), follower.end_offset()), (Some(5), Some(13)));
-        assert!(follower.aborted(0, i64::MAX).is_empty());
+        assert!(follower.aborted(0, i64::MAX).unwrap().is_empty());
     }
 }

@@ -14,21 +14,19 @@
 //! end comes first is taken. The budget comes to half the file: with the pass and what the caller reads for itself, two and a
 //! half bytes are read for each of the file.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use super::candidate::{BatchLayout, Candidate, Layout};
+use super::large_corrupt::{Fault, LargeCorrupt};
 use super::source::{ReadAt, read_part};
+use super::track::{Extent, Track};
 use super::window::{Window, leading_zeros};
 use crate::checksum::running::{Polynomial, Running};
 use crate::log::error::ReadError;
-use crate::record::{self, Error, RecordFault};
+use crate::record;
 
 /// How much is gone through between two looks at whether the source was interrupted.
 const PIECE: u64 = 256 << 10;
-/// Candidates whose end is awaited, for each polynomial; the ones that end last give way. Data that nobody made for it have
-/// a few hundred.
-const MAX_PENDING: usize = 1 << 16;
 /// [`Layout::HEADER`] is at most this.
 const MAX_HEADER: usize = 80;
 /// What may be looked at in advance in any file.
@@ -46,6 +44,8 @@ pub struct Resync<F = BatchLayout> {
     known: Option<(u64, Option<Extent>)>,
     /// Where no batch begins, because its size would be among zeros that the caller has seen.
     barren: std::ops::Range<u64>,
+    /// Corrupt batches that are larger than what is kept.
+    large: LargeCorrupt,
     steps: Steps,
     layout: PhantomData<F>,
 }
@@ -61,62 +61,6 @@ pub struct Steps {
     pub summed: u64,
 }
 
-/// Where a batch begins and ends.
-type Extent = (u64, u64);
-
-/// The candidates of one polynomial whose end is awaited, and the checksum so far.
-struct Track {
-    polynomial: Polynomial,
-    running: Running,
-    /// What `running` has come to.
-    at: u64,
-    /// By end and beginning.
-    pending: BTreeMap<Extent, Awaited>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Awaited {
-    /// The checksum of all that precedes what the candidate's covers.
-    before: u32,
-    covered: u32,
-    stored: u32,
-}
-
-impl Track {
-    fn new(polynomial: Polynomial) -> Self {
-        Self { polynomial, running: Running::new(polynomial), at: 0, pending: BTreeMap::new() }
-    }
-
-    fn next_end(&self) -> u64 {
-        self.pending.first_key_value().map_or(u64::MAX, |(&(end, _), _)| end)
-    }
-
-    /// Awaits the end of a candidate, whose checksum begins at `covered_from`, where this one has come to.
-    fn add(&mut self, start: u64, covered_from: u64, candidate: &Candidate) {
-        if self.pending.is_empty() {
-            self.running = Running::new(self.polynomial);
-            self.at = covered_from;
-        }
-        let covered = candidate.length.saturating_sub(u64::from(candidate.covered_from));
-        let awaited = Awaited { before: self.running.value(), covered: covered as u32, stored: candidate.stored };
-        self.pending.insert((start.saturating_add(candidate.length), start), awaited);
-        if self.pending.len() > MAX_PENDING {
-            self.pending.pop_last();
-        }
-    }
-
-    /// Takes the candidates that end here, and of those that are intact the one that begins first.
-    fn settle(&mut self, best: &mut Option<Extent>) {
-        while let Some(first) = self.pending.first_entry().filter(|first| first.key().0 <= self.at) {
-            let ((end, start), awaited) = first.remove_entry();
-            let sum = self.polynomial.of_range(self.running.value(), awaited.before, awaited.covered);
-            if sum == awaited.stored && best.is_none_or(|best| start < best.0) {
-                *best = Some((start, end));
-            }
-        }
-    }
-}
-
 impl<F: Layout> Resync<F> {
     const HEADER_FITS: () = assert!(F::HEADER <= MAX_HEADER);
 
@@ -129,6 +73,7 @@ impl<F: Layout> Resync<F> {
             paid_to: position,
             known: None,
             barren: 0..0,
+            large: LargeCorrupt::default(),
             steps: Steps::default(),
             layout: PhantomData,
         }
@@ -141,6 +86,20 @@ impl<F: Layout> Resync<F> {
     /// [`ReadError`] if the bytes cannot be read.
     pub fn next_intact(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ReadError> {
         self.advance_budget(position);
+        if let Some(stored) = self.stored_checksum(source, position)?
+            && let Some(next) = self.large.next_intact(position, stored)
+        {
+            return Ok(next);
+        }
+        let next = self.search(source, position)?;
+        // More may follow the end by the time of the next pass.
+        if next < self.end {
+            self.large.set_next_intact(position, next);
+        }
+        Ok(next)
+    }
+
+    fn search(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ReadError> {
         self.window.release(position);
         self.window.load(source, position, position.saturating_add(F::HEADER as u64).min(self.end), self.end)?;
         if let Some(stated) = self.stated_end(source, position)? {
@@ -161,16 +120,33 @@ impl<F: Layout> Resync<F> {
         size: u64,
     ) -> Result<record::Result<()>, ReadError> {
         self.advance_budget(position);
-        let is_intact = match self.check(source, position, self.end)? {
-            Check::Intact(_) => true,
-            Check::Corrupt { stored, computed, .. } => {
-                return Ok(Err(Error::CrcMismatch { position, stored, computed }));
-            }
-            Check::NoBatch => false,
-            Check::TooFar => self.first_intact(source, position, self.end)?.is_some_and(|(start, _)| start == position),
+        let Some(stored) = self.stored_checksum(source, position)? else {
+            return Ok(Err(Fault::Size(size).error(position, 0)));
         };
-        let implausible = || Error::Invalid { position, fault: RecordFault::ImplausibleSize { size } };
-        Ok(if is_intact { Ok(()) } else { Err(implausible()) })
+        if let Some(fault) = self.large.fault(position, stored) {
+            return Ok(Err(fault.error(position, stored)));
+        }
+        let fault = match self.check(source, position, self.end)? {
+            Check::Intact(_) => None,
+            Check::Corrupt { computed, .. } => Some(Fault::Checksum(computed)),
+            Check::NoBatch => Some(Fault::Size(size)),
+            Check::TooFar => match self.first_intact(source, position, self.end)? {
+                Some((start, _)) if start == position => None,
+                _ => Some(Fault::Size(size)),
+            },
+        };
+        Ok(match fault {
+            None => Ok(()),
+            Some(fault) => {
+                self.large.add(position, stored, fault);
+                Err(fault.error(position, stored))
+            }
+        })
+    }
+
+    /// Corrupt batches that were found here or by an earlier pass.
+    pub(super) fn large_corrupt(&mut self) -> &mut LargeCorrupt {
+        &mut self.large
     }
 
     /// What was done so far.
@@ -193,6 +169,12 @@ impl<F: Layout> Resync<F> {
         }
         let mut buffer = Vec::new();
         Ok(Header::of(read_part(source, position, to.saturating_sub(position) as usize, &mut buffer)?))
+    }
+
+    /// The checksum that the header at `position` has, if it may be that of a batch.
+    fn stored_checksum(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<u32>, ReadError> {
+        let header = self.header(source, position)?;
+        Ok(F::candidate(&header, self.end.saturating_sub(position)).map(|candidate| candidate.stored))
     }
 
     /// Where the corrupt batch at `position` states that it ends, if an intact batch or the source's end is there.
@@ -238,8 +220,8 @@ impl<F: Layout> Resync<F> {
         let end = position.saturating_add(candidate.length);
         let mut running = Running::new(candidate.polynomial);
         self.sum_up(source, &mut running, position.saturating_add(u64::from(candidate.covered_from)), end)?;
-        let (stored, computed) = (candidate.stored, running.value());
-        Ok(if stored == computed { Check::Intact(end) } else { Check::Corrupt { end, stored, computed } })
+        let computed = running.value();
+        Ok(if candidate.stored == computed { Check::Intact(end) } else { Check::Corrupt { end, computed } })
     }
 
     /// Takes this many bytes from the budget, if it has them.
@@ -365,7 +347,6 @@ enum Check {
     /// A batch whose checksum is wrong.
     Corrupt {
         end: u64,
-        stored: u32,
         computed: u32,
     },
     NoBatch,

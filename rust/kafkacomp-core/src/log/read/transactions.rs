@@ -8,7 +8,7 @@
 //!
 //! Source: KIP-98; `Fetcher`/`CompletedFetch`, `ProducerStateManager`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{ControlRecordType, RecordBatch, RecordReader};
 
@@ -24,7 +24,7 @@ pub struct AbortedRange {
 /// Collects the transactions of one partition, batch by batch in offset order.
 #[derive(Debug, Default)]
 pub struct TransactionCollector {
-    open: HashMap<i64, i64>,
+    open: BTreeMap<i64, i64>,
     /// By last offset, producer id, first offset.
     aborted: BTreeSet<(i64, i64, i64)>,
     /// The most offsets from the first of an aborted transaction to its last.
@@ -98,37 +98,45 @@ impl TransactionCollector {
     }
 }
 
-/// Decides over whole batches.
+/// Decides over whole batches. As the collector, it has no allocation that grows with what the log states.
 #[derive(Debug, Clone, Default)]
 pub struct TransactionFilter {
     last_stable_offset: Option<i64>,
-    /// By producer id, in order; those that overlap are one.
-    aborted: HashMap<i64, Vec<AbortedRange>>,
+    /// First offsets by producer id and last offset; those of a producer that overlap are one.
+    aborted: BTreeMap<(i64, i64), i64>,
 }
 
 impl TransactionFilter {
     /// What a collector found before: the first offset that is not stable, and aborted transactions by producer id.
     pub fn new(last_stable_offset: Option<i64>, aborted: impl IntoIterator<Item = (i64, AbortedRange)>) -> Self {
-        let mut filter = Self { last_stable_offset, aborted: HashMap::new() };
+        let mut filter = Self { last_stable_offset, aborted: BTreeMap::new() };
         for (producer_id, range) in aborted {
-            filter.aborted.entry(producer_id).or_default().push(range);
-        }
-        for ranges in filter.aborted.values_mut() {
-            ranges.sort_unstable();
-            ranges.dedup_by(|later, earlier| {
-                let overlaps = later.first_offset <= earlier.last_offset;
-                if overlaps {
-                    earlier.last_offset = earlier.last_offset.max(later.last_offset);
-                }
-                overlaps
-            });
+            filter.add(producer_id, range);
         }
         filter
     }
 
-    /// The offsets of aborted transactions with their producer ids, in no order of producers.
+    fn add(&mut self, producer_id: i64, mut range: AbortedRange) {
+        #[cfg(test)]
+        tests::step();
+        while let Some((&(_, last), &first)) =
+            self.aborted.range((producer_id, range.first_offset)..=(producer_id, i64::MAX)).next()
+            && first <= range.last_offset
+        {
+            #[cfg(test)]
+            tests::step();
+            self.aborted.remove(&(producer_id, last));
+            range.first_offset = range.first_offset.min(first);
+            range.last_offset = range.last_offset.max(last);
+        }
+        self.aborted.insert((producer_id, range.last_offset), range.first_offset);
+    }
+
+    /// The offsets of aborted transactions with their producer ids, by producer id and offset.
     pub fn aborted(&self) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
-        self.aborted.iter().flat_map(|(&producer_id, ranges)| ranges.iter().map(move |&range| (producer_id, range)))
+        self.aborted.iter().map(|(&(producer_id, last_offset), &first_offset)| {
+            (producer_id, AbortedRange { first_offset, last_offset })
+        })
     }
 
     /// The first offset that is not stable, when a transaction is open.
@@ -144,9 +152,10 @@ impl TransactionFilter {
     }
 
     fn is_aborted_range(&self, producer_id: i64, first: i64, last: i64) -> bool {
-        let Some(ranges) = self.aborted.get(&producer_id) else { return false };
-        let next = ranges.partition_point(|range| range.last_offset < first);
-        ranges.get(next).is_some_and(|range| range.first_offset <= last)
+        #[cfg(test)]
+        tests::step();
+        let mut reaching = self.aborted.range((producer_id, first)..=(producer_id, i64::MAX));
+        reaching.next().is_some_and(|(_, &begin)| begin <= last)
     }
 }
 
@@ -154,6 +163,46 @@ impl TransactionFilter {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static STEPS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A look-up in a map, which takes logarithmic time.
+    pub(super) fn step() {
+        STEPS.set(STEPS.get() + 1);
+    }
+
+    /// Aborted transactions and batches, as many of each: ranges of one producer that lie apart, overlap, contain one
+    /// another, and those of many producers.
+    #[test]
+    fn a_constant_number_of_look_ups_for_each_batch() {
+        type Shape = fn(i64) -> (i64, i64, i64);
+        let shapes: [Shape; 5] = [
+            |n| (1, 10 * n, 10 * n + 5),
+            |n| (1, 10 * n, 10 * n + 55),
+            |n| (1, 1_000_000 - n, 1_000_000 + n),
+            |n| (n, 10 * n, 10 * n + 5),
+            |n| (1, 0, 10 * n),
+        ];
+        for (number, shape) in shapes.iter().enumerate() {
+            for count in [1_000, 16_000] {
+                let mut collector = TransactionCollector::default();
+                for n in 0..count {
+                    let (producer, first_offset, last_offset) = shape(n);
+                    collector.add_aborted(producer, AbortedRange { first_offset, last_offset });
+                }
+                STEPS.set(0);
+                let filter = collector.finish();
+                for n in 0..count {
+                    let (producer, first, last) = shape(n);
+                    assert!(filter.is_aborted_range(producer, first, last));
+                }
+                assert!(STEPS.get() <= 3 * count as u64, "shape {number}: {} look-ups of {count}", STEPS.get());
+            }
+        }
+    }
 
     proptest! {
         #[test]

@@ -52,8 +52,19 @@ pub fn walk_segment<B>(
     source: &dyn ReadAt,
     visit: &mut dyn FnMut(SegmentPart<'_>, u64) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, ReadError> {
-    let end = source.length()?;
-    let mut chunks = ChunkReader::new(0, end, true);
+    walk_chunks(source, &mut ChunkReader::new(0, source.length()?, true), visit)
+}
+
+/// As [`walk_segment`], of what `chunks` reads.
+///
+/// # Errors
+/// The segment cannot be read.
+pub fn walk_chunks<B>(
+    source: &dyn ReadAt,
+    chunks: &mut ChunkReader,
+    visit: &mut dyn FnMut(SegmentPart<'_>, u64) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, ReadError> {
+    let end = chunks.end();
     let mut buffer = Vec::new();
     loop {
         let position = chunks.position();

@@ -6,17 +6,20 @@
 //! Source: `UnifiedLog`, `LogLoader`, `ProducerStateManager.loadFromSnapshot`.
 
 use std::fs;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::writer::segment_name;
 use super::{LogWriter, ProducerState, WriteOptions};
+use crate::error_kind::Category;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
 use crate::log::index::producer_snapshot::ProducerSnapshot;
 use crate::log::read::source::open_file;
 use crate::log::read::walk::{SegmentPart, walk_segment};
+use crate::memory;
 use crate::record::{Batches, RecordReader};
 
 /// What a partition's log ends with.
@@ -41,7 +44,7 @@ impl LogEnd {
         let names = names(folder)?;
         if let Some(swap) = names.iter().find(|name| name.ends_with(".log.swap")) {
             let reason = "a broker has not completed the compaction that this file is of; it does when it starts";
-            return Err(Error::io(&folder.join(swap), std::io::Error::new(std::io::ErrorKind::InvalidInput, reason)));
+            return Err(Error::io(&folder.join(swap), io::Error::new(io::ErrorKind::InvalidInput, reason)));
         }
         let segments = offsets(&names, "log");
         let Some(&last) = segments.last() else { return Ok(Self::default()) };
@@ -97,7 +100,7 @@ impl LogEnd {
             self.end_offset = batch.last_offset().saturating_add(1);
             let epoch = if batch.magic() >= 2 { batch.partition_leader_epoch() } else { -1 };
             if epoch > self.epochs.last().map_or(-1, |entry| entry.epoch) {
-                self.epochs.push(LeaderEpochEntry { epoch, start_offset: batch.offset_field() });
+                memory::push(&mut self.epochs, LeaderEpochEntry { epoch, start_offset: batch.offset_field() })?;
                 self.leader_epoch = epoch;
             }
             if batch.last_offset() >= known_to {
@@ -145,13 +148,22 @@ fn offsets(names: &[String], extension: &str) -> Vec<i64> {
     offsets
 }
 
+/// The content of a small file.
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    let mut data = Vec::new();
+    open_file(path)?.read_to_end(&mut data)?;
+    Ok(data)
+}
+
 /// The latest snapshot that can be read, and its offset; a broker passes a damaged one over, too.
 fn latest_snapshot(folder: &Path, offsets: &[i64]) -> Result<Option<(i64, ProducerState)>, Error> {
     for &offset in offsets.iter().rev() {
         let path = folder.join(segment_name(offset, "snapshot"));
-        let data = fs::read(&path).map_err(|error| Error::io(&path, error))?;
-        if let Ok(snapshot) = ProducerSnapshot::parse(&data) {
-            return Ok(Some((offset, ProducerState::from_entries(&snapshot.producers))));
+        let data = content(&path).map_err(|error| Error::io(&path, error))?;
+        match ProducerSnapshot::parse(&data) {
+            Ok(snapshot) => return Ok(Some((offset, ProducerState::from_entries(&snapshot.producers)))),
+            Err(error) if error.category() == Category::Resource => return Err(Error::corrupt(&path, error)),
+            Err(_) => {}
         }
     }
     Ok(None)
@@ -159,9 +171,9 @@ fn latest_snapshot(folder: &Path, offsets: &[i64]) -> Result<Option<(i64, Produc
 
 fn leader_epochs(folder: &Path) -> Result<Vec<LeaderEpochEntry>, Error> {
     let path = folder.join("leader-epoch-checkpoint");
-    match fs::read(&path) {
+    match content(&path) {
         Ok(data) => read_leader_epoch_checkpoint(&data).map_err(|error| Error::corrupt(&path, error)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(Error::io(&path, error)),
     }
 }

@@ -7,6 +7,8 @@ mod error;
 mod job;
 mod migrate;
 mod order;
+#[cfg(test)]
+mod panics;
 mod rewrite;
 
 pub use error::PartitionError;

@@ -18,6 +18,7 @@ use crate::log::maintain::rewrite::SegmentRewritten;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::segment_files::{OtherSegments, SideFile};
 use crate::log::read::source::ReadAt;
+use crate::memory::{self, OutOfMemory};
 
 /// A segment with all that is known of it before it is rewritten.
 pub struct SegmentTask<'a> {
@@ -159,7 +160,10 @@ impl<'a> SegmentsInOrder<'a> {
     }
 
     /// The segment, whose bytes are `source`, as it is to be rewritten.
-    pub fn task<'s>(&'s mut self, source: &'s dyn ReadAt) -> SegmentTask<'s> {
+    ///
+    /// # Errors
+    /// There is no memory for its offset index.
+    pub fn task<'s>(&'s mut self, source: &'s dyn ReadAt) -> Result<SegmentTask<'s>, OutOfMemory> {
         let base_offset = self.base_offset();
         let end_offset = base_offset
             .and_then(|base| (self.at..self.order.len()).filter_map(|at| self.base_of(at)).find(|&next| next > base));
@@ -171,8 +175,8 @@ impl<'a> SegmentsInOrder<'a> {
         let (offsets, times) = (side_file(SideFile::OffsetIndex), side_file(SideFile::TimeIndex));
         let offsets = offsets.as_deref().zip(base_offset).and_then(|(data, base)| OffsetIndex::parse(data, base).ok());
         let times = times.as_deref().zip(base_offset).and_then(|(data, base)| TimeIndex::parse(data, base).ok());
-        self.offset_index = offsets.map(|index| index.iter().collect()).unwrap_or_default();
-        self.time_index = times.map(|index| index.iter().collect()).unwrap_or_default();
+        self.offset_index = offsets.map(|index| memory::collect(index.iter())).transpose()?.unwrap_or_default();
+        self.time_index = times.map(|index| memory::collect(index.iter())).transpose()?.unwrap_or_default();
         let follows = base_offset.is_some_and(|base| base >= self.end);
         let bounds = SegmentBounds {
             base_offset,
@@ -183,7 +187,7 @@ impl<'a> SegmentsInOrder<'a> {
             leader_epoch: self.leader_epoch.filter(|_| follows),
             others: Some(&self.others),
         };
-        SegmentTask { source, bounds, from: self.end, index }
+        Ok(SegmentTask { source, bounds, from: self.end, index })
     }
 
     /// Warns of a name that does not say where the segment begins.

@@ -106,7 +106,7 @@ impl PartitionJob {
                 if let Some(base_offset) = base_offset {
                     writer.begin_segment(base_offset)?;
                 }
-                work(segments.task(source.as_ref()), writer, &mut |now| progress(done.saturating_add(now)))
+                work(segments.task(source.as_ref())?, writer, &mut |now| progress(done.saturating_add(now)))
             };
             match rewritten().map_err(|error| self.at(index, error))? {
                 ControlFlow::Continue(found) => segments.add(found),

@@ -15,8 +15,9 @@ use crate::log::AbortedTxn;
 use crate::log::error::ContentError;
 use crate::log::index::{offset, time, transaction};
 use crate::log::{OffsetIndex, OffsetPosition, TimeIndex, TimestampOffset, TransactionIndex};
+use crate::memory::{self, OutOfMemory};
 use crate::record::RecordBatch;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The entries of an index that no batch was held against yet.
 struct Walk<T> {
@@ -46,7 +47,7 @@ impl<T: Copy> Walk<T> {
 pub(super) struct IndexChecks<'a> {
     offsets: Walk<OffsetPosition>,
     times: Walk<TimestampOffset>,
-    aborted: HashMap<i64, (AbortedTxn, u64)>,
+    aborted: BTreeMap<i64, (AbortedTxn, u64)>,
     greatest_timestamp: Option<i64>,
     /// The corrupt ranges of the log so far: where each begins and ends.
     lost: Vec<(u64, u64)>,
@@ -80,11 +81,15 @@ impl Wrong {
 }
 
 impl<'a> IndexChecks<'a> {
-    pub(super) fn new(side_files: SideFiles<'a>, base_offset: i64, report: &mut SegmentReport) -> Self {
+    pub(super) fn new(
+        side_files: SideFiles<'a>,
+        base_offset: i64,
+        report: &mut SegmentReport,
+    ) -> Result<Self, OutOfMemory> {
         let mut complain = |file, error: &ContentError| report.add(file, error.position(), true, error.to_string());
         let offsets = side_files.offset_index.map(|data| OffsetIndex::parse(data, base_offset));
         let offsets = match offsets {
-            Some(Ok(index)) => index.iter().collect(),
+            Some(Ok(index)) => memory::collect(index.iter())?,
             Some(Err(error)) => {
                 complain(FindingFile::OffsetIndex, &error);
                 Vec::new()
@@ -92,14 +97,14 @@ impl<'a> IndexChecks<'a> {
             None => Vec::new(),
         };
         let times = match side_files.time_index.map(|data| TimeIndex::parse(data, base_offset)) {
-            Some(Ok(index)) => index.iter().collect(),
+            Some(Ok(index)) => memory::collect(index.iter())?,
             Some(Err(error)) => {
                 complain(FindingFile::TimeIndex, &error);
                 Vec::new()
             }
             None => Vec::new(),
         };
-        let mut aborted = HashMap::new();
+        let mut aborted = BTreeMap::new();
         match side_files.transaction_index.map(|data| TransactionIndex::parse(data, base_offset)) {
             Some(Ok(index)) => {
                 let size = transaction::ENTRY_SIZE as u64;
@@ -113,7 +118,7 @@ impl<'a> IndexChecks<'a> {
             Some(Err(error)) => complain(FindingFile::TransactionIndex, &error),
             None => {}
         }
-        Self {
+        Ok(Self {
             offsets: Walk::new(offsets, offset::ENTRY_SIZE),
             times: Walk::new(times, time::ENTRY_SIZE),
             aborted,
@@ -121,7 +126,7 @@ impl<'a> IndexChecks<'a> {
             lost: Vec::new(),
             wrong: Default::default(),
             side_files,
-        }
+        })
     }
 
     /// The log has no intact batch in these bytes.

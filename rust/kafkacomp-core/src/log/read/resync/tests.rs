@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use super::*;
 use crate::checksum::{crc32, crc32c};
 use crate::log::read::candidate::EntryLayout;
-use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_segment};
+use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_chunks, walk_segment};
 use crate::message_set::Entries;
 use crate::record::RecordBatch;
 
@@ -56,6 +56,16 @@ fn false_header(length: usize) -> Vec<u8> {
     data[8..12].copy_from_slice(&((length - 12) as i32).to_be_bytes());
     data[57..61].copy_from_slice(&1_i32.to_be_bytes());
     data.extend([0x40, 0, 0]);
+    data
+}
+
+/// The same for a message of magic 0 or 1.
+fn false_message(magic: u8, length: usize) -> Vec<u8> {
+    let overhead = if magic == 0 { 26 } else { 34 };
+    let mut data = message(magic, &vec![0; 8]);
+    let value_length = (length - overhead) as i32;
+    data[8..12].copy_from_slice(&((length - 12) as i32).to_be_bytes());
+    data[overhead - 4..overhead].copy_from_slice(&value_length.to_be_bytes());
     data
 }
 
@@ -182,6 +192,62 @@ fn false_headers_that_reach_to_the_end() {
     }
 }
 
+/// How far a false header at a place claims to reach.
+type Reach = fn(usize) -> usize;
+
+/// Lengths that grow, halve and alternate, so that ends come in every order.
+const REACHES: [Reach; 6] = [
+    |at| at / 2,
+    |at| at,
+    |at| 1 << (at / 64 % 22),
+    |at| at.isqrt() * 64,
+    |at| 3_000_000 - at % 3_000_000,
+    |at| {
+        if at / 64 % 2 == 0 { 5_000_000 } else { 100 }
+    },
+];
+
+#[test]
+fn false_headers_of_growing_lengths() {
+    for (number, reach) in REACHES.iter().enumerate() {
+        for magic in 0..3 {
+            let mut data = vec![0x40_u8; 6_000_000];
+            for at in (0..data.len() - 100).step_by(64) {
+                let length = reach(at).clamp(70, data.len() - at);
+                let header = if magic == 2 { false_header(length) } else { false_message(magic, length) };
+                data[at..at + header.len()].copy_from_slice(&header);
+            }
+            assert_linear(&format!("lengths {number}, magic {magic}"), data);
+        }
+    }
+}
+
+#[test]
+fn false_entries_of_growing_lengths() {
+    for (number, reach) in REACHES.iter().enumerate() {
+        let mut data = vec![0x40_u8; 6_000_000];
+        for at in (0..data.len() - 100).step_by(16) {
+            let length = reach(at * 4).clamp(12, data.len() - at - 4) as i32;
+            data[at..at + 4].copy_from_slice(&length.to_be_bytes());
+            data[at + 4..at + 6].copy_from_slice(&[1, 0]);
+        }
+        let length = data.len() as u64;
+        let source = Counting::new(data);
+        let mut chunks = EntryChunkReader::new(0, length, true);
+        let mut buffer = Vec::new();
+        while chunks.position() < length {
+            let (_, ended) = chunks.read(&source, &mut buffer, 4 << 20, |_| true).unwrap();
+            match ended {
+                ChunkEnd::Corrupt(_) | ChunkEnd::Truncated(_) => drop(chunks.resync(&source).unwrap()),
+                ChunkEnd::More | ChunkEnd::End => {}
+            }
+        }
+        let (steps, read) = (chunks.resync_steps(), source.bytes_read());
+        assert!(read <= 3 * length && steps.headers <= 3 * length, "lengths {number}: {read} bytes, {steps:?}");
+        assert!(steps.summed <= 5 * length + (4 << 20), "lengths {number}: {steps:?}");
+    }
+}
+
 #[test]
 fn false_headers_between_intact_batches() {
     let total = 6_000_000;
@@ -263,6 +329,35 @@ fn a_batch_larger_than_what_is_kept() {
 }
 
 #[test]
+fn what_an_earlier_pass_found_is_not_read_again() {
+    let large = batch(&vec![5; 20 << 20]);
+    let small = batch(b"small");
+    let mut corrupt = large.clone();
+    corrupt[large.len() / 2] ^= 1;
+    let source = Counting::new([&small[..], &corrupt, &small].concat());
+    let length = source.data.len() as u64;
+    let mut found = crate::log::LargeCorrupt::default();
+    for most in [3 * length, 2 << 20] {
+        let before = source.bytes_read();
+        let mut chunks = ChunkReader::new(0, length, true).with_large_corrupt(found);
+        let mut parts = Vec::new();
+        let walked = walk_chunks::<Infallible>(&source, &mut chunks, &mut |part, next| {
+            if let SegmentPart::Corrupt(range) = part {
+                parts.push((range.position, range.error.to_string(), next));
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(walked.unwrap().is_continue());
+        let [(begin, error, next)] = parts.as_slice() else { panic!("{parts:?}") };
+        assert_eq!((*begin, *next), (small.len() as u64, (small.len() + corrupt.len()) as u64));
+        assert!(error.contains("stored crc"), "{error}");
+        let read = source.bytes_read() - before;
+        assert!(read <= most, "{read} bytes read of {length}");
+        found = chunks.take_large_corrupt();
+    }
+}
+
+#[test]
 fn a_size_that_is_false_takes_no_memory() {
     // 1 GiB that nobody has to hold: zeros after a header that claims them.
     struct Sparse(Vec<u8>);
@@ -284,6 +379,16 @@ fn a_size_that_is_false_takes_no_memory() {
     let small = batch(b"small");
     let source = Sparse([&small[..], &false_header((1 << 30) - small.len())].concat());
     assert_eq!(walk(&source).0, [(0, small.len() as u64)]);
+    // Without checksums as well, and an intact batch of zeros is one.
+    let mut chunks = ChunkReader::new(0, source.length().unwrap(), false);
+    let mut buffer = Vec::new();
+    assert_eq!(chunks.read(&source, &mut buffer, 1, |_| Ok(())).unwrap().0, small.len());
+    let (used, ended) = chunks.read(&source, &mut buffer, 1, |_| Ok(())).unwrap();
+    assert!(used == 0 && matches!(ended, ChunkEnd::Corrupt(_)), "{ended:?}");
+    let zeros = Counting::new(batch(&vec![0; 20 << 20]));
+    let mut chunks = ChunkReader::new(0, zeros.length().unwrap(), false);
+    assert_eq!(chunks.read(&zeros, &mut buffer, 1, |_| Ok(())).unwrap().0, zeros.data.len());
+    assert!(zeros.bytes_read() <= 3 * zeros.length().unwrap());
 }
 
 #[test]
