@@ -89,6 +89,7 @@ def look(target: Path, whole: bytes) -> bool:
 def test_killed_at_any_time(done: dict[str, tuple[bytes, float]], source: Path, tmp_path: Path, kind: str) -> None:
     whole, seconds = done[kind]
     rng = random.Random(kind)
+    target = tmp_path
     for turn in range(3):
         target = tmp_path / str(turn) / f"t.{kind}"
         target.parent.mkdir()

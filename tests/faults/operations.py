@@ -89,6 +89,10 @@ class Operations:
         self.target = folder / "out-0"
         self.compressed = {name: module.compress(VALUE) for name, module in MODULES.items()}
         self.set = message_set.write_messages([VALUE, b"a", VALUE], compression_type="gzip")
+        # More entries than an allocation that always succeeds has room for.
+        numbers = range(1, 150_000)
+        self.index = b"".join(n.to_bytes(4, "big") * 2 for n in numbers)
+        self.epochs = b"0\n%d\n" % len(numbers) + b"".join(b"%d %d\n" % (n, n) for n in numbers)
         self.table = pa.table({"value": pa.array([VALUE] * 4, pa.binary()), "key": pa.array([b"k"] * 4, pa.binary())})
 
     def named(self) -> dict[str, Callable[[], Any]]:
@@ -180,6 +184,12 @@ class Operations:
 
     def _do_messages(self) -> list[Any]:
         return [(offset, message.payload) for message, offset in message_set.read_messages(self.set)]
+
+    def _do_committed(self) -> list[Any]:
+        return self._scanned(threads=2, on_error="skip", isolation_level="read_committed")
+
+    def _do_side_files(self) -> list[Any]:
+        return [log.read_offset_index(self.index, 0), log.read_leader_epoch_checkpoint(self.epochs)]
 
     def _do_write_messages(self) -> bytes:
         return message_set.write_messages([VALUE, VALUE], compression_type="snappy")

@@ -37,6 +37,8 @@ NAMES = (
     "parse_cells",
     "messages",
     "write_messages",
+    "committed",
+    "side_files",
 )
 
 #: What the standard library, Python and Arrow allocate themselves is smaller, but for what data determine.
@@ -81,7 +83,7 @@ def under_shim(place: Place, arguments: list[str]) -> subprocess.CompletedProces
     return done
 
 
-@pytest.mark.parametrize("name", ["scan_skip", "repair", "decompress_zstd", "decompress_cells"])
+@pytest.mark.parametrize("name", ["scan_skip", "repair", "decompress_zstd", "decompress_cells", "side_files"])
 def test_a_failed_allocation_is_a_memory_error(place: Place, tmp_path: Path, name: str) -> None:
     assert run(place, tmp_path, name, LARGE, 3) > 0
 

@@ -38,6 +38,11 @@ impl Fault {
 }
 
 impl LargeCorrupt {
+    /// Whether anything is known of a batch at `position`.
+    pub(super) fn has(&self, position: u64) -> bool {
+        self.0.binary_search_by_key(&position, |corrupt| corrupt.position).is_ok()
+    }
+
     fn find(&self, position: u64, stored: u32) -> Option<&Corrupt> {
         let at = self.0.binary_search_by_key(&position, |corrupt| corrupt.position).ok()?;
         self.0.get(at).filter(|corrupt| corrupt.stored == stored)

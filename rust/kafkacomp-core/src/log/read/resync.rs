@@ -86,7 +86,8 @@ impl<F: Layout> Resync<F> {
     /// [`ReadError`] if the bytes cannot be read.
     pub fn next_intact(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ReadError> {
         self.advance_budget(position);
-        if let Some(stored) = self.stored_checksum(source, position)?
+        if self.large.has(position)
+            && let Some(stored) = self.stored_checksum(source, position)?
             && let Some(next) = self.large.next_intact(position, stored)
         {
             return Ok(next);

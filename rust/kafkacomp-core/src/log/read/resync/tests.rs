@@ -337,7 +337,8 @@ fn what_an_earlier_pass_found_is_not_read_again() {
     let source = Counting::new([&small[..], &corrupt, &small].concat());
     let length = source.data.len() as u64;
     let mut found = crate::log::LargeCorrupt::default();
-    for most in [3 * length, 2 << 20] {
+    // The second time a chunk before the corrupt batch, and one after it.
+    for most in [3 * length, 8 << 20] {
         let before = source.bytes_read();
         let mut chunks = ChunkReader::new(0, length, true).with_large_corrupt(found);
         let mut parts = Vec::new();
