@@ -80,3 +80,63 @@ def test_a_transaction_after_unreadable_bytes(threads: int, caplog: pytest.LogCa
     assert offsets(url) == [*range(40), *range(51, 61), *range(62, 72)]
     Faulty.fault = eio(8_192, 12_288)
     assert offsets(url, on_error="skip", threads=threads) == [*range(51, 61), *range(62, 72)]
+
+
+def moved(batch: bytes, offset: int) -> bytes:
+    """The batch with another base offset, which no checksum covers."""
+    return offset.to_bytes(8, "big") + batch[8:]
+
+
+#: One transaction of a producer that is committed, one that is aborted, and another one that is committed.
+THREE = [
+    data(0, 1),
+    marker(10, 1, is_commit=True),
+    data(11, 1),
+    marker(21, 1, is_commit=False),
+    data(22, 1),
+    marker(32, 1, is_commit=True),
+]
+
+
+@pytest.mark.parametrize(
+    ("number", "offset", "lost"),
+    [
+        (2, 3, (11, 20)),
+        (2, 11 + (1 << 20), (11, 20)),
+        (3, 5, (21, 21)),
+        (3, 21 + (1 << 20), (21, 21)),
+    ],
+)
+def test_an_altered_base_offset_changes_no_other_batch(
+    number: int, offset: int, lost: tuple[int, int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It would move the transaction's begin or end past others: they would be left out, or aborted ones delivered."""
+    caplog.set_level("CRITICAL", "kafkacomp")
+    batches = list(THREE)
+    batches[number] = moved(batches[number], offset)
+    url = Faulty.fill({NAME: b"".join(batches)})
+    reader = kc.scan(url, columns=["offset"], isolation_level="read_committed", on_error="skip")
+    assert pa.table(reader)["offset"].to_pylist() == [*range(10), *range(22, 32)]
+    assert [(each.first_offset, each.last_offset) for each in reader.report.missing] == [lost]
+
+
+def test_an_altered_base_offset_in_an_open_transaction(caplog: pytest.LogCaptureFixture) -> None:
+    """The last stable offset stays after the batches that precede the transaction."""
+    caplog.set_level("CRITICAL", "kafkacomp")
+    url = Faulty.fill({NAME: data(0) + moved(data(10, 1), 2) + data(20, 1)})
+    assert offsets(url, on_error="skip") == [*range(10)]
+
+
+def test_altered_base_offsets_of_every_batch_by_every_bit(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever bit it is: no aborted record is delivered, and every committed one of the other batches."""
+    caplog.set_level("CRITICAL", "kafkacomp")
+    committed = {*range(10), *range(22, 32), *range(33, 43)}
+    last = [data(33)]
+    for number, batch in enumerate(THREE):
+        for bit in range(63):
+            base = int.from_bytes(batch[:8], "big")
+            batches = THREE + last
+            batches[number] = moved(batch, base ^ (1 << bit))
+            found = set(offsets(Faulty.fill({NAME: b"".join(batches)}), on_error="skip", threads=1))
+            count = 10 if number % 2 == 0 else 1
+            assert found - {*range(base, base + count)} == committed - {*range(base, base + count)}, (number, bit)

@@ -13,6 +13,7 @@ use kafkacomp_core::log::{
 use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
+use crate::in_order::InOrder;
 use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
@@ -41,6 +42,7 @@ pub struct Found {
 pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Result<Found, ScanError> {
     let mut pass = Pass {
         collector: TransactionCollector::default(),
+        in_order: InOrder::default(),
         reader: RecordReader::new(CHUNK),
         large_corrupt: HashMap::new(),
         options,
@@ -56,11 +58,13 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
         }
         warnings.extend(pass.index(segment));
     }
+    pass.in_order.finish(&mut pass.collector);
     Ok(Found { filter: pass.collector.finish(), warnings, large_corrupt: pass.large_corrupt })
 }
 
 struct Pass<'o> {
     collector: TransactionCollector,
+    in_order: InOrder,
     reader: RecordReader,
     large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
     options: &'o ScanOptions,
@@ -104,12 +108,13 @@ impl Pass<'_> {
     }
 
     fn batches(&mut self, segment: &Segment, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
+        self.in_order.begin(segment.first_offset());
         let mut chunks = ChunkReader::new(0, length, true);
         let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
                 let batches = Batches::new(data, position).flatten();
                 for batch in batches.filter(|batch| is_valid(segment, batch.last_offset())) {
-                    self.collector.observe(&batch, &mut self.reader);
+                    self.in_order.push(&batch, &mut self.reader, &mut self.collector);
                 }
             }
             ControlFlow::Continue(())

@@ -20,6 +20,7 @@ mod copies;
 mod course;
 pub mod files;
 mod headers_column;
+mod in_order;
 mod leader_epochs;
 pub mod log_format;
 pub mod lookup;

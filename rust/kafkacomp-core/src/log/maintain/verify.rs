@@ -69,7 +69,8 @@ pub fn verify_segment<B>(
     let time_index: Vec<TimestampOffset> = side_files
         .time_index
         .and_then(|data| TimeIndex::parse(data, base_offset).ok())
-        .map(|index| index.iter().collect())
+        .map(|index| memory::collect(index.iter()))
+        .transpose()?
         .unwrap_or_default();
     let bounds = SegmentBounds {
         base_offset: options.base_offset,

@@ -21,6 +21,35 @@ pub struct AbortedRange {
     pub last_offset: i64,
 }
 
+/// What a batch is to the transaction of its producer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionEvent {
+    /// It has records of it.
+    Data,
+    /// It is the marker that commits it.
+    Commit,
+    /// It is the marker that aborts it.
+    Abort,
+}
+
+impl TransactionEvent {
+    /// `None` for a batch of no transaction. Only a control batch needs its body; `reader` reads the marker.
+    pub fn of(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<Self> {
+        if !batch.is_transactional() {
+            return None;
+        }
+        if !batch.is_control_batch() {
+            return Some(Self::Data);
+        }
+        let first = reader.records(batch).ok()?.next()?.ok()?;
+        match ControlRecordType::parse(first.key) {
+            Ok(ControlRecordType::Abort) => Some(Self::Abort),
+            Ok(ControlRecordType::Commit) => Some(Self::Commit),
+            _ => None,
+        }
+    }
+}
+
 /// Collects the transactions of one partition, batch by batch in offset order.
 #[derive(Debug, Default)]
 pub struct TransactionCollector {
@@ -40,25 +69,21 @@ impl TransactionCollector {
 
     /// Takes note of a batch. Only a control batch needs its body; `reader` reads the marker.
     pub fn observe(&mut self, batch: &RecordBatch<'_>, reader: &mut RecordReader) {
-        if !batch.is_transactional() {
-            return;
+        if let Some(event) = TransactionEvent::of(batch, reader) {
+            self.apply(batch.producer_id(), event, batch.offset_field(), batch.last_offset());
         }
-        let producer_id = batch.producer_id();
-        if !batch.is_control_batch() {
-            self.begin(producer_id, batch.offset_field());
-            return;
-        }
-        let first = reader.records(batch).ok().and_then(|mut records| records.next()?.ok());
-        match first.and_then(|record| ControlRecordType::parse(record.key).ok()) {
-            Some(ControlRecordType::Abort) => {
+    }
+
+    /// Takes note of what a batch with these offsets is to its producer's transaction.
+    pub fn apply(&mut self, producer_id: i64, event: TransactionEvent, first_offset: i64, last_offset: i64) {
+        match event {
+            TransactionEvent::Data => self.begin(producer_id, first_offset),
+            TransactionEvent::Commit => drop(self.open.remove(&producer_id)),
+            TransactionEvent::Abort => {
                 if let Some(first_offset) = self.open.remove(&producer_id) {
-                    self.add_aborted(producer_id, AbortedRange { first_offset, last_offset: batch.last_offset() });
+                    self.add_aborted(producer_id, AbortedRange { first_offset, last_offset });
                 }
             }
-            Some(ControlRecordType::Commit) => {
-                self.open.remove(&producer_id);
-            }
-            _ => {}
         }
     }
 
