@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -196,7 +197,7 @@ def read(source: str, unlucky: str, cases: str, out: str) -> None:
         try:
             frame = spark.read.format("kafkacomp").options(**options).load(source)
             rows = [[row.offset, row.size] for row in frame.selectExpr("offset", "length(value) as size").collect()]
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             found.append({"error": str(error)})
         else:
             found.append({"rows": sorted(rows)})

@@ -9,11 +9,11 @@ import ctypes
 import errno
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsspec.implementations.local import LocalFileSystem
+from pyspark import TaskContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +82,5 @@ FAULTS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def _in_task() -> bool:
-    """Not in the process that plans the tasks."""
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    return spec is not None and spec.name == "pyspark.daemon"
+    """Not in the process that plans the tasks, which has no second attempt."""
+    return TaskContext.get() is not None
