@@ -146,10 +146,7 @@ value_methods!(FoundTransactions { transactions, warnings });
 ///
 /// # Errors
 /// Those of the import, or `MemoryError`.
-pub fn aborted_ranges<'py>(
-    py: Python<'py>,
-    found: impl Iterator<Item = (i64, AbortedRange)>,
-) -> PyResult<Bound<'py, PyList>> {
+pub fn aborted_ranges(py: Python<'_>, found: impl Iterator<Item = (i64, AbortedRange)>) -> PyResult<Bound<'_, PyList>> {
     let object = |(producer_id, range): (i64, AbortedRange)| {
         ABORTED_RANGE.make(py, (producer_id, range.first_offset, range.last_offset))
     };

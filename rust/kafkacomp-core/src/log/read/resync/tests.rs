@@ -62,7 +62,7 @@ fn false_header(length: usize) -> Vec<u8> {
 /// The same for a message of magic 0 or 1.
 fn false_message(magic: u8, length: usize) -> Vec<u8> {
     let overhead = if magic == 0 { 26 } else { 34 };
-    let mut data = message(magic, &vec![0; 8]);
+    let mut data = message(magic, &[0; 8]);
     let value_length = (length - overhead) as i32;
     data[8..12].copy_from_slice(&((length - 12) as i32).to_be_bytes());
     data[overhead - 4..overhead].copy_from_slice(&value_length.to_be_bytes());
