@@ -29,7 +29,7 @@ TASKS, ROWS = 4, 2000
 UNLUCKY = 2
 
 
-def session(master: str = "local-cluster[2,1,1024]", *, speculation: bool = True) -> SparkSession:
+def session(master: str = "local-cluster[2,1,1024]", *, speculation: bool = True, attempts: int = 4) -> SparkSession:
     """Short of memory; a second attempt of a slow task begins soon."""
     settings = {
         "spark.driver.memory": "512m",
@@ -42,7 +42,7 @@ def session(master: str = "local-cluster[2,1,1024]", *, speculation: bool = True
         "spark.speculation.interval": "200ms",
         "spark.speculation.quantile": "0.5",
         "spark.speculation.minTaskRuntime": "3s",
-        "spark.task.maxFailures": "4",
+        "spark.task.maxFailures": str(attempts),
     }
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
@@ -182,7 +182,7 @@ def follow(source: str, sink: str, out: str, checkpoint: str, stop: str) -> None
 
 def read(source: str, unlucky: str, cases: str, out: str) -> None:
     """Read a log through ``unlucky_files.py``, once for each case of a fault and a mode."""
-    spark = session("local-cluster[1,2,1024]", speculation=False)
+    spark = session("local-cluster[1,2,1024]", speculation=False, attempts=2)
     found: list[dict[str, Any]] = []
     for fault, mode in json.loads(cases):
         for met in Path(unlucky).glob("met-*"):
@@ -202,8 +202,8 @@ def read(source: str, unlucky: str, cases: str, out: str) -> None:
         else:
             found.append({"rows": sorted(rows)})
         found[-1]["met"] = bool(list(Path(unlucky).glob("met-*")))
-    spark.stop()
     Path(out).write_text(json.dumps(found))
+    spark.stop()
 
 
 def main() -> None:

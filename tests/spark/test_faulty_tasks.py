@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).resolve().parent
 SHIM = HERE.parent / "faults" / "failing_malloc.c"
-ROWS = 60
+ROWS = 24
 #: What all Python processes of the cluster import when they start.
 SITE = """
 import fsspec
@@ -46,11 +46,11 @@ PASSING = ("kill", "memory", "allocator", "mine", "gone")
 CASES = [
     ["none", "FAILFAST"],
     *([f"{kind} once", "FAILFAST"] for kind in ERRORS),
-    *([f"{kind} once", mode] for kind in PASSING for mode in ("DROPMALFORMED", "PERMISSIVE")),
+    *([f"{kind} once", "PERMISSIVE"] for kind in PASSING),
     ["short once", "FAILFAST"],
     ["short always", "PERMISSIVE"],
     *([f"{kind} always", "FAILFAST"] for kind in ERRORS),
-    *([f"{kind} always", "DROPMALFORMED"] for kind in PASSING),
+    *([f"{kind} always", "DROPMALFORMED"] for kind in ("memory", "allocator", "mine")),
 ]
 
 
