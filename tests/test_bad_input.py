@@ -265,7 +265,7 @@ def test_damaged_index_changes_no_record(tmp_path: Path, kind: str, content: byt
         {},
         {"start_offset": 300},
         {"start_offset": 300, "end_offset": 310},
-        {"start_timestamp": 1384622555420},
+        {"start_time": 1384622555420},
     )
     for options in bounds:
         expected = offsets(RESTARTS, **options)

@@ -136,7 +136,7 @@ def test_batches_keep_at_most_four_times_their_bytes(
     """Also where a bound leaves few rows of a batch, or few columns are asked for."""
     segment = tmp_path / "00000000000000000000.log"
     segment.write_bytes(record_set(codec, 200, 100))
-    for batch in batches(segment, columns=columns, binary_type="binary_view", threads=threads, start_timestamp=start):
+    for batch in batches(segment, columns=columns, binary_type="binary_view", threads=threads, start_time=start):
         own = 8 * batch.num_rows
         for column in views(batch):
             own += 16 * len(column) + sum(len(value) for value in column.to_pylist() if value)

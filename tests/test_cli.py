@@ -366,7 +366,7 @@ def test_export_takes_the_options_of_scan(tmp_path: Path, run: Run) -> None:
         (("--isolation-level", "read_committed"), {"isolation_level": "read_committed"}),
         (("--include-control", "--start-offset", 100, "--end-offset", 300),
          {"include_control": True, "start_offset": 100, "end_offset": 300}),
-        (("--start-timestamp", "2013-02-04T13:00:00Z"), {"start_timestamp": 1359982800000}),
+        (("--start-time", "2013-02-04T13:00:00Z"), {"start_time": 1359982800000}),
     ):  # fmt: skip
         folder = source / "txn-open-0"
         assert run("export", folder, "--output", target, "--force", "--columns", "offset", *options)[0] == 0

@@ -122,7 +122,7 @@ def test_last_of_those_that_satisfy_a_condition(logs: Path, capsys: pytest.Captu
 
 def test_bounds_of_dump_are_those_of_scan(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     start, end = 1_700_000_030_000, 1_700_000_090_500
-    bounds: dict[str, Any] = {"start_offset": 20, "end_offset": 40, "start_timestamp": start, "end_timestamp": end}
+    bounds: dict[str, Any] = {"start_offset": 20, "end_offset": 40, "start_time": start, "end_time": end}
     wanted = pa.table(kc.scan(logs, topics=["cl*"], partitions=[1], **bounds)).column("offset").to_pylist()
     options = [f"--{name.replace('_', '-')}={value}" for name, value in bounds.items()]
     assert offsets(dumped(capsys, logs, "--deep", "--topics=cl*", "--partitions=1", *options)) == wanted
@@ -135,9 +135,9 @@ def test_bounds_of_dump_are_those_of_scan(logs: Path, capsys: pytest.CaptureFixt
     ("options", "message"),
     [
         (["--start-offset=5", "--end-offset=4"], "--start-offset 5 is above --end-offset 4"),
-        (["--start-timestamp=5", "--end-timestamp=4"], "--start-timestamp 5 is above --end-timestamp 4"),
+        (["--start-time=5", "--end-time=4"], "--start-time 5 is above --end-time 4"),
         (["--start-offset=-1"], "-1 is not in the range"),
-        (["--start-timestamp=-1"], "start_timestamp must be 0 to"),
+        (["--start-time=-1"], "start_time must be 0 to"),
         (["--topics=nothing*"], "no topic matches 'nothing*'"),
         (["--partitions=9"], "no topic has a partition 9"),
         (["--first=1", "--last=1"], "contradict each other"),

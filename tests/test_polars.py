@@ -119,7 +119,7 @@ def test_queries(log_dir: Path, engine: Any) -> None:
     [
         {"start_offset": 100, "end_offset": 200},
         {"start_offset": {("orders", 1): 150}, "end_offset": {("users", 0): 50}},
-        {"start_timestamp": at(100), "end_timestamp": START + 180_000},
+        {"start_time": at(100), "end_time": START + 180_000},
         {"topics": ["orders"]},
         {"partitions": [0]},
         {"columns": ["offset", "topic", "partition", "timestamp"]},

@@ -296,17 +296,17 @@ def test_timestamp_bounds() -> None:
         for time in (start, end)
     ]
     for low, high in ((start, end), moments):
-        found = rows(RESTARTS, start_timestamp=low, end_timestamp=high)
+        found = rows(RESTARTS, start_time=low, end_time=high)
         assert sorted(found.column("timestamp").cast(pa.int64()).to_pylist()) == wanted
     elsewhere = moments[0].astimezone(dt.timezone(dt.timedelta(hours=5, minutes=30)))
-    assert rows(RESTARTS, start_timestamp=elsewhere).equals(rows(RESTARTS, start_timestamp=start))
+    assert rows(RESTARTS, start_time=elsewhere).equals(rows(RESTARTS, start_time=start))
     with pytest.raises(ValueError, match="aware datetime"):
-        kc.scan(RESTARTS, start_timestamp=moments[0].replace(tzinfo=None))
-    with pytest.raises(ValueError, match=f"start_timestamp {end} is after end_timestamp {start}"):
-        kc.scan(RESTARTS, start_timestamp=end, end_timestamp=start)
+        kc.scan(RESTARTS, start_time=moments[0].replace(tzinfo=None))
+    with pytest.raises(ValueError, match=f"start_time {end} is after end_time {start}"):
+        kc.scan(RESTARTS, start_time=end, end_time=start)
 
 
-@pytest.mark.parametrize("name", ["start_offset", "end_offset", "start_timestamp", "end_timestamp"])
+@pytest.mark.parametrize("name", ["start_offset", "end_offset", "start_time", "end_time"])
 def test_negative_bounds_are_refused(name: str) -> None:
     below: dict[str, Any] = {name: -1}
     with pytest.raises(ValueError, match=f"{name} must be 0 to"):

@@ -59,7 +59,7 @@ def test_a_wrong_time_index_hides_nothing(partition: Path, index: bytes, start: 
         memory = fsspec.filesystem("memory")
         memory.put(source, f"/{partition.parent.name}/t-0", recursive=True)
         source = f"memory://{partition.parent.name}/t-0"
-    scan = kc.scan(source, columns=["offset"], start_timestamp=start)
+    scan = kc.scan(source, columns=["offset"], start_time=start)
     wanted = [n for n in range(COUNT) if 1_000_000 + 10 * n >= start]
     assert pa.table(scan).column("offset").to_pylist() == wanted
 

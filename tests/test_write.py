@@ -68,7 +68,7 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
     assert subprocess.run(command, check=False, capture_output=True).returncode == 0
     # The indexes are used, and right.
     assert read(folder, start_offset=4321).column("offset").to_pylist() == list(range(4321, 5000))
-    late = read(folder, start_timestamp=1_600_000_000_000 + 4000 * 7)
+    late = read(folder, start_time=1_600_000_000_000 + 4000 * 7)
     assert late.column("offset").to_pylist() == list(range(4000, 5000))
 
 

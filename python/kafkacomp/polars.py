@@ -135,15 +135,15 @@ class _Bounds:
         narrowed = {**options, **_offsets(left)}
         if self.timestamp is not None:
             first, last = self.timestamp
-            start = _milliseconds(options.get("start_timestamp"), up=True)
-            end = _milliseconds(options.get("end_timestamp"), up=True)
+            start = _milliseconds(options.get("start_time"), up=True)
+            end = _milliseconds(options.get("end_time"), up=True)
             first = first if start is None else max(start, first)
             last = last if end is None else min(end - 1, last)
             if first > last:
                 return narrowed, []
             # Bounds of a scan are not negative; times of records can be.
-            narrowed["start_timestamp"] = first if first > 0 else start
-            narrowed["end_timestamp"] = last + 1 if 0 <= last < _MAX - 1 else end
+            narrowed["start_time"] = first if first > 0 else start
+            narrowed["end_time"] = last + 1 if 0 <= last < _MAX - 1 else end
         return narrowed, [each for each, _ in left]
 
 

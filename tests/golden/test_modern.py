@@ -189,7 +189,7 @@ def test_scan_bounds(case: ModernCase) -> None:
         times = sorted(r.timestamp for r in expected)
         early, late = times[len(times) // 3], times[2 * len(times) // 3]
         wanted = [r for r in expected if early <= r.timestamp < late]
-        assert_same(scan_rows(partition, start_timestamp=early, end_timestamp=late), wanted, partition)
+        assert_same(scan_rows(partition, start_time=early, end_time=late), wanted, partition)
         assert scan_rows(partition, start_offset=expected[-1].offset + 1) == []
 
 

@@ -127,7 +127,7 @@ def test_timestamp_bounds_cut_what_the_consumer_read(log: LiveLog) -> None:
     records = log.records("read_uncommitted", (topics.SEGMENTS, 0))
     ordered = sorted(record.timestamp for record in records)
     start, end = ordered[len(ordered) // 3], ordered[len(ordered) // 2]
-    read = scan(folders(log, topics.SEGMENTS), start_timestamp=start, end_timestamp=end)
+    read = scan(folders(log, topics.SEGMENTS), start_time=start, end_time=end)
     assert read == [expected(record) for record in records if start <= record.timestamp < end]
 
 

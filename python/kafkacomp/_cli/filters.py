@@ -36,9 +36,9 @@ _BOUNDS = (
                  help="Read only partitions with these numbers, separated by commas."),
     click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive."),
     click.option("--end-offset", type=click.IntRange(0), help="The end, exclusive."),
-    click.option("--start-timestamp", callback=bound, metavar="TIME",
+    click.option("--start-time", callback=bound, metavar="TIME",
                  help="The first timestamp, inclusive: milliseconds, or ISO 8601 with a time zone."),
-    click.option("--end-timestamp", callback=bound, metavar="TIME", help="The end, exclusive."),
+    click.option("--end-time", callback=bound, metavar="TIME", help="The end, exclusive."),
 )  # fmt: skip
 _ROWS = (
     click.option("--key", help="Only records with this key."),
@@ -93,8 +93,8 @@ class Bounds:
     partitions: Sequence[int] | None = None
     start_offset: int | None = None
     end_offset: int | None = None
-    start_timestamp: int | None = None
-    end_timestamp: int | None = None
+    start_time: int | None = None
+    end_time: int | None = None
     conditions: Conditions | None = None
 
     @classmethod
@@ -103,18 +103,16 @@ class Bounds:
         *,
         start_offset: int | None,
         end_offset: int | None,
-        start_timestamp: int | dt.datetime | None,
-        end_timestamp: int | dt.datetime | None,
+        start_time: int | dt.datetime | None,
+        end_time: int | dt.datetime | None,
         **others: Any,  # noqa: ANN401 - the fields
     ) -> Bounds:
         """Check the options; ValueError for bounds that contradict each other."""
-        times = milliseconds("start_timestamp", start_timestamp), milliseconds("end_timestamp", end_timestamp)
-        for name, (first, end) in {"offset": (start_offset, end_offset), "timestamp": times}.items():
+        times = milliseconds("start_time", start_time), milliseconds("end_time", end_time)
+        for name, (first, end) in {"offset": (start_offset, end_offset), "time": times}.items():
             if first is not None and end is not None and first > end:
                 raise ValueError(f"--start-{name} {first} is above --end-{name} {end}: nothing lies between them")
-        return cls(
-            start_offset=start_offset, end_offset=end_offset, start_timestamp=times[0], end_timestamp=times[1], **others
-        )
+        return cls(start_offset=start_offset, end_offset=end_offset, start_time=times[0], end_time=times[1], **others)
 
     @property
     def are_of_batches(self) -> bool:
@@ -151,9 +149,9 @@ class Bounds:
             return False
         if self.end_offset is not None and first is not None and first >= self.end_offset:
             return False
-        if self.end_timestamp is not None and batch.max_timestamp < 0:
+        if self.end_time is not None and batch.max_timestamp < 0:
             return False
-        return self.start_timestamp is None or batch.max_timestamp >= self.start_timestamp
+        return self.start_time is None or batch.max_timestamp >= self.start_time
 
     def records(self, records: Iterable[Record]) -> list[Record]:
         """The records within the bounds that satisfy the conditions."""
@@ -178,13 +176,13 @@ class Bounds:
             return False
         if self.end_offset is not None and record.offset >= self.end_offset:
             return False
-        if (self.start_timestamp, self.end_timestamp) == (None, None):
+        if (self.start_time, self.end_time) == (None, None):
             return True
         time = record.timestamp
         return (
             time >= 0
-            and (self.start_timestamp is None or time >= self.start_timestamp)
-            and (self.end_timestamp is None or time < self.end_timestamp)
+            and (self.start_time is None or time >= self.start_time)
+            and (self.end_time is None or time < self.end_time)
         )
 
 

@@ -70,8 +70,8 @@ def scan(
     partition: int | None = None,
     start_offset: Offsets = None,
     end_offset: Offsets = None,
-    start_timestamp: int | dt.datetime | None = None,
-    end_timestamp: int | dt.datetime | None = None,
+    start_time: int | dt.datetime | None = None,
+    end_time: int | dt.datetime | None = None,
     isolation_level: IsolationLevel = "read_uncommitted",
     on_error: OnError = "raise",
     visible_only: bool = False,
@@ -106,9 +106,9 @@ def scan(
         partition: The partition of segments whose folder does not name one.
         start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``. 0 or more.
         end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``. Not below ``start_offset``.
-        start_timestamp: The first timestamp, inclusive: ms since the epoch, or an aware datetime. Records without a
+        start_time: The first timestamp, inclusive: ms since the epoch, or an aware datetime. Records without a
             timestamp are left out where a bound is given.
-        end_timestamp: The end, exclusive. Not before ``start_timestamp``.
+        end_time: The end, exclusive. Not before ``start_time``.
         isolation_level: ``read_committed`` leaves out what a consumer of that level does not see: records of aborted
             transactions, and everything from the first open one on.
         on_error: ``raise`` ends the scan at the first error, after the rows before it; ``skip`` continues with the next
@@ -170,10 +170,10 @@ def scan(
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)
     threads = checked_threads(threads)
-    first_time = milliseconds("start_timestamp", start_timestamp)
-    end_time = milliseconds("end_timestamp", end_timestamp)
-    if first_time is not None and end_time is not None and first_time > end_time:
-        raise ValueError(f"start_timestamp {first_time} is after end_timestamp {end_time}: no time lies between them")
+    first_ms = milliseconds("start_time", start_time)
+    end_ms = milliseconds("end_time", end_time)
+    if first_ms is not None and end_ms is not None and first_ms > end_ms:
+        raise ValueError(f"start_time {first_ms} is after end_time {end_ms}: no time lies between them")
     found = find(
         source,
         topics=topics,
@@ -188,8 +188,8 @@ def scan(
     )
     settings = {
         "columns": _columns(columns),
-        "start_timestamp": first_time,
-        "end_timestamp": end_time,
+        "start_time": first_ms,
+        "end_time": end_ms,
         "read_committed": isolation_level == "read_committed",
         "skip": on_error == "skip",
         "visible_only": visible_only,

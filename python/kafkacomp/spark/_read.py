@@ -164,7 +164,7 @@ def read_wherever(
         time.sleep(PAUSE)
         partition = moved(task.partition, start, end, options)
         if partition is not None:
-            times = (task.start_timestamp, task.end_timestamp)
+            times = (task.start_time, task.end_time)
             yield from read_task(options, SegmentPartition(partition, start, end, *times), tell)
             return
     raise gone
@@ -187,14 +187,14 @@ def read_task(
     columns = [name for name in options.columns if name != options.corrupt_column]
     # A split that lies before the first wanted offset has none, and a query's own filters may contradict each other.
     start, end = _ordered(task.start_offset, task.end_offset)
-    first_time, end_time = _ordered(task.start_timestamp, task.end_timestamp)
+    first_time, end_time = _ordered(task.start_time, task.end_time)
     reader = scan(
         task.partition,
         columns=columns or ["offset"],
         start_offset=start,
         end_offset=end,
-        start_timestamp=first_time,
-        end_timestamp=end_time,
+        start_time=first_time,
+        end_time=end_time,
         isolation_level=options.isolation_level,
         log_format=options.log_format,
         on_error=options.on_error,

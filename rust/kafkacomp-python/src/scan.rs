@@ -251,8 +251,8 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
     let names: Vec<String> = get(settings, "columns")?;
     Ok(ScanOptions {
         columns: names.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
-        start_timestamp: get(settings, "start_timestamp")?,
-        end_timestamp: get(settings, "end_timestamp")?,
+        start_timestamp: get(settings, "start_time")?,
+        end_timestamp: get(settings, "end_time")?,
         isolation_level: if get(settings, "read_committed")? {
             IsolationLevel::ReadCommitted
         } else {

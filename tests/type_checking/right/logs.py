@@ -18,7 +18,7 @@ def topics(path: StrPath) -> dict[str, int]:
 
 def hour(path: StrPath, start: datetime, end: datetime) -> Iterator[Any]:
     partition = kc.LogDir(path)["orders", 3]
-    yield from partition.scan(start_timestamp=start, end_timestamp=end, columns=["key", "value"])
+    yield from partition.scan(start_time=start, end_time=end, columns=["key", "value"])
 
 
 def index(path: Path) -> list[tuple[int, int]]:
