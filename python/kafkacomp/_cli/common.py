@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sys
 import threading
 import time
@@ -64,8 +65,10 @@ MAX_OUTPUT_SIZE = click.option(
 
 
 def complain(message: str) -> None:
-    """Say something on standard error."""
-    click.echo(f"kafkacomp: {printable(message)}", err=True)
+    """Say something on standard error; on a terminal in colour, unless NO_COLOR is set."""
+    colour = "yellow" if message.startswith("warning:") else "red"
+    name = click.style("kafkacomp:", fg=colour, bold=True)
+    click.echo(f"{name} {printable(message)}", err=True, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def say(line: str) -> None:
