@@ -66,7 +66,7 @@ mod tests {
             }
             let mut builder = RecordBatchBuilder::default();
             let compression = Compression::of(CompressionType::None);
-            builder.reset(BatchSettings { base_offset, compression, ..BatchSettings::default() }).unwrap();
+            builder.reset(BatchSettings { compression, base_offset, ..BatchSettings::default() }).unwrap();
             for offset in base_offset..base_offset + 10 {
                 builder.append(offset, 7, None, Some(b"value"), Headers::EMPTY).unwrap();
             }
