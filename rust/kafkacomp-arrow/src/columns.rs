@@ -321,7 +321,7 @@ impl ColumnBuilder {
         self.buffers.pinned()
     }
 
-    /// The buffer of the values of `origin`: see [`ViewBuffers`].
+    /// The buffer that the values of `origin` lie in, with what keeps it in memory.
     pub fn set_buffer(&mut self, origin: Origin, buffer: SharedBytes) {
         self.buffers.set_buffer(origin, buffer);
     }
