@@ -60,8 +60,8 @@ class Pruning(NamedTuple):
     start_offset: int | None = None
     end_offset: int | None = None
     #: First time, and the one behind the last; ms.
-    start_time: int | None = None
-    end_time: int | None = None
+    start_timestamp: int | None = None
+    end_timestamp: int | None = None
 
 
 #: No limit at all.
@@ -76,15 +76,15 @@ class SegmentPartition(InputPartition):
         partition: Partition,
         start_offset: int | None,
         end_offset: int | None,
-        start_time: int | None = None,
-        end_time: int | None = None,
+        start_timestamp: int | None = None,
+        end_timestamp: int | None = None,
     ) -> None:
         super().__init__(partition)
         self.partition = partition
         self.start_offset = start_offset
         self.end_offset = end_offset
-        self.start_time = start_time
-        self.end_time = end_time
+        self.start_timestamp = start_timestamp
+        self.end_timestamp = end_timestamp
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,8 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
                 replace(partition, segments=segments, context=[], transactions=own),
                 start,
                 before_next(segments[-1], offsets.end),
-                pruning.start_time,
-                pruning.end_time,
+                pruning.start_timestamp,
+                pruning.end_timestamp,
             )
 
 

@@ -164,7 +164,7 @@ def read_wherever(
         time.sleep(PAUSE)
         partition = moved(task.partition, start, end, options)
         if partition is not None:
-            times = (task.start_time, task.end_time)
+            times = (task.start_timestamp, task.end_timestamp)
             yield from read_task(options, SegmentPartition(partition, start, end, *times), tell)
             return
     raise gone
@@ -187,7 +187,7 @@ def read_task(
     columns = [name for name in options.columns if name != options.corrupt_column]
     # A split that lies before the first wanted offset has none, and a query's own filters may contradict each other.
     start, end = _ordered(task.start_offset, task.end_offset)
-    first_time, end_time = _ordered(task.start_time, task.end_time)
+    first_time, end_time = _ordered(task.start_timestamp, task.end_timestamp)
     reader = scan(
         task.partition,
         columns=columns or ["offset"],
