@@ -127,7 +127,7 @@ def test_never_a_guess() -> None:
     assert [r.value for b in record.read_batches(record.convert(old, 2, upgrade=True)) for r in b] == [b"value"] * 3
     assert record.convert(new, 2, upgrade=True) == record.convert(new, 2, upgrade=True, log_format="0.8+") != new
     for form in ("auto", "0.7"):
-        with pytest.raises(ValueError, match="upgrade it"):
+        with pytest.raises(ValueError, match="use upgrade=True"):
             record.convert(old, 2, log_format=form)
     damaged = bytearray(old)
     damaged[7] ^= 1
