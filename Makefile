@@ -112,13 +112,13 @@ $(INSTALLED_DOCS): $(WHEEL_STAMP) $(VENV_DOCS)/.stamp-dev
 
 build: $(INSTALLED) ## Build the release wheel and install it into .venv
 
-# A target folder of its own: cargo would take the unpacked sources, older than the last build, for built.
+# tar -m: cargo would take sources with the old times of the archive for built. The compiled dependencies are those of the wheel.
 sdist: $(DEV) ## Build the source distribution, unpack it and build a wheel from it
 	rm -rf target/sdist
 	$(BIN)/maturin sdist --out target/sdist
 	mkdir target/sdist/unpacked
-	tar -xzf target/sdist/*.tar.gz -C target/sdist/unpacked --strip-components 1
-	cd target/sdist/unpacked && CARGO_TARGET_DIR=$(abspath target/sdist/target) $(abspath $(BIN))/maturin build --release \
+	tar -xmzf target/sdist/*.tar.gz -C target/sdist/unpacked --strip-components 1
+	cd target/sdist/unpacked && CARGO_TARGET_DIR=$(abspath target) $(abspath $(BIN))/maturin build --release \
 		--interpreter $(abspath $(BIN))/python --out $(abspath target/sdist)
 
 demo: $(INSTALLED_DEMO) ## Read segments of real brokers with PySpark, in a venv that has only the wheel and Spark
