@@ -17,6 +17,8 @@ import pytest
 import kafkacomp as kc
 from html_page import Element, contrast, parse, variables
 from kafkacomp._cli import main
+from kafkacomp.advice import Settings
+from kafkacomp.bench.spec import parse_codecs
 
 VECTORS = Path(__file__).resolve().parent / "vectors" / "modern"
 QUICK = ("--codecs", "none,lz4,zstd:1,3", "--batch-sizes", "1,16k")
@@ -232,3 +234,14 @@ def test_what_is_missing_is_said_before_the_run(
     out, err = capfd.readouterr()
     assert out == ""
     assert "--html: altair is not installed: pip install 'kafkacomp[report]'" in err
+
+
+def test_to_html_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = kc.advise(VECTORS / "restarts", Settings(tuple(parse_codecs("none,lz4")), batch_sizes=()))
+    for package in ("altair", "jinja2", "vl_convert"):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, package, None)
+            with pytest.raises(
+                ModuleNotFoundError, match=rf"{package} is not installed: pip install 'kafkacomp\[report\]'"
+            ):
+                report.to_html()

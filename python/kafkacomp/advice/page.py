@@ -29,6 +29,7 @@ def html(report: Report) -> str:
     Raises:
         ModuleNotFoundError: it needs the extra ``report``.
     """
+    charts.check()
     import jinja2  # noqa: PLC0415 - an extra
 
     template = resources.files("kafkacomp.advice").joinpath("report.html.j2").read_text(encoding="utf-8")
