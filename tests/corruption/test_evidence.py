@@ -60,6 +60,18 @@ def test_another_batch_at_the_end(tmp_path: Path) -> None:
         list(kc.scan(where))
 
 
+def test_overlap_after_a_gap(tmp_path: Path) -> None:
+    """The first segment's last batch is the second one's first: each segment is read to its end, as by a broker."""
+    first = [batch(0, 7, without=[2]), batch(16, 23)]
+    where = written(tmp_path, {0: first, 16: [first[1], batch(24, 31)]})
+    wanted = [0, 1, *range(3, 8), *range(16, 32)]
+    for tool in (scan_strict, scan_skip, repair, recompress):
+        answer = tool(where)
+        assert (answer.error, offsets(answer.rows), answer.missing) == (None, wanted, [(8, 15, "compacted")])
+    assert scan_strict(where).warnings
+    assert offsets(spark_failfast(where).rows) == wanted
+
+
 @pytest.mark.parametrize(("broker", "old", "new"), [("broker-0.10.0.1", 65, 254)])
 def test_name_above_the_only_batch(broker: str, old: int, new: int, tmp_path: Path) -> None:
     """Of a compacted segment: renamed, or its batch altered by one bit. It is called corrupt by every tool."""

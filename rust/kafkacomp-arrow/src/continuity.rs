@@ -10,7 +10,7 @@ use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, 
 use kafkacomp_core::record::{RecordBatch, RecordReader, Records};
 
 use crate::context::Context;
-use crate::copies::Earlier;
+use crate::copies::OtherBatches;
 use crate::leader_epochs::LeaderEpochs;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, SkippedRange};
@@ -85,8 +85,8 @@ pub struct Following<'f> {
     pub is_valid: Option<&'f dyn Fn() -> bool>,
     /// The segment.
     pub source: &'f dyn ReadAt,
-    /// What precedes the batch that waits.
-    pub earlier: &'f Earlier,
+    /// The other batches of the partition.
+    pub others: &'f OtherBatches,
     /// The base offset of the next segment, where the batch is the last one of its segment.
     pub end_offset: Option<i64>,
 }
@@ -248,7 +248,7 @@ impl Continuity {
             next.span = None;
             placement = self.judge(expected, pending.span, None, None);
         }
-        if let Some(other) = self.seen_before(placement, &pending, &next) {
+        if let Some(other) = self.seen_elsewhere(placement, &pending, &next) {
             placement = other;
         }
         self.previous = Some(pending.span);
@@ -280,19 +280,22 @@ impl Continuity {
         Ok(())
     }
 
-    /// What else a batch below the expected offset is, by what stands before it: a copy is repeated, and a batch whose offsets
-    /// nothing has is not.
-    fn seen_before(&self, placement: Placement, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
+    /// What else a batch is, by the other batches of the partition: a copy of one is repeated, or in order where it
+    /// is the first batch of the segment after; and a batch whose offsets nothing has is not repeated.
+    fn seen_elsewhere(&self, placement: Placement, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
         let Pending { span, position, .. } = *pending;
         let expected = self.expected?;
         let resumes = next.span.map_or(next.end_offset, |next| next.first);
         match placement {
             Placement::Misplaced { .. } if span.last < expected => {
-                next.earlier.has_copy(next.source, span, position).then_some(Placement::Repeated)
+                next.others.has_copy(next.source, span, position).then_some(Placement::Repeated)
+            }
+            Placement::Misplaced { .. } if next.end_offset.is_some() && span.first == next.end_offset => {
+                next.others.has_copy(next.source, span, position).then_some(Placement::InOrder)
             }
             // Where the next batch begins at the expected offset, nothing is missing that this one could be.
             Placement::Repeated
-                if resumes != Some(expected) && !next.earlier.has_offsets(next.source, span, position) =>
+                if resumes != Some(expected) && !next.others.has_offsets(next.source, span, position) =>
             {
                 Some(Placement::Misplaced { offset_field: None })
             }

@@ -1,4 +1,4 @@
-//! Whether the partition has a batch, or one with some of its offsets, before the place where it stands.
+//! Whether the partition has a batch, or one with some of its offsets, at another place than where it stands.
 //!
 //! Asked only about batches that are out of place, so that an intact log costs nothing.
 
@@ -22,15 +22,15 @@ const MAGIC: usize = 16;
 /// Whether a header of a source, which comes with the last offset of the batch before, is one that is looked for.
 type IsFound<'f> = &'f dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool;
 
-/// What stands before the batches of a segment: its own, and the segments before it.
+/// The other batches of a segment's partition: those before in the segment, and those of the other segments.
 #[derive(Debug, Clone)]
-pub struct Earlier {
+pub struct OtherBatches {
     segments: Arc<[Segment]>,
     index: usize,
     searches: Cell<u32>,
 }
 
-impl Earlier {
+impl OtherBatches {
     /// Of the segment with this index.
     pub fn new(segments: Arc<[Segment]>, index: usize) -> Self {
         Self { segments, index, searches: Cell::new(0) }
@@ -41,8 +41,8 @@ impl Earlier {
         self.segments.get(self.index)
     }
 
-    /// Whether the batch at `position` of the segment, whose bytes are `source`, is there before. After too many searches
-    /// none is.
+    /// Whether the batch at `position` of the segment, whose bytes are `source`, is there before, or in the segment that
+    /// should have it. After too many searches none is.
     pub fn has_copy(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let is_same = |other: &dyn ReadAt, header: &BatchHeader, _: Option<i64>| {
             let Span { first, last, crc } = header.span;
@@ -52,7 +52,8 @@ impl Earlier {
         self.any(source, span, position, &is_same).unwrap_or_default()
     }
 
-    /// Whether batches before the one at `position` have some of its offsets. After too many searches they do.
+    /// Whether batches before the one at `position`, or of the segment that should have it, have some of its offsets. After
+    /// too many searches they do.
     pub fn has_offsets(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let least = span.first.unwrap_or(span.last);
         let overlaps = |_: &dyn ReadAt, header: &BatchHeader, before: Option<i64>| {
@@ -78,12 +79,12 @@ impl Earlier {
         Some(any(other.as_ref(), length, found))
     }
 
-    /// The segment before that would have an offset by its name. A task of Spark has none but its own and looks in the
+    /// The other segment that would have an offset by its name. A task of Spark has none but its own and looks in the
     /// folder.
     fn open(&self, offset: i64) -> Option<Arc<dyn ReadAt>> {
-        let before = self.segments.get(..self.index).unwrap_or_default();
-        let found = before.iter().rev().find(|segment| segment.first_offset().is_some_and(|first| first <= offset));
-        if let Some(segment) = found {
+        let others = self.segments.iter().enumerate().rev().filter(|&(index, _)| index != self.index);
+        let mut having = others.filter(|(_, segment)| segment.first_offset().is_some_and(|first| first <= offset));
+        if let Some((_, segment)) = having.next() {
             return segment.files.open().ok();
         }
         let others = self.segment()?.files.others()?;

@@ -13,7 +13,7 @@ use kafkacomp_core::record::{self, RecordBatch, RecordReader};
 use crate::committed::whole_batch;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings, Following, Halt, implied_first};
-use crate::copies::Earlier;
+use crate::copies::OtherBatches;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::unreadable::SkipUnreadable;
@@ -127,7 +127,7 @@ pub struct Open {
     /// `None` where offsets need not rise, and in Kafka 0.7.
     pub(crate) continuity: Option<Continuity>,
     /// What batches that are out of place may be copies of.
-    pub(crate) earlier: Earlier,
+    pub(crate) others: OtherBatches,
     pub(crate) unreadable: Option<Arc<SkipUnreadable>>,
     pub(crate) active: bool,
     pub(crate) may_be_cut: bool,
@@ -266,7 +266,7 @@ impl Open {
         let mut halt = None;
         let (source, unreadable) = (self.source.0.as_ref(), self.unreadable.as_deref());
         let mut continuity = self.continuity.as_mut();
-        let earlier = &self.earlier;
+        let others = &self.others;
         let Reader::Records(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
         let check = |batch: &RecordBatch<'_>| -> record::Result<()> {
             let position = batch.position();
@@ -282,7 +282,7 @@ impl Open {
                 if let Some((waiting, _)) = continuity.pending() {
                     let is_valid = || !verify || batch.is_valid();
                     let span = Some(spans_between(continuity, source, waiting, batch, max_output_size));
-                    let next = Following { span, is_valid: Some(&is_valid), source, earlier, end_offset: None };
+                    let next = Following { span, is_valid: Some(&is_valid), source, others, end_offset: None };
                     if let Err(stopped) = continuity.settle(next, known) {
                         halt = Some(stopped);
                         finish = Some(Finish::Bound);
@@ -340,7 +340,7 @@ impl Open {
                 span: next.0.as_ref().map(|header| header.span),
                 is_valid: Some(&is_valid),
                 source,
-                earlier,
+                others,
                 end_offset: self.ends.next_base.filter(|_| at_end),
             };
             match continuity.settle(following, known) {
@@ -426,7 +426,7 @@ impl Open {
         let Some(continuity) = self.continuity.as_mut().filter(|continuity| !continuity.has_losses()) else {
             return Step::Done(Finish::File);
         };
-        let segment = self.earlier.segment().filter(|_| !self.source.0.is_remote());
+        let segment = self.others.segment().filter(|_| !self.source.0.is_remote());
         let data = segment.and_then(|segment| segment.files.side_file(SideFile::OffsetIndex).ok().flatten());
         let index = data.as_deref().and_then(|data| OffsetIndex::parse(data, self.context.base_offset).ok());
         let entries: Vec<_> = index.map(|index| index.iter().collect()).unwrap_or_default();

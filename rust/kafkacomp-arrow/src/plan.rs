@@ -17,7 +17,7 @@ use crate::bounds::Start;
 use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings, Note};
-use crate::copies::Earlier;
+use crate::copies::OtherBatches;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log_format::log_format_of;
 use crate::missing::PartitionId;
@@ -490,7 +490,7 @@ impl Planner {
             ends,
             reader,
             continuity: None,
-            earlier: Earlier::new(Arc::clone(&current.segments), index),
+            others: OtherBatches::new(Arc::clone(&current.segments), index),
             unreadable,
             active: segment.active,
             may_be_cut: segment.may_be_cut,
