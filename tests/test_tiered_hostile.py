@@ -119,9 +119,9 @@ def test_a_wrong_aad(tmp_path: Path) -> None:
 
 def test_a_missing_key() -> None:
     """Before the first row, with the id and the argument."""
-    with pytest.raises(EncryptionKeyError, match=r"key pair 'key1', .*is not given.*encryption_keys="):
+    with pytest.raises(EncryptionKeyError, match=r"key pair 'key1', .*is not available.*encryption_keys="):
         kc.scan(BOTH.folder)
-    with pytest.raises(EncryptionKeyError, match="its private key is not given"):
+    with pytest.raises(EncryptionKeyError, match="whose private key is not available"):
         kc.scan(BOTH.folder, encryption_keys={"other": next(iter((BOTH.keys or {}).values()))})
 
 
@@ -176,7 +176,7 @@ def test_keys_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKACOMP_ENCRYPTION_KEYS", json.dumps(paths))
     assert scan_rows(BOTH.folder, **BOTH.known | {"encryption_keys": None}) == BOTH.expected()
     monkeypatch.setenv("KAFKACOMP_ENCRYPTION_KEYS", "secret")
-    with pytest.raises(EncryptionKeyError, match="is not a JSON object") as raised:
+    with pytest.raises(EncryptionKeyError, match="must be a JSON object") as raised:
         kc.scan(BOTH.folder)
     assert "secret" not in str(raised.value)
 
@@ -299,7 +299,7 @@ def test_a_manifest_of_many_bytes(tmp_path: Path) -> None:
     folder = copied(PLAIN, tmp_path)
     with some(folder, "rsm-manifest").open("r+b") as file:
         file.truncate(1 << 40)
-    with pytest.raises(OSError, match="a segment manifest of 1099511627776 bytes"):
+    with pytest.raises(OSError, match="the segment manifest has 1099511627776 bytes"):
         kc.scan(folder)
 
 
@@ -366,7 +366,7 @@ def test_a_key_that_leads_elsewhere(tmp_path: Path, key: str) -> None:
     segments = metadata._segments[PREFIX.partition["topicId"], 0]
     for segment_id, each in segments.items():
         segments[segment_id] = type(each)(**each.__dict__ | {"custom_metadata": custom_metadata("", key)})
-    with pytest.raises(kc.CorruptRecordError, match="the object key in its metadata"):
+    with pytest.raises(kc.CorruptRecordError, match="invalid object key in its metadata"):
         kc.scan(tmp_path, remote_log_metadata=metadata)
 
 
@@ -391,7 +391,7 @@ def test_keys_of_the_metadata_lead_to_the_objects(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", [LOCAL, PLAIN], ids=str)
 def test_two_segments_with_one_id(tmp_path: Path, case: TieredCase) -> None:
-    """Nothing is left out silently: an error, unless the metadata has the start offset of the one that is meant."""
+    """Nothing is left out silently: an error, unless the metadata has the start offset of the valid one."""
     folder = copied(case, tmp_path)
     finished = {each["id"]: each for each in case.remote_segments() if each["state"] == "COPY_SEGMENT_FINISHED"}
     for each in folder.glob("*"):
@@ -401,13 +401,13 @@ def test_two_segments_with_one_id(tmp_path: Path, case: TieredCase) -> None:
     for path in list(folder.glob(f"{log.stem}.*")):
         for start in (7, 10**15):
             shutil.copyfile(path, path.with_name(f"{start:020}{path.name[20:]}"))
-    with pytest.raises(kc.CorruptRecordError, match=r"two segments with one id.* give remote_log_metadata"):
+    with pytest.raises(kc.CorruptRecordError, match=r"two segments have the same id.* give remote_log_metadata"):
         kc.scan(folder, encryption_keys=case.keys)
     assert_same(scan_rows(folder, **case.known), case.expected(), folder)
 
 
 def test_arguments_without_tiered_storage() -> None:
-    with pytest.raises(ValueError, match="there are none"):
+    with pytest.raises(ValueError, match="the source is not one"):
         kc.scan(LOCAL.leader / LOCAL.name, local_log_dir=LOCAL.leader)
 
 

@@ -200,10 +200,14 @@ def test_a_segment_that_vanishes_after_planning(
         ({"isolation_level": "serializable"}, ValueError, "isolationLevel must be one of"),
         ({"columns": "offset"}, TypeError, "columns must be a collection of names"),
         ({"columns": ["bogus"]}, ValueError, "unknown column 'bogus'"),
-        ({"partition_by": ["headers"]}, ValueError, "partition_by: 'headers' is not one of the columns key, value"),
-        ({"partition_by": ["value"]}, ValueError, "partition_by: 'value' cannot name folders; topic, partition"),
-        ({"partition_by": ["topic", "topic"]}, ValueError, "partition_by: 'topic' is named twice"),
-        ({"partition_by": "topic", "columns": ["topic"]}, ValueError, "files need at least one"),
+        (
+            {"partition_by": ["headers"]},
+            ValueError,
+            "partition_by: unknown column 'headers': expected some of key, value",
+        ),
+        ({"partition_by": ["value"]}, ValueError, "column 'value' cannot become folders: expected some of topic, par"),
+        ({"partition_by": ["topic", "topic"]}, ValueError, "partition_by: column 'topic' is given twice"),
+        ({"partition_by": "topic", "columns": ["topic"]}, ValueError, "leave at least one for the files"),
         ({"options": {"bogus": 1}}, ValueError, "unknown option 'bogus'"),
         (
             {"options": {"columns": "offset"}},

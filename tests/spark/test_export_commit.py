@@ -79,7 +79,7 @@ def test_save_modes(tmp_path: Path, partition_by: tuple[str, ...]) -> None:
     assert content(target) == [8, 10]
     if partition_by:
         assert names(target) == {"_SUCCESS", "topic=even"}
-    with pytest.raises(OSError, match=r"is partitioned by .*: files cannot be appended with other partition_by"):
+    with pytest.raises(OSError, match=r"target is partitioned by .* to append, both must be the same"):
         job(target, [1], "append", () if partition_by else ("topic",))
     job(target, [1], "overwrite", () if partition_by else ("topic",))
     assert content(target) == [1]

@@ -231,7 +231,7 @@ def test_records_beside_names_of_all_kinds(spark: SparkSession) -> None:
     assert out.columns == ["a.b", "c `d", "value"]
     assert [(*row[:2], bytes(row[2])) for row in out.collect()] == [(1, 2, b"value 0")]
     taken = spark.createDataFrame([(1, record_set(1))], "OFFSET int, data binary")
-    with pytest.raises(ValueError, match="column 'OFFSET' cannot be kept beside a record's 'offset'"):
+    with pytest.raises(ValueError, match="column 'OFFSET' cannot be kept: a record has a column 'offset'"):
         records(taken, "data", keep=["OFFSET"])
 
 
@@ -274,13 +274,13 @@ def test_records_of_bad_cells(spark: SparkSession) -> None:
 def test_bad_arguments_of_records(spark: SparkSession) -> None:
     frame = spark.range(1).selectExpr("id", "id as offset", "cast('x' as binary) as data")
     bad: list[tuple[str, dict[str, Any], type[Exception], str]] = [
-        ("id", {}, TypeError, "column 'id' is bigint; record sets are binary"),
-        ("data", {"keep": ["no"]}, ValueError, "unknown column 'no' in keep; there are id, offset, data"),
+        ("id", {}, TypeError, "column 'id' is bigint: it must be binary"),
+        ("data", {"keep": ["no"]}, ValueError, "unknown column 'no' in keep: expected some of id, offset, data"),
         ("data", {"keep": "id"}, TypeError, "not the string 'id'"),
         ("data", {"keep": ["id", "id"]}, ValueError, "twice"),
-        ("data", {"keep": True}, ValueError, "'offset' cannot be kept beside a record's 'offset'"),
-        ("DATA", {"keep": True}, ValueError, "'offset' cannot be kept beside"),
-        ("data", {"keep": [F.col("id")]}, TypeError, "keep must hold names, not a Column"),
+        ("data", {"keep": True}, ValueError, "'offset' cannot be kept: a record has a column 'offset'"),
+        ("DATA", {"keep": True}, ValueError, "'offset' cannot be kept: a record has"),
+        ("data", {"keep": [F.col("id")]}, TypeError, "keep must be names, not a Column"),
         ("data", {"mode": "x"}, ValueError, "mode must be one of FAILFAST, PERMISSIVE, DROPMALFORMED"),
     ]
     for column, options, kind, message in bad:
@@ -293,7 +293,7 @@ def test_what_the_version_lacks_is_told() -> None:
     if int(pyspark.__version__.split(".")[0]) >= 4:
         assert kafkacomp.spark.KafkaCompDataSource.name() == "kafkacomp"
         return
-    told = f"needs PySpark 4.0 or later, this is {re.escape(pyspark.__version__)}"
+    told = f"needs PySpark 4.0 or later, and {re.escape(pyspark.__version__)} is installed"
     with pytest.raises(ImportError, match=f"the data source of kafkacomp.spark {told}"):
         _ = kafkacomp.spark.KafkaCompDataSource
     with pytest.raises(ImportError, match=f"advise of kafkacomp.spark {told}"):
@@ -325,7 +325,7 @@ def test_sql(spark: SparkSession, cells: DataFrame) -> None:
     assert_tells(message, r"kafkacomp\.spark\.decompress.* row 0: lz4: no frame begins with")
     for query, text in (
         ("kafka_decompress()", "decompress needs data"),
-        ("kafka_decompress(data)", "decompress needs a compression type beside the data"),
+        ("kafka_decompress(data)", "decompress needs the argument compression_type after data"),
         ("kafka_decompress(data, 'lz4', 2, 3)", "decompress takes data, compression_type, magic, not 4 arguments"),
         ("kafka_decompress(12, 'lz4')", "data cannot be an array of type Int32: it must hold binary"),
     ):

@@ -35,6 +35,6 @@ def test_executors_without_the_wheel(tmp_path: Path) -> None:
     error = run(tmp_path)["error"]
     told = [line for line in error.splitlines() if line.startswith("ModuleNotFoundError: ")]
     assert len(told) == 1, error
-    assert "kafkacomp is not installed where the executor on " in told[0]
+    assert "kafkacomp is not installed on the executor " in told[0]
     assert sys.executable in told[0]
     assert "--archives" in told[0]

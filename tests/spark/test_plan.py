@@ -24,7 +24,7 @@ from kafkacomp._storage.stores import ArrowStore
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
 from kafkacomp.spark._options import parse
-from kafkacomp.spark._plan import Pruning, SegmentPartition, _Aborted, cut, plan
+from kafkacomp.spark._plan import Pruning, SegmentPartition, _Aborted, plan, split_segment
 from kafkacomp.spark._pushdown import pruning_of
 from kafkacomp.spark._read import KafkaCompReader, read_task
 from kafkacomp.tiered.source import resolve
@@ -214,7 +214,7 @@ def test_a_small_segment_is_not_opened_to_be_cut(tmp_path: Path) -> None:
     (partition,) = resolve(str(make(tmp_path / "other")))
     size = partition.segments[0].size
     for split in (size, size * 2 // 3 + 1):
-        assert len(cut(partition.segments[0], parse({"path": "p", "splitSize": str(split)}))) == 1
+        assert len(split_segment(partition.segments[0], parse({"path": "p", "splitSize": str(split)}))) == 1
 
 
 # ------------------------------------------------------------------------------------- transactions
@@ -358,10 +358,16 @@ def test_topics_that_are_not_asked_for_are_not_opened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"subscribe": "orders,refunds"}, "subscribe: the source does not have refunds; there are orders, payments"),
-        ({"topic": "refunds"}, "topic: the source does not have refunds; there are orders, payments"),
-        ({"assign": '{"orders": [0, 3]}'}, "assign: the source does not have orders-3; there are orders-0, payments-0"),
-        ({"partition": "3"}, "partition: the source does not have 3; there are 0"),
+        (
+            {"subscribe": "orders,refunds"},
+            "subscribe: the source does not have refunds: expected some of orders, payments",
+        ),
+        ({"topic": "refunds"}, "topic: the source does not have refunds: expected some of orders, payments"),
+        (
+            {"assign": '{"orders": [0, 3]}'},
+            "assign: the source does not have orders-3: expected some of orders-0, payments-0",
+        ),
+        ({"partition": "3"}, "partition: the source does not have 3: expected some of 0"),
     ],
 )
 def test_what_is_asked_for_and_not_there(tmp_path: Path, options: dict[str, str], message: str) -> None:
@@ -495,7 +501,7 @@ def test_paths_with_wildcards(tmp_path: Path, scheme: str) -> None:
     assert found("*", subscribe="payments") == ["one/payments-0", "two/payments-0"]
     with pytest.raises(FileNotFoundError, match=r"nothing matches this path: '.*/\*/refunds-\*'"):
         found("*/refunds-*")
-    with pytest.raises(FileNotFoundError, match=r"no Kafka log segments in what this matches: '.*orders-em\*'"):
+    with pytest.raises(FileNotFoundError, match=r"no Kafka log segments in the matches of this path: '.*orders-em\*'"):
         found("one/orders-em*")
 
 
@@ -535,7 +541,7 @@ def test_a_file_system_of_pyarrow_is_opened_in_the_task(tmp_path: Path) -> None:
     folder = make(tmp_path, count=1000)
     (partition,) = find_in(Remote(ArrowStore(fs.LocalFileSystem())), str(folder))
     options = parse({"path": "p", "columns": "offset", "splitSize": "100000"})
-    pieces = cut(partition.segments[0], options)
+    pieces = split_segment(partition.segments[0], options)
     assert len(pieces) > 5
     found = []
     for piece in pieces:

@@ -174,7 +174,7 @@ def test_schema_chooses_columns(spark: SparkSession, small_vectors: Path) -> Non
     frame = reader.load(str(small_vectors / "modern" / "kafkajs-snappy"))
     assert frame.columns == ["value", "offset"]
     assert frame.selectExpr("sum(offset) AS s").collect()[0]["s"] == sum(range(500))
-    with pytest.raises(PySparkException, match="unknown column 'valeu' in the schema; there are key, value,"):
+    with pytest.raises(PySparkException, match="the schema has an unknown column 'valeu': expected key, value,"):
         spark.read.format("kafkacomp").schema("valeu binary").load(str(small_vectors / "modern")).count()
 
 
@@ -198,7 +198,7 @@ def test_topic_and_partition_of_a_lone_segment(spark: SparkSession, small_vector
 
 
 def test_unknown_option(spark: SparkSession, small_vectors: Path) -> None:
-    with pytest.raises(AnalysisException, match=r"unknown option 'startoffset'; there are path, .*maxOutputSize"):
+    with pytest.raises(AnalysisException, match=r"unknown option 'startoffset': expected path, .*maxOutputSize"):
         load(spark, small_vectors / "modern" / "kafkajs-snappy", startoffset="5")
 
 
@@ -346,7 +346,7 @@ def test_errors_of_a_plan_are_the_drivers(spark: SparkSession, small_vectors: Pa
             r"offset 5000 of txn-open-0 is out of range: the log ends at",
         ),
         ({"startingOffsets": '{"txn-open": {"0": 5000}'}, "startingOffsets must be earliest, latest or JSON like"),
-        ({"subscribe": "orders"}, "subscribe: the source does not have orders; there are txn-open"),
+        ({"subscribe": "orders"}, "subscribe: the source does not have orders: expected some of txn-open"),
         ({"startingTimestamp": "9000000000000"}, "txn-open-0 has no record with the starting timestamp 9000000000000"),
         ({"maxOffsetsPerTrigger": "5"}, r"maxOffsetsPerTrigger is an option of spark\.readStream, not of spark\.read"),
     ):

@@ -128,7 +128,7 @@ def test_what_retention_took(spark: SparkSession, tmp_path: Path) -> None:
     log.show(log.size)
     first = log.delete_first()
     assert 0 < read < first
-    with pytest.raises(PySparkException, match=f"t-0: offsets {read} to {first - 1} are gone: the log begins at"):
+    with pytest.raises(PySparkException, match=f"t-0: offsets {read} to {first - 1} are missing: the log begins at"):
         query.drain()
     query.options["failOnDataLoss"] = "false"
     query.drain()
@@ -155,7 +155,7 @@ def test_what_a_stream_shows_is_what_a_batch_shows(spark: SparkSession, tmp_path
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"startoffset": "5"}, "unknown option 'startoffset'; there are path, "),
+        ({"startoffset": "5"}, "unknown option 'startoffset': expected path, "),
         ({"endingOffsets": "latest"}, "endingOffsets is an option of spark.read, not of spark.readStream"),
         ({"mode": "PERMISSIVE"}, "mode PERMISSIVE is for spark.read"),
         ({"startingOffsets": '{"t": {"1": 0}}'}, "startingOffsets has no t-0"),

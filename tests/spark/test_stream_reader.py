@@ -329,7 +329,7 @@ def test_bad_sources(tmp_path: Path) -> None:
     folder = make(tmp_path)
     (tmp_path / "copy").mkdir()
     shutil.copytree(folder, tmp_path / "copy" / "t-0")
-    with pytest.raises(ValueError, match=r"t-0 cannot be followed: it is there twice, .*copy/t-0.* and .*/t-0/"):
+    with pytest.raises(ValueError, match=r"t-0 is there twice, .*copy/t-0.* and .*/t-0/"):
         Stream(tmp_path)
     lone = tmp_path / "captured.log"
     shutil.copyfile(logs(folder)[0], lone)
@@ -376,7 +376,7 @@ def behind(tmp_path: Path, **options: str) -> tuple[GrowingLog, Stream, int]:
 def test_deleted_segments_are_an_error_that_says_which_offsets(tmp_path: Path) -> None:
     _, stream, first = behind(tmp_path)
     read = len(stream.rows)
-    message = f"t-0: offsets {read} to {first - 1} are gone: the log begins at {first}.*failOnDataLoss=false"
+    message = f"t-0: offsets {read} to {first - 1} are missing: the log begins at {first}.*failOnDataLoss=false"
     for _ in range(2):
         with pytest.raises(KafkaCompError, match=message):
             stream.run()
@@ -388,7 +388,7 @@ def test_deleted_segments_are_passed_over(tmp_path: Path, caplog: pytest.LogCapt
     read = len(stream.rows)
     stream.run()
     assert stream.offsets() == [*range(read), *range(first, 300)]
-    assert f"t-0: offsets {read} to {first - 1} are gone" in caplog.text
+    assert f"t-0: offsets {read} to {first - 1} are missing" in caplog.text
     assert stream.run() == []
 
 
@@ -418,7 +418,7 @@ def test_a_segment_that_goes_between_plan_and_task(tmp_path: Path, is_loss_an_er
     first, second, *_ = logs(folder)
     first.unlink()
     if is_loss_an_error:
-        message = rf"t-0: offsets 0 to {int(second.stem) - 1} are gone: .*{first.name} was deleted"
+        message = rf"t-0: offsets 0 to {int(second.stem) - 1} are missing: .*{first.name} was deleted"
         with pytest.raises(KafkaCompError, match=message):
             stream.read_tasks(tasks)
     else:
@@ -446,11 +446,11 @@ def test_a_partition_that_goes(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     for stream in (strict, lenient):
         stream.run()
     shutil.rmtree(tmp_path / "a-0")
-    with pytest.raises(KafkaCompError, match="a-0: the offsets from 300 on are gone: the partition is no longer there"):
+    with pytest.raises(KafkaCompError, match="a-0: the offsets from 300 on are missing: the partition was deleted"):
         strict.run()
     lenient.run()
     assert lenient.position == {"b": {"0": 10}}
-    assert not HAS_LIMITS or "a-0: the offsets from 300 on are gone" in caplog.text
+    assert not HAS_LIMITS or "a-0: the offsets from 300 on are missing" in caplog.text
     make(tmp_path, "a", count=3)
     assert lenient.run() == [("a", 0, each) for each in range(3)]
 
@@ -460,7 +460,7 @@ def test_the_whole_folder_goes(tmp_path: Path) -> None:
     stream = Stream(folder)
     stream.run()
     shutil.rmtree(folder)
-    with pytest.raises(KafkaCompError, match="t-0: the offsets from 300 on are gone"):
+    with pytest.raises(KafkaCompError, match="t-0: the offsets from 300 on are missing"):
         stream.run()
 
 
@@ -485,7 +485,7 @@ def test_a_new_partition_that_has_lost_its_beginning(tmp_path: Path) -> None:
     make(tmp_path, "a", count=5)
     strict, lenient = Stream(tmp_path), Stream(tmp_path, {"failOnDataLoss": "false"})
     make(tmp_path, "b", count=5, base_offset=100)
-    with pytest.raises(KafkaCompError, match="b-0, which is new,: offsets 0 to 99 are gone: the log begins at 100"):
+    with pytest.raises(KafkaCompError, match="b-0, which is new,: offsets 0 to 99 are missing: the log begins at 100"):
         strict.run()
     lenient.run()
     assert lenient.rows == [*(("a", 0, each) for each in range(5)), *(("b", 0, each) for each in range(100, 105))]
@@ -582,5 +582,5 @@ def _drain(stream: Stream, limit: int) -> Iterator[int]:
 
 def test_limits_need_a_newer_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_stream, "HAS_LIMITS", False)
-    with pytest.raises(ValueError, match=r"maxOffsetsPerTrigger needs PySpark 4\.2 or later; this is 4\."):
+    with pytest.raises(ValueError, match=r"maxOffsetsPerTrigger needs PySpark 4\.2 or later, and 4\."):
         Stream(tmp_path, {"maxOffsetsPerTrigger": "5"})

@@ -1,4 +1,4 @@
-"""The offset checkpoints of a log directory: the files of a broker that have an offset for each of its partitions."""
+"""The offset checkpoints of a log directory: files in which a broker stores an offset for each of its partitions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LOG_START: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARK: Final = "replication-offset-checkpoint"
 CLEANED: Final = "cleaner-offset-checkpoint"
 _RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
-#: All of a log directory's.
+#: The names of all offset checkpoints.
 OFFSET_CHECKPOINTS: Final = frozenset({LOG_START, HIGH_WATERMARK, CLEANED, _RECOVERY_POINT})
 
 
 class OffsetCheckpoints:
-    """The checkpoints of one log directory, each read once, when it is first asked for."""
+    """The checkpoints of one log directory, each read once when it is first needed."""
 
     def __init__(self, filesystem: FileSystem, folder: str) -> None:
         self._filesystem = filesystem
@@ -32,13 +32,13 @@ class OffsetCheckpoints:
         self._known: dict[str, dict[tuple[str, int], int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without what was read: it is about all partitions, and many pickles are each about one."""
+        """Pickle without the entries, which are for all partitions; each of many pickles is for one of them."""
         return self.__dict__ | {"_known": {}}
 
     def offset(self, name: str, topic: str, partition: int) -> int | None:
         """The partition's offset in the checkpoint ``name``; ``None`` without a file or an entry.
 
-        A checkpoint that cannot be read is a warning, once, and counts as one without entries.
+        If a checkpoint cannot be read, one warning is logged, and it counts as empty.
         """
         if name not in self._known:
             self._known[name] = self._read(name)

@@ -1,4 +1,4 @@
-"""Where the chunks of an object are: what a request of a store can fetch by itself."""
+"""The positions of the chunks of an object, the smallest parts that can be decoded separately."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 __all__ = ["Chunk", "ChunkIndex", "plain_chunks"]
 
-#: What an object without chunks is read in.
+#: The size of the reads of an object without chunks.
 _PLAIN_CHUNK = 1 << 20
 
 
 class Chunk(NamedTuple):
-    """A chunk: where it is in the object, and which bytes of the segment it has."""
+    """A chunk: its position in the object, and its range of bytes in the segment."""
 
     number: int
     stored_position: int
@@ -24,16 +24,16 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class ChunkIndex:
-    """Where the chunks of a segment are."""
+    """The positions of the chunks of a segment."""
 
-    #: Bytes of the segment in each chunk but the last.
+    #: Bytes of the segment in each chunk except the last.
     chunk_size: int
     #: Bytes of the segment.
     file_size: int
-    #: Bytes of each chunk in the object but the last, if they are all equal; otherwise ``None``.
+    #: Bytes of each chunk except the last in the object, if they are all equal; otherwise ``None``.
     stored_size: int | None
     last_stored_size: int
-    #: Where each chunk ends in the object, if sizes differ.
+    #: The end position of each chunk in the object, if sizes differ.
     ends: array[int] = field(default_factory=lambda: array("Q"), repr=False)
 
     @property
@@ -51,7 +51,7 @@ class ChunkIndex:
         return self.stored_size * (self.count - 1) + self.last_stored_size
 
     def chunk(self, number: int) -> Chunk:
-        """A chunk by its number."""
+        """The chunk with this number."""
         position = number * self.chunk_size
         size = min(self.chunk_size, self.file_size - position)
         is_last = number == self.count - 1
@@ -62,11 +62,11 @@ class ChunkIndex:
         return Chunk(number, number * self.stored_size, stored, position, size)
 
     def at(self, position: int) -> int:
-        """The number of the chunk that has this byte of the segment."""
+        """The number of the chunk that contains this byte of the segment."""
         return position // self.chunk_size
 
 
 def plain_chunks(size: int) -> ChunkIndex:
-    """The chunks of an object that has none."""
+    """The chunk index for reading an object that is not stored in chunks."""
     last = size - (max(-(-size // _PLAIN_CHUNK), 1) - 1) * _PLAIN_CHUNK
     return ChunkIndex(_PLAIN_CHUNK, size, _PLAIN_CHUNK, last)

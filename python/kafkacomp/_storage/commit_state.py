@@ -1,14 +1,14 @@
-"""What a log folder remembers of the writes that many processes make together, and how readers never see half of one.
+"""The state of writes to a log directory by many processes, by which readers see all of a write or nothing.
 
 A folder that Spark writes to has a file :data:`NAME` with JSON::
 
     {"version": 1, "generation": 7, "pending": null, "batches": {"<query id>": 41}}
 
-``generation`` grows with every write. ``pending`` is the write that is decided but whose files do not all have their
-places yet; where it is not null, readers wait, and whoever writes next finishes it first. ``batches`` has the last
-batch that each streaming query has written. The file is replaced as a whole, so a write is decided by one rename.
+``generation`` increases with every write. ``pending`` is a decided write, some of whose files are not in their
+places yet: while it is not null, readers wait, and the next writer finishes it first. ``batches`` has the last batch
+that each streaming query has written. The file is replaced as a whole, so a write is decided by one rename.
 
-It names folders that are renamed and removed; :mod:`kafkacomp._storage.state_file` says what is accepted.
+It names folders that are renamed and removed; :mod:`kafkacomp._storage.state_file` describes what is accepted.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 __all__ = ["NAME", "REPLACED", "STAGING", "Pending", "State", "read_state", "settled", "write_state"]
 
 NAME = ".kafkacomp-commit"
-#: The names of jobs' folders.
+#: The names of the folders of jobs.
 STAGING: Final = re.compile(r"kafkacomp-0\.[0-9a-f]{32}-delete")
-#: After the name of a segment that a new one of the same name replaces.
+#: The suffix of a segment that was replaced by a new one of the same name.
 REPLACED: Final = ".replaced"
-#: Seconds that a reader waits for a write that is being published, which is but renames.
+#: Seconds that a reader waits for a write that is being published, which takes only renames.
 PATIENCE = 10.0
 _VERSION = 1
 _POLL = 0.02
@@ -51,12 +51,12 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True)
 class Pending:
-    """A decided write: which folder has its files, which partitions go and which come or grow."""
+    """A decided write: the folder of its files, the partitions to remove, and those to create or append to."""
 
     staging: str
     removed: list[str]
     written: list[str]
-    #: For each of these, segments with their lengths: those that come, and the one in front of them.
+    #: For each of these, the lengths of the new segments and of the segment before them, by name.
     lengths: dict[str, dict[str, int]]
 
 
@@ -70,10 +70,10 @@ class State:
 
 
 def read_state(folder: Path) -> State:
-    """The folder's state; a new one where nothing was written.
+    """Read the folder's state; the initial state if nothing was written.
 
     Raises:
-        OSError: the file is not one that this version writes.
+        OSError: the file was not written by this version.
     """
     return read_json(folder / NAME, _VERSION, _state) or State()
 
@@ -95,7 +95,7 @@ def _pending(content: object) -> Pending:
     dictionary("lengths", lengths)
     for partition, segments in lengths.items():
         if partition not in written:
-            raise MalformedError(f"lengths of {shown(partition)}, which is not written")
+            raise MalformedError(f"lengths of {shown(partition)}, which is not among the partitions written")
         for segment, length in dictionary(f"the lengths of {partition}", segments).items():
             if not is_segment(segment.removesuffix(REPLACED)):
                 raise MalformedError(f"{shown(segment)} is not the name of a segment")
@@ -104,7 +104,7 @@ def _pending(content: object) -> Pending:
 
 
 def _partitions(what: str, content: object) -> None:
-    """Refuse anything but a list of different names of partition folders."""
+    """Refuse anything but a list of distinct names of partition folders."""
     if not isinstance(content, list):
         raise MalformedError(f"{what} is not a list but {shown(content)}")
     for name in content:
@@ -115,19 +115,19 @@ def _partitions(what: str, content: object) -> None:
 
 
 def write_state(folder: Path, state: State) -> None:
-    """Replace the folder's state and bring it to the disk; only who holds the folder's lock may.
+    """Replace the folder's state and flush it to the disk; the caller must hold the folder's lock.
 
     Raises:
-        OSError: the operating system refuses, or something else has the name of the new file.
+        OSError: the operating system reports an error, or something else has the name of the new file.
     """
     replace_json(folder / NAME, {"version": _VERSION, **asdict(state)})
 
 
 def settled(path: str, find: Callable[[], _Found]) -> _Found:
-    """Call ``find``, again if need be, so that it has looked at the folder while no write was being published.
+    """Call ``find``, repeatedly if necessary, until no write was published during the call.
 
     Raises:
-        OSError: EBUSY: a write was cut while it was published, and nobody has finished it.
+        OSError: EBUSY: publishing a write was interrupted, and it has not been finished.
     """
     from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does without
 
@@ -147,7 +147,7 @@ def settled(path: str, find: Callable[[], _Found]) -> _Found:
                 before = after
                 continue
         if time.monotonic() > deadline:
-            reason = "a write is being published, or was cut while it was: the next write finishes it"
+            reason = "a write is being published, or was interrupted while it was: the next write finishes it"
             raise OSError(errno.EBUSY, reason, path)
         time.sleep(_POLL)
         before = read_state(folder)

@@ -1,4 +1,4 @@
-"""Recognize archives and compressed files that somebody gives in place of a segment."""
+"""Recognize archives, compressed files and tables that are given instead of a segment."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Final
 
 __all__ = ["HEAD_BYTES", "refuse_container"]
 
-#: How many of a file's first bytes decide.
+#: The number of a file's first bytes that are examined.
 HEAD_BYTES: Final = 264
 _UNPACK: Final = "unpack it and give the files in it"
 _DECOMPRESS: Final = "decompress it first"
 _TABLE: Final = "it is a table, not a log"
-#: First bytes, what has them, and what to do.
+#: First bytes, the kind of file that has them, and what to do.
 _SIGNATURES: Final = (
     (b"PK\x03\x04", "a zip archive", "unpack it, or give a URL such as zip://FOLDER::ARCHIVE.zip"),
     (b"\x1f\x8b\x08", "a gzip file", "decompress it first: kafkacomp.gzip.open"),
@@ -29,11 +29,11 @@ _TAR: Final = (257, b"ustar")
 def refuse_container(name: str, head: bytes) -> None:
     """Refuse the first bytes of an archive, a compressed file or a table.
 
-    A batch begins with its base offset, a message of Kafka 0.7 with its size: what begins like one of these would be an
-    offset above 2^58, or a message of more than 64 MiB.
+    A batch begins with its base offset, and a message of Kafka 0.7 with its size: these first bytes would be an offset
+    above 2^58, or the size of a message of more than 64 MiB.
 
     Raises:
-        ValueError: with what the file is and what to do.
+        ValueError: the message has the kind of the file and what to do.
     """
     at, ustar = _TAR
     if head[at : at + len(ustar)] == ustar:

@@ -1,7 +1,7 @@
-"""Finding segments: files, partition folders, log folders, tiered storage, file systems, bytes.
+"""Find segments in files, partition folders, log directories, tiered storage, other file systems and bytes.
 
-:mod:`kafkacomp._storage.names` defines what the names mean, :mod:`kafkacomp._storage.loader` which files of a
-partition's folder are its log while a compaction is under way.
+:mod:`kafkacomp._storage.names` defines the meaning of names, :mod:`kafkacomp._storage.loader` which files of a
+partition's folder are its log during a compaction.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.stores import Entry
 
-__all__ = ["find_in", "find_partitions", "is_beside_the_log", "log_files", "well_named"]
+__all__ = ["find_in", "find_partitions", "is_not_a_segment", "log_files", "well_named"]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
 _NOT_A_SEGMENT = "the name of a segment has 20 digits, and is at most 2^63 - 1"
-#: How many folders deep segments are looked for: keys of object stores may begin with a prefix of several names.
+#: The depth of folders that are searched: keys of object stores may begin with a prefix of several names.
 _MAX_DEPTH = 8
 _BESIDE = ("-checkpoint", ".metadata", MANIFEST)
 _PASSING = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
 
-#: Finds the file system of a path, and the path within it: :func:`kafkacomp._storage.filesystem.open_filesystem`.
+#: Finds the file system of a path, and the path in it, as :func:`kafkacomp._storage.filesystem.open_filesystem` does.
 Opener: TypeAlias = "Callable[[str], tuple[FileSystem, str]]"
 
-#: Told the path of a folder that cannot be listed, and why.
+#: Called with the path of a folder that cannot be listed, and the error.
 _Failed: TypeAlias = "Callable[[str, OSError], object] | None"
 
 
@@ -70,17 +70,17 @@ def find_partitions(
     failed: _Failed = None,
     opened: Opener = open_filesystem,
 ) -> list[Partition]:
-    """Find what ``source`` names; see :func:`kafkacomp.scan` for what it may be.
+    """Find the partitions of ``source``, which is as in :func:`kafkacomp.scan`.
 
-    Segments in tiered storage are found, and not decided about: :func:`kafkacomp.tiered.source.resolve` does this.
+    Segments in tiered storage are found, but not chosen from: :func:`kafkacomp.tiered.source.resolve` does that.
 
-    ``topic`` and ``partition`` are for segments whose folder does not tell them. With ``failed``, a folder within a
-    folder that cannot be read is told to it and left out.
+    ``topic`` and ``partition`` are for segments whose folder is not named by them. ``failed`` is called for each folder
+    in a folder that cannot be read, which is then left out; without it, this is an error.
 
     Raises:
-        FileNotFoundError: a path that is not there, or a folder without segments.
-        ValueError: a file that is known to be no segment.
-        TypeError: neither bytes nor a path nor a collection of these.
+        FileNotFoundError: a path does not exist, or a folder has no segments.
+        ValueError: a file is not a segment, by its name or content.
+        TypeError: ``source`` is not bytes, a path, or a collection of these.
     """
     found = list(_resolve(source, failed, opened))
     for each in found:
@@ -93,9 +93,9 @@ def find_partitions(
 
 
 def well_named(segments: list[Segment]) -> list[Segment]:
-    """Order local segments by where they begin, whatever their names say.
+    """Order local segments by their first offsets, which their names may not show.
 
-    The names of segments on other file systems are not compared with their batches: each would take a request.
+    For segments on other file systems the names count, because reading a header takes a request.
     """
     local = [(segment.source, segment.base_offset) for segment in segments]
     if not all(isinstance(source, str) and base is not None for source, base in local):
@@ -114,7 +114,7 @@ def well_named(segments: list[Segment]) -> list[Segment]:
 
 
 def _merge(found: list[Partition]) -> list[Partition]:
-    """Bring segments of one partition that were named one by one together."""
+    """Join the segments of one partition that were given one by one."""
     merged: dict[tuple[str, int, str], Partition] = {}
     result = []
     remote: dict[str, RemoteFolder] = {}
@@ -144,7 +144,7 @@ def _merge(found: list[Partition]) -> list[Partition]:
 
 def _resolve(source: object, failed: _Failed, opened: Opener) -> Iterator[Partition]:
     if isinstance(source, Partition):
-        yield source  # found before: a piece of work that Spark handed to a worker
+        yield source  # found before: the task of a Spark worker
     elif isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         if not isinstance(path, str):
@@ -165,7 +165,7 @@ def _resolve(source: object, failed: _Failed, opened: Opener) -> Iterator[Partit
             empty = False
             yield from _resolve(each, failed, opened)
         if empty:
-            message = "no source: the collection is empty"
+            message = "source is an empty collection: give at least one path or record set"
             raise ValueError(message)
     else:
         message = (
@@ -176,7 +176,7 @@ def _resolve(source: object, failed: _Failed, opened: Opener) -> Iterator[Partit
 
 
 def _file_object(file: Any) -> Partition:  # noqa: ANN401 - whatever can be read
-    """The record set in a binary file object."""
+    """Make a partition of a binary file object that contains a record set."""
     opened = open_file_object(file)
     name = opened.name
     size = opened.size()
@@ -196,8 +196,8 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
     """Find the partitions at a path of a file system.
 
     Raises:
-        FileNotFoundError: it is not there, or a folder without segments.
-        ValueError: a file that is known to be no segment.
+        FileNotFoundError: the path does not exist, or is a folder without segments.
+        ValueError: it is a file that is not a segment, by its name or content.
     """
     entry = filesystem.info(path)
     if not entry.is_dir:
@@ -210,7 +210,7 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
         note: _Failed = None if failed is None else lambda path, error: errors.append((path, error))
         return list(_folder(filesystem, path, filesystem.list(path), note))
 
-    # Only what is local is written to by more than one process.
+    # Spark writes to local folders only.
     found = settled(path, find) if isinstance(filesystem.segment(path), str) else find()
     for where, error in errors:
         if failed is not None:
@@ -232,8 +232,8 @@ def _folder(
     checkpoints: OffsetCheckpoints | None = None,
     depth: int = 0,
 ) -> Iterator[Partition]:
-    """Yield a folder's partitions: its own, or those of the folders in it."""
-    # Among segments with plain names, those with ids are files of the log that were copied there.
+    """Yield the partitions of a folder: the folder itself, or the folders in it."""
+    # Next to segments of a broker, files with segment ids are copies from tiered storage.
     is_local = any(not e.is_dir and is_segment(basename(e.path)) for e in entries)
     if not is_local and (remote := remote_folder(filesystem, path, entries)) is not None:
         if remote.topic is None and depth > 0 and not remote.has_manifests:
@@ -270,7 +270,7 @@ def _folder(
 
 
 def _segments(filesystem: FileSystem, folder: str, entries: list[Entry]) -> list[Segment]:
-    """The segments of a folder in offset order: those that a broker has once it has started."""
+    """The segments of a folder in offset order, as a broker would load them when it starts."""
     files, state = log_files(filesystem, folder, entries)
     found = []
     for name, entry in files.items():
@@ -279,7 +279,7 @@ def _segments(filesystem: FileSystem, folder: str, entries: list[Entry]) -> list
         elif (base_offset := segment_offset(name)) is not None:
             found.append(_segment(filesystem, entry, base_offset))
         elif (segment := _missing_segment(name, files)) is not None:
-            _LOGGER.warning("%s: skipped: its segment %s is not there", entry.path, segment)
+            _LOGGER.warning("%s: skipped: its segment %s does not exist", entry.path, segment)
     found.sort(key=lambda segment: (segment.base_offset, segment.name))
     return found
 
@@ -287,9 +287,9 @@ def _segments(filesystem: FileSystem, folder: str, entries: list[Entry]) -> list
 def log_files(
     filesystem: FileSystem, folder: str, entries: list[Entry], attempts: int = 5
 ) -> tuple[dict[str, Entry], Loaded]:
-    """The files in a folder that a broker has once it has started, by name, and what it does to get there.
+    """The files of a folder after a broker has loaded it, by name, and the broker's decisions.
 
-    What is decided is logged, and names that are almost a segment's.
+    The decisions are logged, and so are names that resemble those of segments.
     """
     files = {basename(entry.path): entry for entry in entries if not entry.is_dir}
 
@@ -302,7 +302,7 @@ def log_files(
     except FileNotFoundError:
         if attempts == 1:
             raise
-        # A running broker has just completed the swap.
+        # A running broker has completed the swap since the listing.
         return log_files(filesystem, folder, filesystem.list(folder), attempts - 1)
     for warning in state.warnings:
         _LOGGER.warning("%s: %s", folder, warning)
@@ -312,7 +312,7 @@ def log_files(
 
 
 def _missing_segment(name: str, files: Collection[str]) -> str | None:
-    """The name of the segment that an index is of, if it is not among the files."""
+    """The name of the segment of an index file, if this segment is not among the files."""
     if name.rpartition(".")[2] not in INDEXES or leading_offset(name) is None:
         return None
     segment = side_file(name, "log")
@@ -327,7 +327,7 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
     name, parent = basename(entry.path), parent_of(entry.path)
     suffix = name.rpartition(".")[2]
     if suffix in SIDE_FILES or name.endswith(_BESIDE):
-        message = f"{entry.path}: this is a file beside the log (.{suffix}), not a segment"
+        message = f"{entry.path}: this is an index file (.{suffix}), not a segment: give the .log file or the folder"
         raise ValueError(message)
     if is_like_a_segment(name):
         _LOGGER.warning("%s: read as a record set: %s", entry.path, _NOT_A_SEGMENT)
@@ -345,12 +345,12 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
     return Partition(topic, partition, [_segment(filesystem, entry, base_offset)], checkpoints=checkpoints)
 
 
-def is_beside_the_log(path: str) -> bool:
-    """Whether a file is one that brokers keep beside segments, or a segment on its way out or in."""
+def is_not_a_segment(path: str) -> bool:
+    """Whether a file is an index file, or a segment that is being deleted or swapped in."""
     name = basename(path)
     return name.rpartition(".")[2] in SIDE_FILES or name.startswith(".") or name.endswith((*_BESIDE, *_PASSING))
 
 
 def _natural(name: str) -> tuple[str, int]:
-    """Sort partition 10 after partition 9."""
+    """Sort key: partition 10 comes after partition 9."""
     return partition_of(name) or (name, -1)

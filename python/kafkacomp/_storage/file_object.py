@@ -10,9 +10,9 @@ __all__ = ["FileObject", "open_file_object"]
 
 
 class FileObject:
-    """A file object that the core reads at positions, from several threads."""
+    """A file object that the core reads at positions, with several threads."""
 
-    #: A captured record set may end with an incomplete batch.
+    #: A captured record set may end with a truncated batch.
     may_be_truncated = True
 
     def __init__(self, file: Any, name: str) -> None:  # noqa: ANN401 - whatever reads and seeks
@@ -21,11 +21,11 @@ class FileObject:
         self._lock = threading.Lock()
 
     def open_segment(self) -> FileObject:
-        """The file itself: it stays the caller's, who closes it."""
+        """The file itself, which the caller closes."""
         return self
 
     def side_file(self, _suffix: str) -> None:
-        """A file object has no files next to it."""
+        """No side files: a file object has no folder."""
         return
 
     def size(self) -> int:
@@ -34,7 +34,7 @@ class FileObject:
             return int(self._file.seek(0, io.SEEK_END) or self._file.tell())
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Read from a position; fewer bytes only at the end."""
+        """Read bytes at a position; the result is shorter only at the end of the file."""
         pieces = []
         with self._lock:
             self._file.seek(offset)
@@ -48,10 +48,10 @@ class FileObject:
 
 
 def open_file_object(file: Any) -> FileObject:  # noqa: ANN401 - whatever can be read
-    """Make a segment of a binary file object; one that cannot seek is read into memory.
+    """Make a segment of a binary file object. If it cannot seek, it is read into memory.
 
     Raises:
-        TypeError: it is opened in text mode.
+        TypeError: the file is opened in text mode.
     """
     name = getattr(file, "name", None) or getattr(file, "path", None)
     name = name if isinstance(name, str) else f"<{type(file).__name__}>"

@@ -1,9 +1,9 @@
 """The files in a log directory or a remote storage, by kind.
 
-What their names mean is in :mod:`kafkacomp._storage.names`.
+:mod:`kafkacomp._storage.names` defines the meaning of their names.
 
-Of a folder, these are the files that a broker has once it has started (:mod:`kafkacomp._storage.loader`), without
-folders that are marked as not part of a log. The kind of a file that is named directly follows from its name.
+The files of a folder are those that a broker loads when it starts (:mod:`kafkacomp._storage.loader`), without folders
+that are marked as not part of a log. The kind of a file that is given directly follows from its name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCHES", "Chunked", "SourceFile", "Stored", "find"]
 
-#: Kinds of files that hold record batches, or messages of Kafka 0.7.
+#: Kinds of files that contain record batches, or messages of Kafka 0.7.
 BATCHES: Final = frozenset({"log", "checkpoint", "record set", "message set"})
 
 _SIDE_FILE = re.compile(r"[0-9]{20}(-[A-Za-z0-9_-]{22})?\.(index|timeindex|txnindex|snapshot)")
@@ -59,27 +59,27 @@ _EPOCHS_OF_SEGMENT = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.leader_epoch_chec
 
 @dataclass(frozen=True)
 class Stored:
-    """A file that is not a local one: of another file system, or a part of an object."""
+    """A file of another file system, or a part of an object."""
 
     #: For messages.
     name: str
     size: int
-    #: Reads it whole.
+    #: Reads the whole file.
     read: Callable[[], bytes | None]
-    #: What the core opens it by.
+    #: The object by which the core opens it.
     source: Any = None
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file and what it is."""
+    """A file and its kind."""
 
     path: PurePath
     #: log, checkpoint or record set (batches); message set (a log file of Kafka 0.7); index, timeindex, txnindex,
     #: snapshot; leader-epoch-checkpoint, offset-checkpoint, partition.metadata, quorum-state, meta.properties;
     #: rsm-manifest (of a segment that Aiven's plugin has stored).
     kind: str
-    #: Where it is, if it is not a local file.
+    #: How it is read, if it is not a local file.
     stored: Stored | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -89,7 +89,7 @@ class SourceFile:
 
     @property
     def name(self) -> str:
-        """The path for messages, which for a local file is the one that was given."""
+        """The path for messages; for a local file the path as given."""
         return str(self.path) if self.stored is None else self.stored.name
 
     @property
@@ -104,12 +104,12 @@ class SourceFile:
 
     @property
     def source(self) -> Any:  # noqa: ANN401 - as the core takes it
-        """What the core opens it by."""
+        """The object by which the core opens it."""
         return str(self.path) if self.stored is None else self.stored.source
 
     @property
     def owner(self) -> str:
-        """The topic by the folder's name, else the folder."""
+        """The topic in the folder's name; otherwise the folder."""
         folder = basename(self.folder)
         is_tiered = is_tiered_segment(self.path.name.partition(".")[0] + ".log")
         known = None if is_tiered else partition_of(folder)
@@ -117,10 +117,10 @@ class SourceFile:
         return topic
 
     def read(self) -> bytes:
-        """Read it whole.
+        """Read the whole file.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         content = read_local(str(self.path)) if self.stored is None else self.stored.read()
         if content is None:
@@ -128,23 +128,23 @@ class SourceFile:
         return content
 
 
-#: Gives the files of a folder whose segments are stored in chunks.
+#: Yields the files of a folder whose segments are stored in chunks.
 Chunked: TypeAlias = "Callable[[RemoteFolder], Iterator[SourceFile]]"
 
 
 def find(
     sources: Iterable[str | Path], opened: Opener = open_filesystem, chunked: Chunked | None = None
 ) -> list[SourceFile]:
-    """The files that paths and URLs name, those of folders in the order of their names; each once.
+    """Find the files at paths and URLs, each once; files of folders in the order of their names.
 
     Args:
         sources: Paths or URLs of files or folders.
         opened: Finds the file system of a URL.
-        chunked: Gives the files of segments that are stored in chunks; without it they are left out.
+        chunked: Yields the files of segments that are stored in chunks; without it they are left out.
 
     Raises:
-        FileNotFoundError: a path that is not there, or a folder without any of Kafka's files.
-        ValueError: a file that is an archive, a compressed file or a table.
+        FileNotFoundError: a path does not exist, or a folder contains no files of a Kafka log.
+        ValueError: a file is an archive, a compressed file or a table.
     """
     found: dict[str, SourceFile] = {}
     for source in sources:
@@ -159,7 +159,7 @@ def find(
 
 @dataclass(frozen=True)
 class _Place:
-    """A path of a file system; ``shown`` is a local path as it was given."""
+    """A path of a file system; ``shown`` is a local path as given."""
 
     filesystem: FileSystem
     path: str
@@ -173,7 +173,7 @@ class _Place:
         return cls(filesystem, path, Path(path if str(source).startswith("file:") else source))
 
     def file(self, name: str | None, kind: str, size: int) -> SourceFile:
-        """A file in the folder at this place, or that at the place itself."""
+        """The file of this name in the folder at this place, or the file at the place itself."""
         if self.shown is not None:
             return SourceFile(self.shown if name is None else self.shown / name, kind)
         path = self.path if name is None else f"{self.path.rstrip('/')}/{name}"
@@ -182,7 +182,7 @@ class _Place:
         return SourceFile(PurePosixPath(path), kind, stored)
 
     def folder(self, name: str) -> _Place:
-        """A folder in the folder at this place."""
+        """The folder of this name in the folder at this place."""
         shown = None if self.shown is None else self.shown / name
         return _Place(self.filesystem, f"{self.path.rstrip('/')}/{name}", shown)
 
@@ -210,7 +210,7 @@ def _files(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -
 
 
 def _walk(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
-    """The files in a folder and those below it; each folder once, whatever leads to it."""
+    """Yield the files in a folder and its subfolders; each folder once, even if links lead to it."""
     if place.shown is not None:
         status = place.shown.stat()
         if (status.st_dev, status.st_ino) in seen:
@@ -247,5 +247,5 @@ def _kind(name: str) -> str | None:
 
 
 def _natural(name: str) -> tuple[str, int]:
-    """Partition 10 comes after partition 9."""
+    """Sort key: partition 10 comes after partition 9."""
     return partition_of(name) or (name, -1)

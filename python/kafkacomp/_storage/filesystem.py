@@ -1,4 +1,4 @@
-"""File systems: the local one by ``os``, any other by pyarrow.fs or, where pyarrow has none, by fsspec."""
+"""File systems: the local one through ``os``, others through pyarrow.fs or, if it does not know the scheme, fsspec."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 class FileSystem(Protocol):
-    """What finding and reading segments needs of a file system."""
+    """The operations of a file system for finding and reading segments."""
 
     def info(self, path: str) -> Entry:
-        """Look at one path; FileNotFoundError if it is not there."""
+        """Get the entry of a path; FileNotFoundError if it does not exist."""
 
     def list(self, path: str) -> list[Entry]:
         """List a folder."""
 
     def read(self, path: str) -> bytes | None:
-        """Read a small file whole; ``None`` if it is not there."""
+        """Read a small file; ``None`` if it does not exist."""
 
     def open(self, path: str) -> File:
         """Open a file for reads at positions."""
 
     def segment(self, path: str) -> object:
-        """Give what the core opens a segment by."""
+        """The object by which the core opens a segment."""
 
 
 def local_folder(path: StrPath) -> str:
-    """The path of a folder to write to; ValueError for a URL, which would become a folder of that name."""
+    """The path of a folder to write to; ValueError for a URL, which would otherwise become the name of a folder."""
     folder = os.fspath(path)
     if _SCHEME.match(folder):
-        raise ValueError(f"{folder} is a URL: logs are written to local folders only")
+        raise ValueError(f"{folder} is a URL: logs can be written to local folders only")
     return folder
 
 
@@ -65,41 +65,42 @@ def path_of_file_url(url: str) -> str:
     """The path that ``file:///x``, ``file://localhost/x`` or ``file:/x`` names; only the first two are unquoted.
 
     Raises:
-        ValueError: it is on another host.
+        ValueError: the URL names another host.
     """
     from urllib.parse import unquote  # noqa: PLC0415 - rare
 
     path = url.partition(":")[2]
     if not path.startswith("//"):
-        return path  # Hadoop's way to write a path, which quotes nothing
+        return path  # Hadoop's notation, which is not quoted
     host, slash, path = path[2:].partition("/")
     if host.lower() not in {"", "localhost"}:
-        raise ValueError(f"{url} is on the host {host}: only paths of this host are files here")
+        raise ValueError(f"{url} names the host {host}: give a path of this host, or the URL of a remote file system")
     return unquote(slash + path) or "/"
 
 
 def open_filesystem(
     path: str, filesystem: object = None, storage_options: Mapping[str, object] | None = None
 ) -> tuple[FileSystem, str]:
-    """Find the file system of a path or URL, and the path within it.
+    """Find the file system of a path or URL, and the path in it.
 
     Args:
         path: The path or URL.
-        filesystem: One of pyarrow.fs or fsspec, or a store of obstore, that the path is on.
-        storage_options: What fsspec opens the file system of a URL with: credentials, an endpoint.
+        filesystem: The file system of the path: one of pyarrow.fs or fsspec, or a store of obstore.
+        storage_options: Options with which fsspec opens the file system of a URL: credentials, an endpoint.
 
     Raises:
         TypeError: ``filesystem`` is not of pyarrow, fsspec or obstore.
-        ValueError: a URL whose scheme neither pyarrow nor fsspec knows, with what each said; a file of another host.
+        ValueError: neither pyarrow nor fsspec knows the scheme of the URL; the message has the error of each. Or a
+            file: URL names another host.
     """
     if filesystem is not None:
         if storage_options is not None:
-            raise ValueError("filesystem and storage_options cannot both be given: the file system has its own")
+            raise ValueError("filesystem and storage_options cannot be given together: pass the options to filesystem")
         return _given(filesystem, path)
     scheme = _SCHEME.match(path)
     if storage_options is not None:
         if scheme is None or scheme[1].lower() == "file":
-            raise ValueError(f"storage_options are for URLs of object stores, and {path} is a local path")
+            raise ValueError(f"storage_options are for URLs, and {path} is a local path")
         return _open_fsspec(path, storage_options)
     if scheme is None:
         return _Local(), os.path.abspath(path)  # noqa: PTH100 - no symlink is to be resolved
@@ -118,18 +119,18 @@ def open_filesystem(
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the URL of something that is not a local file."""
+    """Whether a path is a URL of another file system than the local one."""
     scheme = _SCHEME.match(os.fspath(path))
     return scheme is not None and scheme[1].lower() != "file"
 
 
 def open_companion(path: str, storage_options: Mapping[str, object] | None = None) -> tuple[FileSystem, str]:
-    """Open a path as :func:`open_filesystem`, which need not be where the log is: only a URL takes the options."""
+    """Open a path that need not be on the file system of the log; the options apply only if it is a URL."""
     return open_filesystem(path, storage_options=storage_options if is_url(path) else None)
 
 
 def _without_user(url: str) -> str:
-    """A URL for messages: without the user and password, which pyarrow takes for credentials."""
+    """A URL for messages, without user and password, which pyarrow uses as credentials."""
     return re.sub(r"//[^/@]*@", "//...@", url)
 
 
@@ -138,7 +139,7 @@ def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
 
     try:
         filesystem, path = fs.FileSystem.from_uri(url)
-    except OSError as error:  # it need not say of what
+    except OSError as error:  # its message may lack the URL
         raise OSError(f"{_without_user(url)}: {error}") from None
     return Remote(ArrowStore(filesystem)), path
 
@@ -151,7 +152,7 @@ def _open_fsspec(url: str, options: Mapping[str, object] | None = None) -> tuple
 
 
 def _given(filesystem: Any, path: str) -> tuple[FileSystem, str]:  # noqa: ANN401 - checked here
-    """The file system of the caller's, and the path without a scheme."""
+    """Wrap the caller's file system, and remove the scheme of the path."""
     inner = _SCHEME.sub("", path)
     if hasattr(filesystem, "cat_file") and hasattr(filesystem, "ls"):
         return Remote(FsspecStore(filesystem)), inner
@@ -167,7 +168,7 @@ def open_local(path: StrPath) -> BinaryIO:
     """Open a local file for reading.
 
     Raises:
-        OSError: also for a FIFO, socket or device, which is not waited for.
+        OSError: also for a FIFO, socket or device, which could block.
     """
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - paths are strings; the caller's
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -180,7 +181,7 @@ def read_side_file(path: str | os.PathLike[str]) -> bytes:
     """Read a local index, snapshot or checkpoint.
 
     Raises:
-        OSError: also for one of more than 256 MiB, which is sparse or something else; it is not read.
+        OSError: also for a file of more than 256 MiB, which is not an index file and is not read.
     """
     with open_local(path) as file:
         check_size(os.fstat(file.fileno()).st_size, os.fspath(path))
@@ -216,7 +217,7 @@ class _Local:
                 try:
                     entries.append(Entry(entry.path, entry.is_dir(), entry.stat().st_size))
                 except FileNotFoundError:
-                    continue  # deleted by the broker meanwhile
+                    continue  # the broker has deleted it since
         return entries
 
     def read(self, path: str) -> bytes | None:
@@ -230,7 +231,7 @@ class _Local:
 
 
 class _LocalFile:
-    """A file of the local file system as the others have it."""
+    """A local file with the interface of the other file systems."""
 
     def __init__(self, path: str) -> None:
         self._file = open_local(path)

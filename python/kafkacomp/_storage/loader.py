@@ -1,16 +1,16 @@
-"""Which files of a partition's folder are its log, as a broker decides it when it starts (Kafka's ``LogLoader``).
+"""Decide which files of a partition's folder are its log, as a broker does when it starts (Kafka's ``LogLoader``).
 
-Compaction writes what is left of several segments to files with ``.cleaned`` after their names; a segment that is too
-large is split in the same way. Once they are complete, they are renamed to ``.swap``, the old files get ``.deleted``,
-and then ``.swap`` is removed from the new names. A broker that was killed in between finishes this or gives it up:
+Compaction writes the remaining records of several segments to files with the suffix ``.cleaned``; a segment that is too
+large is split in the same way. Complete files are renamed to ``.swap``, then the old files to ``.deleted``, and then
+``.swap`` is removed from the new names. A broker that was killed in between finishes this or reverts it:
 
 1. ``.deleted`` files are not part of the log.
-2. ``.cleaned`` files are not complete and not part of the log. ``.swap`` files whose offset is not less than the least
-   one of the ``.cleaned`` files are of the same group, which is given up as a whole.
-3. The other ``.swap`` files replace what lies in their range: all files whose offset is at least the least one of the
-   ``.log.swap`` files and less than the greatest next offset of these.
+2. ``.cleaned`` files are incomplete and not part of the log. ``.swap`` files whose offset is not less than the smallest
+   offset of a ``.cleaned`` file belong to the same group, which is reverted as a whole.
+3. The other ``.swap`` files replace the files in their range: those whose offset is at least the smallest offset of the
+   ``.log.swap`` files and less than their greatest next offset.
 
-Until then ``.swap`` may be the only copy, and the old segments may be there, too: several of them for one ``.swap``.
+Until then, a ``.swap`` file may be the only copy, or the old segments may still exist, several for one ``.swap`` file.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _CLEANED = ".cleaned"
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a broker makes of the files in a partition's folder."""
+    """A broker's decisions about the files in a partition's folder."""
 
     #: Names of ``.log.swap`` files that become segments.
     swapped: frozenset[str] = frozenset()
-    #: Names of files that are removed: what is replaced, and swaps that are given up.
+    #: Names of files that are removed: replaced files, and reverted ``.swap`` files.
     removed: frozenset[str] = frozenset()
-    #: What was decided about segments, with the names of the files.
+    #: The decisions about segments, with the names of the files.
     warnings: list[str] = field(default_factory=list)
 
 
@@ -45,7 +45,7 @@ def loaded(names: Iterable[str], end_offset: Callable[[str], int | None]) -> Loa
 
     Args:
         names: The names of the files in a partition's folder.
-        end_offset: Gives the offset after the last one in a ``.log.swap`` file; ``None`` where its end is corrupt.
+        end_offset: Finds the offset after the last one in a ``.log.swap`` file; ``None`` if its end is corrupt.
     """
     offsets = {name: offset for name in names if (offset := leading_offset(name)) is not None}
     swaps = {name for name in offsets if name.endswith(SWAP)}
@@ -58,13 +58,13 @@ def loaded(names: Iterable[str], end_offset: Callable[[str], int | None]) -> Loa
     warnings = []
     if refused := sorted(name for name in given_up if is_segment(name.removesuffix(SWAP))):
         beside = ", ".join(sorted(name for name in cleaned if name.removesuffix(_CLEANED).endswith(".log")) or cleaned)
-        warnings.append(f"{', '.join(refused)}: not read: of an unfinished compaction or split, with {beside}")
+        warnings.append(f"{', '.join(refused)}: not read: part of an unfinished compaction or split, with {beside}")
     replaced: set[str] = set()
     ends = {name: end_offset(name) for name in segments}
     corrupt = {name for name, end in ends.items() if end is None and name.removesuffix(SWAP) in offsets}
     if corrupt:
-        # A broker would not start. Of two copies the one that was complete before is the better one.
-        warnings.append(f"{', '.join(sorted(corrupt))}: not read: corrupt, and what it is to replace is there")
+        # A broker would not start. The old segments are complete, so they are read.
+        warnings.append(f"{', '.join(sorted(corrupt))}: not read: corrupt, and the segments that it replaces exist")
         given_up |= {name for name in swaps if offsets[name] in {offsets[each] for each in corrupt}}
         segments = [name for name in segments if name not in corrupt]
     if segments:

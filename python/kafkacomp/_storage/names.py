@@ -1,17 +1,17 @@
-"""What the names of files and folders in a broker's log directory mean.
+"""The meaning of the names of files and folders in a broker's log directory.
 
 ::
 
     <topic>-<partition>/                          a partition; its number follows the last dash
-        <20 digits>.log                           a segment, named by its first offset (or one below it)
+        <20 digits>.log                           a segment, named by its base offset
         <20 digits>.kafka                         a segment of Kafka 0.7, named by the position of its first byte
         <20 digits>.{index,timeindex,txnindex,snapshot}    its side files
-        <any of these>.{swap,cleaned,deleted}     on its way in or out: see kafkacomp._storage.loader
+        <any of these>.{swap,cleaned,deleted}     being swapped in or deleted: see kafkacomp._storage.loader
     <topic>-<partition>.<hex digits>-{delete,future,stray}/    a partition that is not part of the broker's logs
     <topic>-<topic id>/<partition>/<20 digits>-<segment id>.log    tiered storage, Aiven's plugin
     <topic>-<partition>-<topic id>/<20 digits>-<segment id>.log    tiered storage, Kafka's LocalTieredStorage
 
-Offsets have at most 63 bits and partitions 31: a name with a greater number is none of these.
+Offsets have at most 63 bits and partitions 31: names with greater numbers are not recognized.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _TIERED_SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
 _LIKE_A_SEGMENT = re.compile(r"[0-9]+\.(?:log|kafka)|[0-9]{20}-[A-Za-z0-9_-]{22}\.log")
 _PARTITION = re.compile(r"(.+)-([0-9]{1,10})", re.DOTALL)
 _WITH_TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}", re.DOTALL)
-#: A broker's marks, and what has one without being a partition: nothing else has an id before it.
+#: The suffixes that a broker gives to partition folders that are not part of its logs.
 _MARKED = re.compile(r"(.+-[0-9]+\.[0-9a-f]+|.*\.[0-9a-f]{32})-(delete|future|stray)", re.DOTALL)
 
 #: A segment's indexes, and all its side files.
 INDEXES: Final = ("index", "timeindex", "txnindex")
 SIDE_FILES: Final = (*INDEXES, "snapshot")
-#: What stands after the name of a file that has not replaced others yet.
+#: The suffix of a file that has not replaced others yet.
 SWAP: Final = ".swap"
-#: After the name of a tiered segment without its suffix.
+#: The name of a tiered segment without its suffix.
 MANIFEST: Final = ".rsm-manifest"
 
 #: Kafka's own topics (``Topic.isInternal``), those of KRaft and of tiered storage; clients do not produce to them.
@@ -73,13 +73,13 @@ INTERNAL_TOPICS: Final = frozenset(
 
 
 def check_topic(topic: str) -> None:
-    """Refuse what a broker refuses as the name of a new topic; ValueError."""
+    """Raise ValueError for names that a broker refuses for new topics."""
     if not _TOPIC.fullmatch(topic) or topic in {".", ".."}:
-        raise ValueError(f"{topic!r} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")
+        raise ValueError(f"invalid topic name {topic!r}: 1 to 249 letters, digits, dots, underscores and dashes")
 
 
 def segment_offset(name: str) -> int | None:
-    """The offset in a segment's file name; ``None`` where the name is not a segment's."""
+    """The offset in a segment's file name; ``None`` if the name is not that of a segment."""
     matched = _PLAIN_SEGMENT.fullmatch(name) or _TIERED_SEGMENT.fullmatch(name)
     return _at_most(_MAX_OFFSET, matched[1]) if matched else None
 
@@ -95,25 +95,25 @@ def is_tiered_segment(name: str) -> bool:
 
 
 def is_like_a_segment(name: str) -> bool:
-    """Whether a file name is that of a segment but for its number of digits or its offset's size."""
+    """Whether a file name is like that of a segment, but has another number of digits or too great an offset."""
     return _LIKE_A_SEGMENT.fullmatch(name) is not None and segment_offset(name) is None
 
 
 def leading_offset(name: str) -> int | None:
-    """The offset that the name of a segment or of one of its files begins with, whatever follows."""
+    """The offset at the beginning of the name of a segment or one of its index files."""
     matched = re.match(r"([0-9]{20})(?![0-9])", name)
     return _at_most(_MAX_OFFSET, matched[1]) if matched else None
 
 
 def partition_of(folder: str) -> tuple[str, int] | None:
-    """Topic and partition by a folder's name."""
+    """The topic and partition in a folder's name."""
     matched = _PARTITION.fullmatch(folder)
     number = _at_most(_MAX_PARTITION, matched[2]) if matched else None
     return None if matched is None or number is None or not _is_unicode(matched[1]) else (matched[1], number)
 
 
 def tiered_partition_of(path: str) -> tuple[str, int] | None:
-    """Topic and partition by the path of a folder of tiered storage."""
+    """The topic and partition in the path of a folder of tiered storage."""
     name = basename(path)
     topic = _WITH_TOPIC_ID.fullmatch(basename(parent_of(path)))
     if topic is not None and re.fullmatch(r"[0-9]{1,10}", name):
@@ -123,12 +123,12 @@ def tiered_partition_of(path: str) -> tuple[str, int] | None:
 
 
 def is_marked(folder: str) -> bool:
-    """Whether a folder's name says that it is not part of a log: to be deleted, not complete, or not known."""
+    """Whether a folder's name marks it as not part of a log: ``-delete``, ``-future`` or ``-stray``."""
     return _MARKED.fullmatch(folder) is not None
 
 
 def side_file(segment: str, suffix: str) -> str:
-    """The path of a segment's side file; that of one which is to be swapped in is to be swapped in, too."""
+    """The path of a segment's side file; that of a ``.swap`` segment is a ``.swap`` file, too."""
     if segment.endswith(SWAP):
         return side_file(segment.removesuffix(SWAP), suffix) + SWAP
     name = basename(segment)
@@ -152,5 +152,5 @@ def _at_most(greatest: int, digits: str) -> int | None:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether a name is text: bytes of a file name that are not UTF-8 come as lone surrogates."""
+    """Whether a name is valid Unicode: Python decodes bytes of file names that are not UTF-8 to lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,4 +1,4 @@
-"""A local file that appears complete or not at all."""
+"""Write a local file so that it appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["new_file"]
 
 @contextmanager
 def new_file(target: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Give a hidden name next to ``target`` for the block to write to; at its end the file is renamed to ``target``.
+    """Provide a hidden path next to ``target`` to write to; after the block it is renamed to ``target``.
 
-    If the block raises, the hidden file is removed. Without ``replace`` an existing target is an error, also one that
-    appeared while the block ran.
+    If the block raises, the hidden file is removed. Without ``replace``, an existing target is an error, even if it was
+    created while the block ran.
 
     Raises:
         FileExistsError: ``target`` exists.
     """
-    # Not made from the target's name, which may have as many bytes as a name can.
+    # Not derived from the target's name, which may already have the greatest possible length.
     hidden = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         yield hidden
@@ -37,7 +37,7 @@ def new_file(target: Path, *, replace: bool = False) -> Iterator[Path]:
             os.link(hidden, target)
         except FileExistsError:
             raise
-        except OSError:  # a file system without links: between the test and the rename the target may appear
+        except OSError:  # without hard links, the target may be created between the test and the rename
             if os.path.lexists(target):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
             hidden.replace(target)

@@ -1,4 +1,4 @@
-"""Segments and partitions that were found, and what is known of them: what the core is given to read."""
+"""Segments and partitions as discovery finds them and the core reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-#: What a log is read from: bytes, a path or URL, a binary file object, parts of the model, or a collection of them.
+#: Sources of a log: bytes, a path or URL, a binary file object, an object of the model, or a collection of these.
 Source: TypeAlias = "Buffer | str | os.PathLike[str] | BinaryIO | SegmentSource | Partition | Iterable[Source]"
 
 
@@ -53,26 +53,26 @@ class SplitBoundary(NamedTuple):
 
 
 class SplitBoundaries(NamedTuple):
-    """How a split of a segment is recognized, if the file is replaced meanwhile."""
+    """The batches by which a split of a segment is recognized if the file is replaced."""
 
-    #: The batch at its beginning; ``None`` at the segment's own.
+    #: The batch at its beginning; ``None`` at the beginning of the segment.
     begin: SplitBoundary | None
-    #: The batch after its end; ``None`` at the segment's own.
+    #: The batch after its end; ``None`` at the end of the segment.
     end: SplitBoundary | None
-    #: The segment's length when it was found.
+    #: The segment's length in bytes when it was found.
     length: int
-    #: Where the next segment begins, if there is one.
+    #: The base offset of the next segment, if there is one.
     next_base: int | None
 
 
 class Split(NamedTuple):
     """A part of a segment."""
 
-    #: The byte at which it begins.
+    #: The position of its first byte.
     start: int
-    #: The byte after its last one.
+    #: The position after its last byte.
     stop: int
-    #: The batch at its beginning; ``None`` at the segment's.
+    #: The batch at its beginning; ``None`` at the beginning of the segment.
     boundary: SplitBoundary | None
 
 
@@ -87,41 +87,41 @@ class AbortedRange(NamedTuple):
 
 
 class Transactions(NamedTuple):
-    """What a committed reader sees of a partition."""
+    """The transactions of a partition that concern a committed reader."""
 
-    #: The first offset that is not stable; ``None``: all are.
+    #: The first offset that is not stable; ``None`` if all are.
     last_stable_offset: int | None
-    #: Transactions whose records it does not see.
+    #: Aborted transactions, whose records it does not return.
     aborted: list[AbortedRange]
 
 
 @dataclass
 class Segment:
-    """One segment to read."""
+    """A segment to read."""
 
     #: Path, URL or name, for messages and the ``segment`` column.
     name: str
-    #: What the core opens: a local path, bytes, or an object with ``open_segment`` and ``side_file``.
+    #: The object that the core opens: a local path, bytes, or an object with ``open_segment`` and ``side_file``.
     source: Any
     #: Length in bytes when it was found.
     size: int
-    #: Where it begins: the offset in its name; ``None`` where offsets need not rise (captured record sets).
+    #: The offset in its name; ``None`` for captured record sets, whose offsets need not increase.
     base_offset: int | None = None
-    #: Only the batches that begin in this range of bytes.
+    #: If given, only the batches that begin in this range of bytes are read.
     range: tuple[int, int] | None = None
-    #: How the range is found again if the file is replaced meanwhile.
+    #: How the range is found again if the file is replaced.
     boundaries: SplitBoundaries | None = None
     #: Whether a broker may still be writing it.
     active: bool = False
-    #: Which of its offsets belong to the log: the first, and the one after the last. Where this is known, the
-    #: partition's segments are read in their order, and not compared.
+    #: Its valid offsets in tiered storage: the first, and the one after the last. If they are known, the partition's
+    #: segments are read in their order without comparing them.
     offsets: tuple[int, int] | None = None
-    #: The offset in its name, where its batches show that this is not where it begins.
+    #: The offset in its name, if its batches show that it begins at another one.
     named_offset: int | None = None
 
     @property
     def first_offset(self) -> int | None:
-        """The first offset that is read from it, as far as that is known before it is opened."""
+        """The first offset that is read from it, if known before it is opened."""
         return self.base_offset if self.offsets is None else self.offsets[0]
 
     def side_file(self, suffix: str) -> bytes | None:
@@ -144,37 +144,37 @@ class Partition:
     topic: str | None
     partition: int | None
     segments: list[Segment] = field(default_factory=list)
-    #: Segments that are only asked about transactions.
+    #: Segments that are read only for their transactions.
     context: list[Segment] = field(default_factory=list)
-    #: What a committed reader sees, if it was found before.
+    #: The transactions, if they were determined before.
     transactions: Transactions | None = None
-    #: Those of the log directory that the partition's folder is in.
+    #: The offset checkpoints of the log directory that contains the partition's folder.
     checkpoints: OffsetCheckpoints | None = field(default=None, repr=False, compare=False)
-    #: Nothing below this offset is part of the log, whatever its segments have.
+    #: The log start offset: lower offsets in the segments are not part of the log.
     begins: int | None = None
-    #: The folder of remote storage that the segments are in; they are decided about by :mod:`kafkacomp.tiered.resolve`.
+    #: The folder of remote storage that contains the segments; :mod:`kafkacomp.tiered.resolve` chooses from them.
     remote: RemoteFolder | None = field(default=None, repr=False, compare=False)
     #: The id of the topic, if the segments are in remote storage.
     topic_id: str | None = None
-    #: What would decide between segments that have different records at the same offset, as a sentence of the error.
+    #: The part of an error message that names the arguments to give if segments have different records at one offset.
     deciding: str | None = None
 
     @property
     def log_start_offset(self) -> int | None:
-        """The offset below which a broker serves nothing, by ``log-start-offset-checkpoint``.
+        """The log start offset in ``log-start-offset-checkpoint``, below which a broker returns no records.
 
-        A broker has an entry there only for a partition whose log starts after its first segment's base offset.
+        The file has an entry only for a partition whose log starts after the base offset of its first segment.
         """
         return self._checkpoint(LOG_START)
 
     @property
     def high_watermark(self) -> int | None:
-        """The offset from which on consumers see nothing, by ``replication-offset-checkpoint``."""
+        """The high watermark in ``replication-offset-checkpoint``, from which on consumers get no records."""
         return self._checkpoint(HIGH_WATERMARK)
 
     @property
     def cleaned_to(self) -> int | None:
-        """The offset below which compaction has removed records, by ``cleaner-offset-checkpoint``."""
+        """The offset in ``cleaner-offset-checkpoint``, below which compaction has removed records."""
         return self._checkpoint(CLEANED)
 
     def _checkpoint(self, name: str) -> int | None:
@@ -188,7 +188,7 @@ class BoundedPartition:
     """A partition from one offset to another."""
 
     partition: Partition
-    #: The first offset; ``None``: from the beginning.
+    #: The first offset; ``None`` for the beginning of the log.
     start_offset: int | None
-    #: The offset after the last one; ``None``: to the end.
+    #: The offset after the last one; ``None`` for the end of the log.
     end_offset: int | None

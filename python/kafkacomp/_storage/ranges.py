@@ -1,7 +1,7 @@
-"""Reading an object in ranges: what is asked for is fetched in few requests, and ahead of a reader that goes on.
+"""Read an object in ranges with few requests, and read ahead if reads are sequential.
 
-A store answers a request after tens of milliseconds, whatever its size. Reads at random positions fetch the chunks that
-they need and nothing else. As soon as reads follow one another, requests grow, and several are under way.
+A store answers a request after tens of milliseconds, even a small one. Reads at random positions fetch only the chunks
+that they need. When reads become sequential, requests become larger, and several run concurrently.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["AheadFile", "File", "RangeFile", "read_exactly"]
 
-#: The largest request, and how many are under way at once.
+#: The largest request, and the number of concurrent requests.
 MAX_REQUEST = 16 << 20
 MAX_REQUESTS = 4
-#: How far reads must follow one another before anything is fetched ahead.
+#: Bytes that must be read sequentially before data is fetched ahead.
 _AHEAD_FROM = 4 << 20
-#: Decoded bytes that are kept.
+#: Decoded bytes that are cached.
 _KEPT = 32 << 20
 
 
@@ -37,14 +37,14 @@ class File(Protocol):
         """Bytes of the file."""
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Up to so many bytes at a position; none only at the end."""
+        """Read up to this number of bytes at a position; the result is empty only at the end."""
 
 
 def read_exactly(file: File, name: str, nbytes: int, offset: int) -> bytes:
-    """Read so many bytes: a short read is resumed.
+    """Read this number of bytes: a short read is continued.
 
     Raises:
-        OSError: EIO, if the object ends before.
+        OSError: EIO, if the object is shorter.
     """
     parts: list[bytes] = []
     there = 0
@@ -52,7 +52,7 @@ def read_exactly(file: File, name: str, nbytes: int, offset: int) -> bytes:
         part = file.read_at(nbytes - there, offset + there)
         if not part:
             raise OSError(
-                errno.EIO, f"the object ends at byte {offset + there}, {nbytes} from {offset} on expected", name
+                errno.EIO, f"the object ends at byte {offset + there}: expected {nbytes} bytes from {offset} on", name
             )
         parts.append(part)
         there += len(part)
@@ -62,7 +62,7 @@ def read_exactly(file: File, name: str, nbytes: int, offset: int) -> bytes:
 
 
 class _Block(NamedTuple):
-    """Chunks that one request fetches."""
+    """The chunks that one request fetches."""
 
     first: int
     #: Exclusive.
@@ -71,15 +71,15 @@ class _Block(NamedTuple):
 
 
 class RangeFile:
-    """A file whose chunks are fetched as they are needed, and decoded."""
+    """A file whose chunks are fetched when they are needed, and decoded."""
 
-    #: A read of fewer bytes costs as much.
+    #: Reads of fewer bytes are not cheaper.
     worth_reading = 128 << 10
 
     def __init__(
         self, file: File, name: str, chunks: ChunkIndex, decode: Callable[[bytes, Chunk], bytes] | None = None
     ) -> None:
-        """Read the chunks of ``file``; without ``decode`` they are what it has."""
+        """Read the chunks of ``file``, and decode them with ``decode`` if it is given."""
         self._file = file
         self._name = name
         self._chunks = chunks
@@ -89,18 +89,18 @@ class RangeFile:
         self._kept_bytes = 0
         self._ahead: list[_Block] = []
         self._pool: ThreadPoolExecutor | None = None
-        #: Where the last read ended, and how many bytes reads have followed one another for.
+        #: The end of the last read, and the number of bytes read sequentially before it.
         self._next = 0
         self._run = 0
 
     def __del__(self) -> None:
-        """Fetch nothing more."""
+        """Stop fetching."""
         if (pool := getattr(self, "_pool", None)) is not None:
             pool.shutdown(wait=False, cancel_futures=True)
 
     @property
     def chunk_size(self) -> int:
-        """Bytes that are fetched together: where a segment is split, this is not to be fetched twice."""
+        """Bytes that are fetched together; a good granularity for split boundaries."""
         return self._chunks.chunk_size
 
     def size(self) -> int:
@@ -110,10 +110,10 @@ class RangeFile:
         return self._chunks.file_size
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        """So many bytes at a position, fewer only at the end.
+        """Read this number of bytes at a position; fewer only at the end.
 
         Raises:
-            OSError: EIO, if a chunk is not there or cannot be decoded; or what the file system says.
+            OSError: EIO, if a chunk is missing or cannot be decoded; or the error of the file system.
         """
         with self._lock:
             end = min(offset + nbytes, self._chunks.file_size)
@@ -132,7 +132,7 @@ class RangeFile:
             return b"".join(parts)
 
     def _follow(self, offset: int, end: int) -> None:
-        # A little may be read again, or left out.
+        # Small steps back or forward still count as sequential.
         if self._next - (1 << 20) <= offset <= self._next + (1 << 20):
             self._run += max(end - self._next, 0)
             self._next = max(self._next, end)
@@ -143,7 +143,7 @@ class RangeFile:
             self._ahead = [block for block in self._ahead if not block.content.cancelled()]
 
     def _fetch(self, first: int, last: int) -> None:
-        """Have all these chunks kept or under way, in as few requests as there are gaps."""
+        """Start requests for those of these chunks that are neither cached nor requested, one for each gap."""
         number = first
         while number <= last:
             if self._is_there(number):
@@ -216,7 +216,7 @@ class RangeFile:
         while self._kept_bytes > _KEPT and len(self._kept) > 1:
             oldest = next(iter(self._kept))
             if oldest >= number:
-                break  # still to be read
+                break  # not read yet
             self._kept_bytes -= len(self._kept.pop(oldest))
         return kept
 
@@ -227,7 +227,7 @@ class RangeFile:
 
 
 class AheadFile:
-    """A file that is not in chunks: once reads follow one another for long enough, what comes next is fetched ahead."""
+    """A file without chunks: after enough sequential reads, the following bytes are fetched ahead."""
 
     def __init__(self, file: File, name: str) -> None:
         """Read ``file``."""
@@ -243,7 +243,7 @@ class AheadFile:
         return self._file.size()
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Up to so many bytes at a position; none only at the end."""
+        """Read up to this number of bytes at a position; the result is empty only at the end."""
         ranges = self._reading_on(nbytes, offset)
         if ranges is not None:
             try:
@@ -251,13 +251,13 @@ class AheadFile:
             except OSError as error:
                 if error.errno != errno.EIO:
                     raise
-                # Bytes that the storage does not return, or an end that has moved: only what is asked for matters.
+                # Reading ahead failed; only an error of the bytes that were requested matters.
         return self._file.read_at(nbytes, offset)
 
     def _reading_on(self, nbytes: int, offset: int) -> RangeFile | None:
-        """What fetches ahead, if this read goes on where others ended."""
+        """The file that fetches ahead, if this read continues earlier ones."""
         with self._lock:
-            # A batch that the end of a read truncates is read again.
+            # A batch that was truncated by the end of a read is read again, so reads may overlap.
             follows = self._next - nbytes <= offset <= self._next
             self._run = self._run + max(offset + nbytes - self._next, 0) if follows else nbytes
             self._next = offset + nbytes

@@ -1,12 +1,12 @@
-"""Where remote storage has which segment: the layouts of Kafka's LocalTieredStorage and of Aiven's plugin.
+"""The layout of remote storage: paths of segments in Kafka's LocalTieredStorage and of Aiven's plugin.
 
 ::
 
     <topic>-<partition>-<topic id>/<start>-<segment id>.{log,index,timeindex,txnindex,snapshot,leader_epoch_checkpoint}
     <prefix><topic>-<topic id>/<partition>/<start>-<segment id>.{log,indexes,rsm-manifest}
 
-``start`` has 20 digits. Both ids are 22 characters of URL-safe base64, which may be dashes: names are split from the
-right. The prefix is any text, also one without a slash at its end; the manifest has the topic's name without it.
+``start`` has 20 digits. Both ids are 22 characters of URL-safe base64, which may include dashes, so names are split
+from the right. The prefix is any text, with or without a slash at its end; the manifest has the topic's name alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_OFFSET = 2**63 - 1
 
 @dataclass
 class StoredSegment:
-    """The files of a segment that were listed."""
+    """The listed files of a segment."""
 
     id: str
     start_offset: int
@@ -41,30 +41,30 @@ class StoredSegment:
 
 @dataclass
 class RemoteFolder:
-    """A folder of remote segments: those of one partition."""
+    """A folder with the remote segments of one partition."""
 
     filesystem: FileSystem
     path: str
-    #: As the names of the folders have them; ``None`` where they do not.
+    #: Topic, partition and topic id in the names of the folders; ``None`` if the names do not have them.
     topic: str | None
     topic_id: str | None
     partition: int | None
-    #: By their ids.
+    #: The segments by id.
     segments: dict[str, StoredSegment]
-    #: Whether all segments of the folder are here, and not only those that were named.
+    #: Whether these are all segments of the folder, and not only files that were given one by one.
     is_complete: bool = True
-    #: The path that was given, which keys of objects count from.
+    #: The given path, to which keys of objects are relative.
     root: str | None = None
-    #: Segments whose id another one has, too.
+    #: Segments with the same id as another one.
     ambiguous: list[StoredSegment] = field(default_factory=list)
 
     @property
     def has_manifests(self) -> bool:
-        """Whether Aiven's plugin made it."""
+        """Whether Aiven's plugin wrote the folder."""
         return any("rsm-manifest" in each.files for each in self.segments.values())
 
     def stored(self, start_offset: int, segment_id: str) -> StoredSegment | None:
-        """The files of a segment, as far as they were listed."""
+        """The listed files of a segment."""
         known = (self.segments.get(segment_id), *self.ambiguous)
         return next(
             (each for each in known if each and (each.id, each.start_offset) == (segment_id, start_offset)), None
@@ -78,7 +78,7 @@ class RemoteFolder:
 def remote_folder(
     filesystem: FileSystem, path: str, entries: Iterable[Entry], *, is_complete: bool = True
 ) -> RemoteFolder | None:
-    """The folder at a path, if there are remote segments in it."""
+    """The remote folder at a path, if it contains remote segments."""
     found: dict[str, StoredSegment] = {}
     ambiguous: dict[tuple[str, int], StoredSegment] = {}
     for entry in entries:

@@ -1,8 +1,8 @@
-"""Files of a store, whose errors name the object and what was being read of it.
+"""Read files of a store with errors that name the object and the operation.
 
-The libraries of stores raise what they have: a failed request is an OSError of pyarrow without a path, an exception of
-aiohttp or botocore that is not an OSError, or several lines of obstore. Here each is an OSError that begins with the
-path or has it as its ``filename``, and whose cause is the library's exception.
+The libraries raise different exceptions for a failed request: an OSError of pyarrow without a path, an exception of
+aiohttp or botocore that is not an OSError, or one of obstore with several lines. Here each becomes an OSError whose
+message begins with the path or whose ``filename`` is the path; the library's exception is its cause.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Remote"]
 
-#: Packages whose exceptions are failures of a store, also where they are no OSErrors.
+#: Packages whose exceptions are failures of a store, even if they are not OSErrors.
 _LIBRARIES = frozenset(
     {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "obstore", "requests"}
 )
-#: Where obstore's messages go on with the fields of its structs.
+#: The point from which on obstore's messages list the fields of its structs.
 _DEBUG = "Debug source:"
 
 
 @contextmanager
 def _naming(path: str, doing: str) -> Iterator[None]:
-    """Name the object in errors of the store; what names a file already, and errors of other code, stay as they are."""
+    """Name the object in errors of the store; errors that name a file, and errors of other code, are not changed."""
     try:
         yield
     except OSError as error:
@@ -47,7 +47,7 @@ def _naming(path: str, doing: str) -> Iterator[None]:
 
 
 def _named(error: Exception, path: str, doing: str) -> OSError:
-    """An error of the same kind, of those that Python has, with the path and what was being done."""
+    """The corresponding exception of Python, with the path and the operation."""
     number = error.errno if isinstance(error, OSError) else None
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -60,14 +60,14 @@ def _named(error: Exception, path: str, doing: str) -> OSError:
 
 
 class Remote:
-    """A file system of which segments are read through Python; pickles with its store."""
+    """A file system whose segments are read through Python; pickles with its store."""
 
     def __init__(self, store: Store) -> None:
         """Read the files of ``store``."""
         self.store = store
 
     def info(self, path: str) -> Entry:
-        """Look at one path; FileNotFoundError if it is not there."""
+        """Get the entry of a path; FileNotFoundError if it does not exist."""
         with _naming(path, "looking it up"):
             return self.store.info(path)
 
@@ -77,7 +77,7 @@ class Remote:
             return self.store.list(path)
 
     def read(self, path: str) -> bytes | None:
-        """Read a small file whole; ``None`` if it is not there."""
+        """Read a small file; ``None`` if it does not exist."""
         with _naming(path, "reading it"):
             return self.store.read(path)
 
@@ -87,7 +87,7 @@ class Remote:
             return _RemoteFile(self.store.open(path), path)
 
     def segment(self, path: str) -> RemoteSegmentFile:
-        """Give what the core opens a segment by."""
+        """The object by which the core opens a segment."""
         return RemoteSegmentFile(self, path)
 
 
@@ -108,7 +108,7 @@ class _RemoteFile:
 
 
 class RemoteSegmentFile:
-    """A segment on a file system that Python speaks to; pickles with it."""
+    """A segment of a remote file system; pickles with it."""
 
     def __init__(self, filesystem: Remote, path: str) -> None:
         self.filesystem = filesystem
@@ -124,7 +124,7 @@ class RemoteSegmentFile:
         return AheadFile(self.filesystem.open(self.path), self.path)
 
     def side_file(self, suffix: str) -> bytes | None:
-        """Read a file beside the segment."""
+        """Read a side file of the segment."""
         content: bytes | None = self.filesystem.read(side_file(self.path, suffix))
         return content
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["select"]
 
-#: Topics that an error lists.
+#: The most topics that an error lists.
 _SHOWN = 20
 
 
@@ -27,7 +27,7 @@ def select(found: list[Partition], topics: Iterable[str] | None, partitions: Ite
 
     Raises:
         TypeError: ``topics`` is a string, or a number is not an int.
-        ValueError: a name or glob that no topic matches; no topic has a partition with one of the numbers.
+        ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
     """
     if topics is not None:
         globs = _collection("topics", topics)

@@ -1,8 +1,8 @@
-"""JSON files that say what a decided write still has to do, read as the input of strangers.
+"""JSON files with the remaining work of a decided write, which are read as untrusted input.
 
-Whoever can write to a folder can write its state file, which names files that are renamed and removed. Only what
-:func:`replace_json` writes is accepted. Every name in it must be one that this library gives, without a separator, and
-every file is opened relative to its folder without following a symbolic link.
+Anyone who can write to a folder can write its state file, which names files that are renamed and removed. Only the
+format of :func:`replace_json` is accepted, names must be those that this library chooses, without a separator, and
+every file is opened relative to its folder without following symbolic links.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ __all__ = [
     "sync_folder",
 ]
 
-#: Bytes that a file can have: some million names.
+#: The most bytes of a state file, enough for a million names.
 _MOST_BYTES = 256 << 20
-#: Absent on Windows, where nothing is written.
+#: Absent on Windows, where writing is not supported.
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _FOLDER = getattr(os, "O_DIRECTORY", 0)
@@ -44,20 +44,20 @@ _State = TypeVar("_State")
 
 
 class MalformedError(Exception):
-    """What is wrong with the content."""
+    """The content is not valid."""
 
 
 def refuse(path: Path, reason: str) -> NoReturn:
-    """Raise an OSError that names a file or folder that is not as this library makes it."""
-    raise OSError(errno.EINVAL, f"{reason}: it is not from kafkacomp, and nothing was changed", str(path))
+    """Raise an OSError for a file or folder that was not written by this library."""
+    raise OSError(errno.EINVAL, f"{reason}: not written by kafkacomp; nothing was changed", str(path))
 
 
 @contextlib.contextmanager
 def open_folder(path: Path, within: int | None = None) -> Iterator[int]:
-    """A descriptor of a folder: ``path``, or what has its last name in the folder ``within``.
+    """Open a descriptor of a folder: of ``path``, or of its last name in the folder ``within``.
 
     Raises:
-        OSError: it is missing, or not a folder; within a folder, also a symbolic link to one.
+        OSError: it does not exist or is not a folder; with ``within``, also if it is a symbolic link to a folder.
     """
     flags = os.O_RDONLY | _FOLDER | (_NO_FOLLOW if within is not None else 0)
     try:
@@ -73,10 +73,10 @@ def open_folder(path: Path, within: int | None = None) -> Iterator[int]:
 
 
 def open_file(path: Path, within: int | None, flags: int) -> int:
-    """A descriptor of a regular file, by its last name in the folder ``within`` if that is given.
+    """Open a descriptor of a regular file, by its last name in the folder ``within`` if that is given.
 
     Raises:
-        OSError: the operating system refuses, or it is a symbolic link, a folder or a device.
+        OSError: the operating system reports an error, or it is a symbolic link, a folder or a device.
     """
     try:
         descriptor = os.open(path if within is None else path.name, flags | _NO_FOLLOW | _NO_WAIT, 0o666, dir_fd=within)
@@ -91,16 +91,16 @@ def open_file(path: Path, within: int | None, flags: int) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring a folder's names to the disk."""
+    """Flush the names in a folder to the disk."""
     with open_folder(folder) as descriptor:
         os.fsync(descriptor)
 
 
 def read_json(path: Path, version: int, parse: Callable[[dict[str, Any]], _State]) -> _State | None:
-    """What ``parse`` makes of the content; ``None`` if the file is missing.
+    """Read the file and apply ``parse`` to its content; ``None`` if the file does not exist.
 
     Raises:
-        OSError: the file is not one that :func:`replace_json` writes, or ``parse`` raises :class:`MalformedError`.
+        OSError: the file was not written by :func:`replace_json`, or ``parse`` raises :class:`MalformedError`.
     """
     try:
         with open(open_file(path, None, os.O_RDONLY), "rb") as file:
@@ -125,16 +125,16 @@ def read_json(path: Path, version: int, parse: Callable[[dict[str, Any]], _State
 
 
 def replace_json(path: Path, content: Mapping[str, object]) -> None:
-    """Replace a file and bring it to the disk.
+    """Replace a file and flush it to the disk.
 
     Raises:
-        OSError: the operating system refuses, or something else has the name of the new file.
+        OSError: the operating system reports an error, or something else has the name of the new file.
     """
     temporary = path.with_name(f"{path.name}.new")
     data = json.dumps(content).encode()
     with open_folder(path.parent) as within:
         with contextlib.suppress(FileNotFoundError):
-            # What a job left that was killed just here. Whatever else it is, it is not written to.
+            # Remains of a job that was killed here; anything but a regular file is not written to.
             if not stat.S_ISREG(os.stat(temporary.name, dir_fd=within, follow_symlinks=False).st_mode):
                 refuse(temporary, "not a regular file")
             os.unlink(temporary.name, dir_fd=within)
@@ -147,7 +147,7 @@ def replace_json(path: Path, content: Mapping[str, object]) -> None:
 
 
 def fields(what: str, content: object, names: tuple[str, ...]) -> list[Any]:
-    """The values of a dictionary that has these names and no others."""
+    """The values of a dictionary that must have exactly these names."""
     found = dictionary(what, content)
     if found.keys() != set(names):
         raise MalformedError(f"{what} has the fields {shown(sorted(found))}, not {', '.join(names)}")
@@ -167,11 +167,11 @@ def number(what: str, content: object) -> int:
 
 
 def is_one_name(name: str) -> bool:
-    """Whether a name stays in its folder."""
+    """Whether a name cannot lead out of its folder."""
     return not {"/", "\\", "\0", os.sep} & set(name)
 
 
 def shown(value: object) -> str:
-    """A value for a message: not all of a long one."""
+    """Format a value for a message, shortened if it is long."""
     text = ascii(value) if not isinstance(value, list | dict) or len(value) < 10 else type(value).__name__  # noqa: PLR2004
     return text if len(text) <= 80 else f"{text[:77]}..."  # noqa: PLR2004

@@ -1,6 +1,6 @@
-"""Stores of objects, as pyarrow.fs, fsspec and obstore have them, in the form that finding and reading segments needs.
+"""Adapt object stores of pyarrow.fs, fsspec and obstore to one interface for finding and reading segments.
 
-What their libraries raise comes out as it is; :mod:`kafkacomp._storage.remote_files` names the object.
+Exceptions of the libraries are not changed here; :mod:`kafkacomp._storage.remote_files` adds the object's name.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ class Entry:
 
 
 class Store(Protocol):
-    """What is read of a store; paths are without a scheme."""
+    """The operations of a store; paths have no scheme."""
 
     def info(self, path: str) -> Entry:
-        """Look at one path; FileNotFoundError if it is not there."""
+        """Get the entry of a path; FileNotFoundError if it does not exist."""
 
     def list(self, path: str) -> list[Entry]:
         """List a folder."""
 
     def read(self, path: str) -> bytes | None:
-        """Read a small file whole; ``None`` if it is not there."""
+        """Read a small file; ``None`` if it does not exist."""
 
     def open(self, path: str) -> File:
         """Open a file for reads at positions."""
 
 
 def check_size(size: int, path: str) -> None:
-    """Refuse a file that is too large to be an index or a checkpoint; OSError."""
+    """Raise OSError for a file that is too large to be an index or a checkpoint."""
     if size > MOST_BYTES:
-        raise OSError(errno.EFBIG, f"more than {MOST_BYTES >> 20} MiB, which no index or checkpoint has", path)
+        raise OSError(errno.EFBIG, f"more than {MOST_BYTES >> 20} MiB: too large to be an index or a checkpoint", path)
 
 
 class ArrowStore:
@@ -104,7 +104,7 @@ class _ArrowFile:
 
 
 class FsspecStore(ArrowStore):
-    """A file system of fsspec, by pyarrow's handler for these."""
+    """A file system of fsspec, through pyarrow's FSSpecHandler."""
 
     def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - fsspec is an extra
         fs = require("pyarrow.fs")
@@ -112,7 +112,7 @@ class FsspecStore(ArrowStore):
         self._inner = filesystem
 
     def list(self, path: str) -> list[Entry]:
-        self._inner.invalidate_cache(path)  # what was listed before may have grown
+        self._inner.invalidate_cache(path)  # files may have grown since the last listing
         return super().list(path)
 
     def read(self, path: str) -> bytes | None:
@@ -124,7 +124,7 @@ class FsspecStore(ArrowStore):
         return content
 
     def open(self, path: str) -> File:
-        # pyarrow would open a buffered file, which fetches up to 50 MB around every read.
+        # pyarrow would open a buffered file, which fetches up to 50 MB for every read.
         return _FsspecFile(self._inner, path)
 
 
@@ -142,7 +142,7 @@ class _FsspecFile:
 
 
 class ObstoreStore:
-    """A store of obstore: paths are keys, and folders what keys have in common up to a slash."""
+    """A store of obstore: paths are keys, and folders are common prefixes of keys up to a slash."""
 
     def __init__(self, store: Any) -> None:  # noqa: ANN401 - obstore's
         self._store = store

@@ -1,8 +1,12 @@
 """Kafka's formats in PySpark: functions on columns (3.5 and later), and segments as a data source (4.0 and later).
 
-``spark.read.format("kafkacomp").load(path)`` works where kafkacomp is installed: Spark finds the format by itself
-(``pyspark_kafkacomp.DefaultSource``). The functions are those listed here. Options, versions and how to ship the wheel
-are in ``docs/spark.md``.
+``spark.read.format("kafkacomp").load(path)`` works without registration if kafkacomp is installed on the driver and
+the executors: Spark finds ``pyspark_kafkacomp.DefaultSource``. ``docs/spark.md`` lists the options and versions, and
+says how to install the wheel on executors.
+
+    >>> from kafkacomp import spark as kspark  # doctest: +SKIP
+    >>> df.select(kspark.decompress("payload", "lz4"))  # doctest: +SKIP
+    >>> spark.read.format("kafkacomp").load("/backup/kafka-logs")  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -58,8 +62,8 @@ def __getattr__(name: str) -> object:
 
 def _too_old(what: str) -> ImportError:
     return ImportError(
-        f"{what} of kafkacomp.spark needs PySpark 4.0 or later, this is {pyspark.__version__}; the functions on "
-        "columns and records() work here"
+        f"kafkacomp.spark: {what} needs PySpark 4.0 or later, and {pyspark.__version__} is installed; decompress(), "
+        "compress(), parse_records() and records() work with it"
     )
 
 
@@ -76,27 +80,30 @@ def advise(
     storage_options: Mapping[str, object] | None = None,
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
 ) -> Advised:
-    """Measure a sample of topics on the executors and advise on their compression, as ``kafkacomp advise`` does.
+    """Measure a sample of each topic on the executors and recommend compression, as ``kafkacomp advise`` does.
 
     Args:
         spark: The session.
-        path: Log folders, partitions, segments or URLs that mean the same on all executors; or several.
-        settings: Codecs, batch sizes, size and seed of the sample; the command takes the same sample by the same seed.
-        prices: A price file's path on the driver, or what :func:`kafkacomp.advice.prices.parse` made of one.
-        max_latency_ms: The most that a batch may take longer, filling it included where that is known.
-        compression_type: The topics' ``compression.type`` today.
-        assume_rate: Bytes a second that producers send to each topic whose timestamps do not show it.
-        filesystem: The file system that the paths are on, for driver and executors: one of
-            ``pyarrow.fs`` or fsspec, or a store of obstore.
-        storage_options: What fsspec opens the file systems of URLs with; not with ``filesystem``.
-        encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
+        path: A path or URL of log directories, partitions or segments, or several; the driver and all executors must
+            reach the same files by it.
+        settings: Codecs, batch sizes, and the size and seed of the sample. The command draws the same sample from the
+            same seed.
+        prices: The path of a price file on the driver, or the result of :func:`kafkacomp.advice.prices.parse`.
+        max_latency_ms: The most milliseconds that a larger batch may add, including the time to fill it if known.
+        compression_type: The current ``compression.type`` of the topics.
+        assume_rate: Bytes per second that producers send to each topic whose timestamps do not show the rate.
+        filesystem: The file system of the paths, for the driver and the executors: one of ``pyarrow.fs`` or fsspec, or
+            a store of obstore.
+        storage_options: Options with which fsspec opens the file system of a URL; not together with ``filesystem``.
+        encryption_keys: Private keys by id, for segments that Aiven's tiered storage plugin has encrypted; as in
             :func:`kafkacomp.scan`.
 
     Returns:
-        ``options``, a data frame with a row for each topic, codec and batch size, and ``report``, the command's.
+        ``options``, a DataFrame with a row for each topic, codec and batch size, and ``report``, the report that the
+        command prints.
 
     Raises:
-        ValueError: an argument is out of range; no batches at all, although everything was read.
+        ValueError: an argument is out of range, or the paths contain no batches.
         ImportError: PySpark 3.5.
     """
     if not _HAS_DATA_SOURCES:
@@ -129,38 +136,39 @@ def export(
     isolation_level: IsolationLevel = "read_uncommitted",
     options: Mapping[str, object] | None = None,
 ) -> Exported:
-    """Write segments as Parquet files: executors read and write, the driver commits all files or none.
+    """Write segments as Parquet files: executors read and write, and the driver commits all files or none.
 
-    The rows are those of ``spark.read.format("kafkacomp")`` with the same options, but none of them passes through the
-    JVM. A task that fails or whose executor is lost is repeated as Spark repeats tasks; of several attempts the files
-    of one are published. With Spark Connect the client plans and commits.
+    The rows are those of ``spark.read.format("kafkacomp")`` with the same options, but they do not pass through the
+    JVM. Spark repeats a task that fails or whose executor is lost; the files of exactly one attempt are published. With
+    Spark Connect the client plans and commits.
 
     Args:
         spark: The session, classic or Spark Connect.
-        source: A path that the data source takes, or several.
-        target: The folder of Parquet files: a path that driver and executors share.
+        source: A path or URL as in ``load`` of the data source, or several.
+        target: The folder for the Parquet files: a path that the driver and the executors share.
         format: The format of the files.
-        save_mode: What happens if the target has files: ``errorifexists`` refuses it, ``append`` keeps them,
-            ``overwrite`` replaces all of them. A folder with anything but Parquet files is refused.
-        partition_by: Columns that become folders, as ``DataFrameWriter.partitionBy`` has them: strings, integers and
-            booleans.
-        columns: The columns to read, as the option ``columns``.
-        compression: Compression of the Parquet pages.
-        isolation_level: ``read_committed`` leaves out aborted transactions and all from the first open one on.
-        options: Further options of the data source, by their names in ``docs/spark.md``: ``{"subscribe": "orders",
-            "startingTimestamp": 1767261600000, "mode": "DROPMALFORMED"}``. Values are strings, numbers, booleans, or
-            mappings where the option is JSON.
+        save_mode: ``errorifexists`` refuses a target that has files, ``append`` keeps its files, ``overwrite`` replaces
+            all of them. A folder that contains anything but Parquet files is refused.
+        partition_by: Columns that become folders, as in ``DataFrameWriter.partitionBy``. Their types must be strings,
+            integers or booleans.
+        columns: The columns to read, as in the option ``columns``.
+        compression: The compression of the Parquet pages.
+        isolation_level: ``read_committed`` leaves out the records of aborted transactions, and all records from the
+            first open transaction on.
+        options: Further options of the data source by name, see ``docs/spark.md``: ``{"subscribe": "orders",
+            "startingTimestamp": 1767261600000, "mode": "DROPMALFORMED"}``. Values are strings, numbers or booleans; or
+            mappings, for options that are JSON.
 
     Returns:
-        ``files``, ``bytes`` and ``rows`` written; ``skipped`` and ``missing``, the ranges of bytes and offsets that
-        were left out, as :class:`kafkacomp.ScanReport` has them.
+        ``files``, ``bytes`` and ``rows`` that were written; ``skipped`` and ``missing``, the ranges of bytes and of
+        offsets that were left out, as in :class:`kafkacomp.ScanReport`.
 
     Raises:
-        ValueError: an argument or option that is unknown or wrong.
-        FileNotFoundError: a path of the source does not exist, or has no segments.
-        FileExistsError: the target has files, with ``errorifexists``.
-        KafkaCompError, OSError: the source cannot be planned, or the target cannot be written.
-        PySparkException: a task failed; the message has the task's own error.
+        ValueError: an argument or option is unknown, or its value is not allowed.
+        FileNotFoundError: a path of the source does not exist, or contains no segments.
+        FileExistsError: ``save_mode`` is ``errorifexists`` and the target has files.
+        KafkaCompError, OSError: the source cannot be read while the tasks are planned, or the target cannot be written.
+        PySparkException: a task failed; the message contains the error of the task.
         ImportError: PySpark 3.5.
 
     Example:
@@ -186,7 +194,7 @@ def export(
 
 
 def register(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT_SIZE) -> None:
-    """Make the format ``kafkacomp`` known to a session, and the functions to its SQL.
+    """Register the format ``kafkacomp`` with a session, and the functions with its SQL.
 
     | in SQL | as |
     |---|---|
@@ -194,21 +202,25 @@ def register(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT_SIZE) -> 
     | ``kafka_compress(data, compression_type [, compression_level [, magic]])`` | :func:`compress` |
     | ``kafka_parse_records(data)`` | :func:`parse_records`, with the default columns |
 
-    They end the query at a bad cell. The same with ``try_`` in front make it null. In PySpark 3.5, which has no data
-    sources in Python, only the functions are registered.
+    A function fails the query at a corrupt cell; its variant with the prefix ``try_`` makes the cell null. PySpark 3.5
+    has no data sources in Python: only the functions are registered there.
 
     Args:
         spark: The session.
-        max_output_size: The most bytes that one cell may give, for all of these functions.
+        max_output_size: The most bytes that one cell may decompress to, for all of these functions.
+
+    Example:
+        >>> register(spark)  # doctest: +SKIP
+        >>> spark.sql("SELECT kafka_decompress(payload, 'lz4') FROM captured")  # doctest: +SKIP
     """
     register_functions(spark, max_output_size=max_output_size)
     if not _HAS_DATA_SOURCES:
         return
-    from kafkacomp.spark._datasource import KafkaCompDataSource  # noqa: PLC0415 - PySpark 3.5 does not have what it needs
+    from kafkacomp.spark._datasource import KafkaCompDataSource  # noqa: PLC0415 - absent in PySpark 3.5
 
     try:
         spark.dataSource.register(KafkaCompDataSource)
     except AnalysisException as error:
-        # Spark 4.0 refuses a name that it found by itself, which later versions take again.
+        # Spark 4.0 refuses to register a name that it already resolved to DefaultSource; later versions accept it.
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
             raise

@@ -1,7 +1,7 @@
-"""``kafkacomp.spark.advise``: the sample of ``kafkacomp advise``, measured by executors.
+"""``kafkacomp.spark.advise``: executors measure the sample of ``kafkacomp advise``.
 
-The driver finds the segments and chooses the windows of each topic's sample; a task measures some windows, reading
-only these, and gives back figures of some kilobytes each; the driver adds them up.
+The driver finds the segments and chooses the windows of each topic's sample. A task reads and measures some of the
+windows, and returns a few kilobytes of figures for each. The driver adds the figures up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafkacomp.advice.measure import measure
 from kafkacomp.advice.prices import load
 from kafkacomp.advice.run import finish, plan
 from kafkacomp.advice.settings import Settings
-from kafkacomp.spark._serialize import Shipped
+from kafkacomp.spark._serialize import SentToExecutors
 
 if TYPE_CHECKING:
     import os
@@ -39,16 +39,16 @@ _OPTIONS: Final = (
     "savingLow double, savingHigh double, bytesOnDisk double, compressSecondsPerGB double, "
     "decompressSecondsPerGB double, msPerBatch double, moneyPerMonth double, verdict string, advised boolean"
 )
-#: Windows of a task: one takes about a second.
+#: Windows for each task; measuring one takes about a second.
 _A_TASK: Final = 4
 
 
 class Advised(NamedTuple):
-    """What :func:`advise` gives."""
+    """The result of :func:`advise`."""
 
-    #: A row for each topic, codec and batch size; ``stored`` is true for the row of today's batches as they are.
+    #: A row for each topic, codec and batch size; ``stored`` is true in the row of the batches as they are stored.
     options: DataFrame
-    #: The report, as the command has it: ``to_dict()``, ``to_html()``.
+    #: The report that the command prints; it has ``to_dict()`` and ``to_html()``.
     report: Report
 
 
@@ -72,7 +72,7 @@ def advise(
     if made.tasks:
         rows = [(number, bytearray(pickle.dumps(task))) for number, task in enumerate(made.tasks)]
         tasks = spark.createDataFrame(rows, _TASKS).repartition(-(-len(rows) // _A_TASK), "number")
-        # Not toLocalIterator, which runs a job for each partition, one after another.
+        # toLocalIterator would run one job after another, one for each partition.
         found = tasks.mapInArrow(_Measure(), _FIGURES).collect()
         measured = [(row.number, pickle.loads(row.figures)) for row in found]  # noqa: S301 - from our own executors
     made.problems += wrong
@@ -83,8 +83,8 @@ def advise(
     return Advised(spark.createDataFrame(options, _OPTIONS), report)
 
 
-class _Measure(Shipped):
-    """What a task does, for ``mapInArrow``."""
+class _Measure(SentToExecutors):
+    """The function of a task, for ``mapInArrow``."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Measure the windows of a partition, one after another."""

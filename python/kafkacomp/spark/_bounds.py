@@ -1,12 +1,13 @@
-"""Options that say where to begin and to end: words and JSON by topic and partition, as Spark's Kafka source has them.
+"""The options for the first and last offset or timestamp: those of Spark's Kafka source, with the same values.
 
 | option | value |
 |---|---|
 | ``startingOffsets``, ``endingOffsets`` | ``earliest``, ``latest`` or ``{"topic": {"0": 23, "1": -2}}`` |
-| ``startingTimestamp``, ``endingTimestamp`` | ms since the epoch, for all partitions |
+| ``startingTimestamp``, ``endingTimestamp`` | milliseconds since the epoch, for all partitions |
 | ``startingOffsetsByTimestamp``, ``endingOffsetsByTimestamp`` | ``{"topic": {"0": 1000000000000}}`` |
 
-Of several, a timestamp for all partitions counts before timestamps by partition, and these before offsets.
+If several are given, a timestamp for all partitions takes precedence over timestamps by partition, and these over
+offsets.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ BOUND_OPTIONS = (
     "startingOffsetsByTimestampStrategy",
 )
 
-#: The words as offsets, in JSON too: the Kafka source's numbers.
+#: The numbers that stand for the words, also in JSON, as in Spark's Kafka source.
 LATEST, EARLIEST = -1, -2
 _WORDS = {EARLIEST: "earliest", LATEST: "latest"}
 _MOST = (1 << 63) - 1
 
 #: An offset (or EARLIEST, LATEST) for all partitions, or by topic and partition.
 Bounds: TypeAlias = int | dict[tuple[str, int], int]
-#: Milliseconds since the epoch, likewise; ``None``: offsets rule.
+#: Milliseconds since the epoch for all partitions, or by topic and partition; ``None`` if offsets are the bounds.
 Times: TypeAlias = int | dict[tuple[str, int], int] | None
 
 
 def bounds(side: str, given: Mapping[str, str], default: int, refused: int | None = None) -> Bounds:
-    """Read ``startingOffsets`` or ``endingOffsets`` (``side`` is the first word), which cannot be ``refused``."""
+    """Parse ``startingOffsets`` or ``endingOffsets``; ``side`` is the first word, ``refused`` a value not allowed."""
     name = f"{side}Offsets"
     text = given.get(name)
     if text is None:
@@ -68,7 +69,7 @@ def bounds(side: str, given: Mapping[str, str], default: int, refused: int | Non
 
 
 def times(side: str, given: Mapping[str, str]) -> Times:
-    """Read ``startingTimestamp`` and ``startingOffsetsByTimestamp``, or those of the end."""
+    """Parse ``startingTimestamp`` and ``startingOffsetsByTimestamp``, or the options for the end."""
     if f"{side}Timestamp" in given:
         return whole(f"{side}Timestamp", given[f"{side}Timestamp"], 0, _MOST)
     name = f"{side}OffsetsByTimestamp"
@@ -79,19 +80,19 @@ def times(side: str, given: Mapping[str, str]) -> Times:
 
 
 def check_times(start: Times, end: Times) -> None:
-    """Refuse times for all partitions that contradict each other."""
+    """Refuse a starting timestamp after the ending timestamp, if both are for all partitions."""
     if isinstance(start, int) and isinstance(end, int) and start > end:
-        raise ValueError(f"startingTimestamp {start} is after endingTimestamp {end}: no time lies between them")
+        raise ValueError(f"startingTimestamp {start} is after endingTimestamp {end}: swap them")
 
 
 def is_latest_unmatched(given: Mapping[str, str]) -> bool:
-    """Whether a partition without a record as late as the starting timestamp is no error, and gives nothing."""
+    """Whether a partition whose records are all before the starting timestamp is empty instead of an error."""
     name = "startingOffsetsByTimestampStrategy"
     return one_of(name, given.get(name, "error"), "error", "latest") == "latest"
 
 
 def describe(offset: int) -> str:
-    """An offset for a message."""
+    """Format an offset for a message."""
     return _WORDS.get(offset, str(offset))
 
 
@@ -110,7 +111,7 @@ def _by_partition(text: str, shape: str, least: int) -> dict[tuple[str, int], in
         if not isinstance(partitions, dict):
             raise ValueError(shape)  # noqa: TRY004 - as above
         for partition, number in partitions.items():
-            # A bool is an int, but not one that JSON writes so.
+            # bool is a subclass of int in Python, but true is not a number in JSON.
             if not (partition.isascii() and partition.isdecimal()) or type(number) is not int:
                 raise ValueError(shape)
             if not least <= number <= _MOST:

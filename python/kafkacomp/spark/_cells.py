@@ -1,4 +1,4 @@
-"""What runs in the workers: cells of a column in, Arrow out, and errors that tell where."""
+"""The functions that run in Python workers: they take cells of columns and return Arrow data; errors name the row."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["in_batches", "in_columns", "in_series"]
 
-#: Bytes of cells that are read at once where records become rows; a single cell may be larger.
-PIECE_BYTES = 256 << 10
-#: About what an Arrow batch of rows holds. Spark has one in the worker and one in the JVM; larger ones gain nothing.
+#: Bytes of cells that are parsed at a time where records become rows; a single cell may be larger.
+SLICE_BYTES = 256 << 10
+#: Approximate size of an Arrow batch of rows. Spark keeps one in the worker and one in the JVM; larger ones are not
+#: faster.
 BATCH_BYTES = 2 << 20
 
 _FUNCTIONS: dict[str, Callable[..., object]] = {
@@ -35,7 +36,7 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
 def in_columns(
     function: str, columns: Sequence[pa.Array], parameters: tuple[str, ...], constants: Mapping[str, object]
 ) -> pa.Array:
-    """A function on Arrow arrays: the cells, and what ``parameters`` call the others."""
+    """Make a function on Arrow arrays: the first is the cells, ``parameters`` are the names of the others."""
     with _located(function, columns):
         return _called(function, columns, parameters, constants)
 
@@ -43,7 +44,7 @@ def in_columns(
 def in_series(
     function: str, columns: Sequence[pd.Series[Any]], parameters: tuple[str, ...], constants: Mapping[str, object]
 ) -> pd.Series[Any]:
-    """The same for pandas UDFs."""
+    """Make the same function for pandas UDFs."""
     from kafkacomp.spark._pandas import from_series, to_series  # noqa: PLC0415 - Arrow UDFs do without pandas
 
     with _located(function, columns):
@@ -53,14 +54,14 @@ def in_series(
 def in_batches(
     function: str, batches: Iterator[pa.RecordBatch], _parameters: tuple[str, ...], constants: Mapping[str, object]
 ) -> Iterator[pa.RecordBatch]:
-    """A row for each record of the first column's cells, behind the other columns' values."""
+    """Yield a row for each record of the first column's cells, after the values of the other columns."""
     settings = dict(constants)
     bad_rows = settings.pop("bad_rows")
     names = ["cells", *cast("tuple[str, ...]", settings.pop("kept"))]
     for batch in batches:
-        for piece in _pieces(batch.rename_columns(names)):
-            parsed = in_columns(function, [piece.column(0)], (), settings)
-            yield from _rows(piece, parsed, bad_rows=cast("bool", bad_rows))
+        for cells in _slices(batch.rename_columns(names)):
+            parsed = in_columns(function, [cells.column(0)], (), settings)
+            yield from _rows(cells, parsed, bad_rows=cast("bool", bad_rows))
 
 
 def _called(
@@ -69,17 +70,17 @@ def _called(
     if len(columns) - 1 > len(parameters):
         raise TypeError(f"{function} takes {', '.join(('data', *parameters))}, not {len(columns)} arguments")
     if not columns:
-        raise TypeError(f"{function} needs data")
+        raise TypeError(f"{function} needs the argument data")
     cells, *others = columns
     given = {**constants, **dict(zip(parameters, others, strict=False))}
     if function != "parse_records" and "compression_type" not in given:
-        raise TypeError(f"{function} needs a compression type beside the data")
+        raise TypeError(f"{function} needs the argument compression_type after data")
     return pa.array(_FUNCTIONS[function](cells, **given))
 
 
 @contextlib.contextmanager
 def _located(function: str, columns: Sequence[Sized]) -> Iterator[None]:
-    """Errors with the place in front, and without the way to it."""
+    """Prefix errors with the function and the partition, and remove the traceback of this package."""
     try:
         yield
     except (KafkaCompError, ValueError, TypeError, OverflowError) as error:
@@ -93,41 +94,41 @@ def _located(function: str, columns: Sequence[Sized]) -> Iterator[None]:
         raise plain(error) from None
 
 
-def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch in pieces whose cells have about :data:`PIECE_BYTES`."""
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut the batch into slices whose cells have about :data:`SLICE_BYTES`."""
     start = size = 0
     for row, length in enumerate(pc.binary_length(batch.column(0)).to_pylist()):
         size += length or 0
-        if size >= PIECE_BYTES:
+        if size >= SLICE_BYTES:
             yield batch.slice(start, row + 1 - start)
             start, size = row + 1, 0
     if start < batch.num_rows:
         yield batch.slice(start)
 
 
-def _rows(piece: pa.RecordBatch, parsed: pa.ListArray, *, bad_rows: bool) -> Iterator[pa.RecordBatch]:
-    """The records as rows, behind the values that stand beside their cells.
+def _rows(cells: pa.RecordBatch, parsed: pa.ListArray, *, bad_rows: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the records as rows, after the values of the other columns in the row of their cell.
 
     Args:
-        piece: The cells, and what stands beside them.
-        parsed: The cells' records; null for a null and for a bad cell.
-        bad_rows: Whether a bad cell has a row too, in which the record's columns are null.
+        cells: The cells, and the other columns.
+        parsed: The records of each cell; null for a null and for a corrupt cell.
+        bad_rows: Whether a corrupt cell has a row, in which the columns of the record are null.
     """
     records = parsed.flatten()
     parents = pc.list_parent_indices(parsed)
     if bad_rows:
-        bad = pc.and_(piece.column(0).is_valid(), parsed.is_null())
+        bad = pc.and_(cells.column(0).is_valid(), parsed.is_null())
         if pc.any(bad).as_py():
-            cells = pc.indices_nonzero(bad).cast(pa.int64())
-            places = pa.concat_arrays([pa.array(range(len(records)), pa.int64()), pa.nulls(len(cells), pa.int64())])
-            parents = pa.concat_arrays([parents.cast(pa.int64()), cells])
+            bad_at = pc.indices_nonzero(bad).cast(pa.int64())
+            places = pa.concat_arrays([pa.array(range(len(records)), pa.int64()), pa.nulls(len(bad_at), pa.int64())])
+            parents = pa.concat_arrays([parents.cast(pa.int64()), bad_at])
             order = pc.array_sort_indices(parents)
             parents, records = parents.take(order), records.take(places.take(order))
-    beside = piece.select(range(1, piece.num_columns))
-    fields = [*beside.schema, *records.type]
-    row_bytes = records.nbytes // max(len(records), 1) + beside.nbytes // max(piece.num_rows, 1)
+    others = cells.select(range(1, cells.num_columns))
+    fields = [*others.schema, *records.type]
+    row_bytes = records.nbytes // max(len(records), 1) + others.nbytes // max(cells.num_rows, 1)
     step = max(BATCH_BYTES // max(row_bytes, 1), 1)
     for start in range(0, len(records), step):
-        kept = [column.take(parents.slice(start, step)) for column in beside.columns]
+        kept = [column.take(parents.slice(start, step)) for column in others.columns]
         arrays = kept + records.slice(start, step).flatten()
         yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

@@ -1,11 +1,11 @@
-"""How tasks' files become logs, all or nothing; docs/design/spark-write.md has the protocol.
+"""Commit the files of tasks as logs, all or nothing; docs/design/spark-write.md describes the protocol.
 
 ::
 
     target/
-        .kafkacomp-commit                          what is decided, see kafkacomp._storage.commit_state
+        .kafkacomp-commit                          the decision, see kafkacomp._storage.commit_state
         .kafkacomp-lock                            held while a job commits
-        kafkacomp-0.<32 hex digits>-delete/        a job's files (-1: to be removed); brokers and scans pass it over
+        kafkacomp-0.<32 hex digits>-delete/        a job's files (-1: being removed); brokers and scans skip it
             <task>.<number>.batches                a task's batches of one topic-partition, offsets from 0
             out/<topic>-<partition>/               the segments made of them
             old/<topic>-<partition>/               what an overwrite removes
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["Staged", "check_target", "commit", "discard", "new_staging", "partition_counts", "recover"]
 
 _DEAD = re.compile(r"kafkacomp-1\.[0-9a-f]{32}-delete")
-#: Folders are assembled by so many threads: a disk gains nothing from more.
+#: Threads that assemble folders; more are not faster on one disk.
 _THREADS = 4
-#: Digits of a job's folder that tell whose it is.
+#: The number of digits at the start of a job's folder name that identify its owner.
 _OWNER = 16
 _COMPANIONS = {"leader-epoch-checkpoint", "partition.metadata"}
 
@@ -60,36 +60,37 @@ class Staged:
 
     @classmethod
     def of(cls, file: _kafkacomp.StagedFile) -> Staged:
-        """What the core has staged, in a form that Spark pickles."""
+        """Convert what the core has staged to a form that can be pickled."""
         return cls(file.topic, file.partition, file.path, file.bytes, file.batches, file.records)
 
 
 def new_staging(target: Path, owner: str | None = None) -> Path:
-    """A name for a job's folder.
+    """Choose a name for a job's folder.
 
-    Those of one ``owner``, whose jobs come one after another, begin alike; all of them go when one is committed or
-    discarded, because Spark makes the writers that stage a stream's batch and those that commit it independently.
+    Jobs of one ``owner`` run one after another, and their names begin with the same digits. When one is committed or
+    discarded, the folders of all of them are removed: Spark creates the writer that stages a batch of a stream and the
+    writer that commits it independently.
     """
     part = uuid.uuid5(uuid.NAMESPACE_URL, owner).hex if owner is not None else uuid.uuid4().hex
     return target / f"kafkacomp-0.{part[:_OWNER]}{uuid.uuid4().hex[_OWNER:]}-delete"
 
 
 def check_target(target: Path) -> None:
-    """Refuse a folder that cannot hold topic-partition folders.
+    """Refuse a target that cannot contain topic-partition folders.
 
     Raises:
-        ValueError: it is itself a partition's folder.
+        ValueError: it is a partition's folder itself.
         NotADirectoryError: it is a file.
     """
     if target.is_dir():
         if any(is_segment(path.name) for path in target.iterdir()):
-            raise ValueError(f"{target} has segments: it is a partition's folder; give the one that it is in")
+            raise ValueError(f"{target} contains segments, so it is a partition's folder: give its parent folder")
     elif os.path.lexists(target):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target))
 
 
 def partition_counts(target: Path) -> dict[str, int]:
-    """How many partitions each topic has there, by its highest number."""
+    """Count the partitions of each topic in the target, by the highest number."""
     counts: dict[str, int] = {}
     for name in _logs(target):
         topic, _, number = name.rpartition("-")
@@ -98,10 +99,10 @@ def partition_counts(target: Path) -> dict[str, int]:
 
 
 def recover(target: Path) -> None:
-    """Finish what a killed job had decided, and clear away what others left long ago.
+    """Finish the decided write of a killed job, and remove old folders of other dead jobs.
 
     Raises:
-        OSError: EEXIST: somebody else has written to the logs meanwhile.
+        OSError: EEXIST: another writer has changed the logs since.
     """
     with locked(target):
         _recover(target)
@@ -117,23 +118,23 @@ def commit(
     topic_id: str | None = None,
     batch: tuple[str, int] | None = None,
 ) -> bool:
-    """Publish what tasks have staged, in the order given.
+    """Publish the staged files, in the given order.
 
     Args:
         target: The folder with the topic-partition folders.
         staging: The job's folder, which is removed.
-        staged: What tasks wrote, in the order that the records are to have.
-        overwrite: Whether all logs that are there are removed.
+        staged: The files of the tasks, in the order of the records.
+        overwrite: Whether all existing logs are removed.
         segment_bytes: See :func:`kafkacomp.write`.
-        topic_id: For ``partition.metadata`` of folders that have none.
-        batch: A streaming query and the number of its batch, which is written once.
+        topic_id: The topic id for ``partition.metadata`` of new folders.
+        batch: The id of a streaming query and the number of its batch; each batch is written once.
 
     Returns:
         False if the batch had been written before.
 
     Raises:
-        CorruptRecordError: a log that is to be continued is damaged at its end.
-        OSError: the operating system refuses. Nothing is published, unless :func:`recover` can finish it.
+        CorruptRecordError: a log to append to is corrupt at its end.
+        OSError: the operating system reports an error. Either nothing is published, or :func:`recover` can finish it.
     """
     with locked(target):
         state = _recover(target, own=staging)
@@ -182,7 +183,7 @@ def commit(
 
 
 def discard(target: Path, staging: Path) -> None:
-    """Remove what a job has staged, unless it is decided."""
+    """Remove the files that a job has staged, unless its write is decided."""
     if not target.is_dir():
         return
     with locked(target):
@@ -201,14 +202,14 @@ def _recover(target: Path, own: Path | None = None) -> State:
             remove(folder)
         if not STAGING.fullmatch(folder.name) or (own is not None and _owner(folder) == _owner(own)):
             continue
-        # Whose commit has begun and does not hold the lock any more is dead.
+        # A job whose commit has begun and that does not hold the lock is dead.
         if (folder / "out").is_dir() or time.time() - touched(folder) > ABANDONED:
             remove(folder)
     return state
 
 
 def _owner(staging: Path) -> str:
-    """What the names of an owner's folders begin with."""
+    """The prefix of the names of an owner's folders."""
     return staging.name[: len("kafkacomp-0.") + _OWNER]
 
 
@@ -220,11 +221,11 @@ def _remove_all(target: Path, staging: Path, but: str | None = None) -> None:
 
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
-    """Give all files of a decided write their places; what has been done of it before is not done again."""
+    """Move all files of a decided write to their places, except those that were moved before."""
     staging = target / pending.staging
     with open_folder(target) as root:
         if not exists(staging.name, root):
-            reason = f"the files of a decided write are gone: delete {target / NAME} to give it up"
+            reason = f"the staged files of a decided write are missing: delete {target / NAME} to abandon that write"
             raise FileNotFoundError(errno.ENOENT, reason, str(staging))
         with open_folder(staging, root) as job:
             check_untouched(target, pending)
@@ -247,15 +248,15 @@ def _remove_logs(target: Path, names: list[str], root: int, old: Path, job: int)
         os.mkdir(old.name, dir_fd=job)
     with open_folder(old, job) as removed:
         for name in names:
-            # Once the old folder is there, what has its name in the target is the new one.
+            # If the old folder has been moved, the folder of this name in the target is the new one.
             if not exists(name, removed) and exists(name, root):
                 if not is_folder(name, root) or not _is_log(target / name):
-                    refuse(target / name, "not the folder of a log")
+                    refuse(target / name, "not a partition's folder")
                 os.rename(name, name, src_dir_fd=root, dst_dir_fd=removed)
 
 
 def _place(source: Path, out: int, folder: Path, root: int) -> None:
-    """Move a folder, or its files into the one that is there: the segments last, and in order."""
+    """Move a folder, or its files into the existing folder: the segments last, in offset order."""
     name = source.name
     if not exists(name, out):
         return
@@ -275,7 +276,7 @@ def _place(source: Path, out: int, folder: Path, root: int) -> None:
 
 
 def _logs(target: Path) -> list[str]:
-    """The topic-partition folders: named like one, with something of a log in it, or empty."""
+    """List the topic-partition folders: the name is that of a partition, and it is empty or contains files of a log."""
     found = []
     for folder in target.iterdir():
         if partition_of(folder.name) is not None and folder.is_dir():
@@ -293,12 +294,12 @@ def _is_log(folder: Path) -> bool:
 def _check_size(staged: Staged) -> None:
     size = staged.path.stat().st_size
     if size != staged.size:
-        reason = f"a task wrote {staged.size} bytes, the driver sees {size}: do they share this folder?"
+        reason = f"a task wrote {staged.size} bytes, but the driver sees {size}: driver and executors must share it"
         raise OSError(errno.EIO, reason, str(staged.path))
 
 
 def _topic_id(folder: Path) -> str | None:
-    """The id in a folder's ``partition.metadata``."""
+    """Read the topic id in a folder's ``partition.metadata``."""
     path = folder / "partition.metadata"
     try:
         with open(open_file(path, None, os.O_RDONLY), "rb") as file:  # noqa: PTH123 - a descriptor

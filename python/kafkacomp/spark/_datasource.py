@@ -1,6 +1,6 @@
-"""The data source ``kafkacomp``: which module does what.
+"""The data source ``kafkacomp``: connects Spark's interface to the modules that read and write.
 
-The classes pickle by name, so kafkacomp must be installed where the executors are.
+The classes pickle by name, so kafkacomp must be installed on the executors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSource
 
 from kafkacomp.spark import _read, _sink, _stream
 from kafkacomp.spark._errors import EXPECTED, briefly
-from kafkacomp.spark._serialize import Shipped
+from kafkacomp.spark._serialize import SentToExecutors
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["KafkaCompDataSource"]
 
 
-class KafkaCompDataSource(Shipped, DataSource):
+class KafkaCompDataSource(SentToExecutors, DataSource):
     """Kafka's log segments as a table with the columns of Spark's Kafka source."""
 
     @classmethod
@@ -35,16 +35,16 @@ class KafkaCompDataSource(Shipped, DataSource):
 
     @briefly
     def schema(self) -> StructType:
-        """The columns that the options ask for; batches and streams have the same."""
+        """The columns that the options select, the same for batch reads and streams."""
         return _read.schema(self.options)
 
     @briefly
     def reader(self, schema: StructType) -> DataSourceReader:
-        """What ``spark.read`` reads with."""
+        """Create the reader of ``spark.read``."""
         return _read.reader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
-        """What ``spark.readStream`` reads with; there is no need of a ``simpleStreamReader``."""
+        """Create the reader of ``spark.readStream``; ``simpleStreamReader`` is not needed."""
         try:
             return _stream.reader(self.options, schema)
         except EXPECTED as error:
@@ -52,10 +52,10 @@ class KafkaCompDataSource(Shipped, DataSource):
 
     @briefly
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """What ``df.write`` writes with."""
+        """Create the writer of ``df.write``."""
         return _sink.writer(self.options, schema, overwrite)
 
     @briefly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - as above
-        """What ``df.writeStream`` writes with."""
+        """Create the writer of ``df.writeStream``."""
         return _sink.stream_writer(self.options, schema, overwrite)

@@ -1,4 +1,4 @@
-"""How errors look to users of Spark."""
+"""Shorten the errors that Spark shows to users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPECTED", "briefly", "plain"]
 
-#: What is wrong with data, files or options; anything else is a fault of ours, whose traceback is wanted.
+#: Errors of data, files or options. Any other error is a bug, whose traceback is needed.
 EXPECTED = (KafkaCompError, OSError, ValueError)
 
 _Arguments = ParamSpec("_Arguments")
@@ -23,20 +23,20 @@ _Error = TypeVar("_Error", bound=Exception)
 
 
 def plain(error: _Error) -> _Error:
-    """Make an error that ends a Spark worker say what and where in its first line.
+    """Make Spark show the message of an error that ends a worker in its first line.
 
-    Spark shows users what the worker makes of it, which begins with a traceback unless the worker is told otherwise.
-    The way to the error is ours and tells them nothing.
+    Spark shows what the worker prints, which begins with a traceback unless ``SPARK_HIDE_TRACEBACK`` is set. The
+    traceback lists frames of this package only, and does not help users.
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     if main is not None and main.name.startswith("pyspark."):
-        # Spark's own switch; it dies with the worker, which the error ends.
+        # Affects only this worker process, which the error ends.
         os.environ["SPARK_HIDE_TRACEBACK"] = "1"
     return error.with_traceback(None)
 
 
 def briefly(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Make the errors of something that Spark calls :func:`plain`."""
+    """Apply :func:`plain` to the errors of a function that Spark calls."""
 
     @functools.wraps(function)
     def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:

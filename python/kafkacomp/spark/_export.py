@@ -1,7 +1,7 @@
-"""``kafkacomp.spark.export``: executors read segments and write Parquet, the driver commits.
+"""``kafkacomp.spark.export``: executors read segments and write Parquet files, and the driver commits them.
 
-The driver plans the tasks of a batch read. Spark gets a row for each of them, as packed bytes, and hands it to
-``mapInArrow``; what comes back is a row a task that says which files it wrote. No record becomes a row of the JVM.
+The driver plans the tasks of a batch read. Spark gets a row of bytes for each task and passes it to ``mapInArrow``,
+which returns a row for each task with the files that it wrote. No record becomes a row of the JVM.
 Several attempts of a task may write; only the files of the attempt whose row Spark returns are published
 (:mod:`kafkacomp.spark._export_commit`).
 """
@@ -31,7 +31,7 @@ from kafkacomp.spark._options import parse
 from kafkacomp.spark._plan import plan
 from kafkacomp.spark._read import KafkaCompReader
 from kafkacomp.spark._schema import TYPES
-from kafkacomp.spark._serialize import Shipped
+from kafkacomp.spark._serialize import SentToExecutors
 from kafkacomp.spark._write_options import local_path
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ Compression = Literal["none", "snappy", "gzip", "lz4", "zstd"]
 _FORMATS: Final = ("parquet",)
 _SPLITS: Final = "id bigint, split binary"
 _ATTEMPTS: Final = "id bigint, attempt binary"
-#: Options of the data source that :func:`export` has as arguments, or that mean nothing here.
+#: Options of the data source that are arguments of :func:`export`.
 _ARGUMENTS: Final = {
     "path": "source",
     "paths": "source",
@@ -63,28 +63,28 @@ _FOLDER_TYPES: Final = (BooleanType, ByteType, IntegerType, LongType, ShortType,
 
 
 class Exported(NamedTuple):
-    """What :func:`export` wrote, and what it left out."""
+    """The result of :func:`export`: what it wrote and what it left out."""
 
-    #: Files in the target that are new.
+    #: The number of new files in the target.
     files: int
-    #: Their size.
+    #: Their size in bytes.
     bytes: int
-    #: Their rows; with ``mode="PERMISSIVE"`` also those of corrupt ranges.
+    #: Their rows; with ``mode="PERMISSIVE"`` including the rows for corrupt ranges.
     rows: int
-    #: Ranges of bytes that were left out, with a ``mode`` other than ``FAILFAST``.
+    #: Corrupt ranges of bytes that were left out; empty with the mode ``FAILFAST``, which raises instead.
     skipped: tuple[SkippedRange, ...]
-    #: Ranges of offsets that the segments should have and that were not delivered.
+    #: Ranges of offsets that the segments should have and that were not exported.
     missing: tuple[MissingRange, ...]
-    #: Further ranges for which the reports of tasks had no room.
+    #: The number of further ranges that the reports of tasks do not list.
     more_missing: int
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What an attempt of a task has written."""
+    """The files that an attempt of a task has written."""
 
     name: str
-    #: The sizes of its files, by their paths below its folder.
+    #: The sizes of its files by path, relative to the folder of the attempt.
     files: dict[str, int]
     rows: int
     reports: tuple[ScanReport, ...]
@@ -132,18 +132,18 @@ def _read_options(
     isolation_level: str,
     options: Mapping[str, object],
 ) -> ReadOptions:
-    """The options of the data source.
+    """Combine the arguments of :func:`export` and its ``options`` into options of the data source.
 
     Raises:
-        ValueError: as :func:`kafkacomp.spark._options.parse`; an option that is an argument here.
-        TypeError: columns are a string.
+        ValueError: as in :func:`kafkacomp.spark._options.parse`; or an option is an argument of :func:`export`.
+        TypeError: ``columns`` is a string.
     """
     given: dict[str, str] = {}
     for name, value in options.items():
         if name.lower() in _ARGUMENTS:
             raise ValueError(f"{name} is not an option of export: use the argument {_ARGUMENTS[name.lower()]}")
         if name.lower() == "filterpushdown":
-            raise ValueError("filterPushdown is not an option of export, which has no filters of a query")
+            raise ValueError("filterPushdown is not an option of export: there is no query with filters")
         given[name] = _text(value)
     if isinstance(source, str | os.PathLike):
         given["path"] = os.fspath(source)
@@ -158,34 +158,36 @@ def _read_options(
 
 
 def _text(value: object) -> str:
-    """A value as Spark hands options over; a mapping becomes JSON."""
+    """Convert a value to the text of an option; a mapping becomes JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value)
 
 
 def _checked_folders(partition_by: str | Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns that become folders.
+    """Check the columns that become folders.
 
     Raises:
-        ValueError: a column that is not exported, is named twice or has values that cannot name folders; all columns.
+        ValueError: a column is not exported, is given twice or has values that cannot be names of folders; or no column
+            is left for the files.
     """
     names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
     for name in names:
         if name not in columns:
-            raise ValueError(f"partition_by: {name!r} is not one of the columns {', '.join(columns)}")
+            raise ValueError(f"partition_by: unknown column {name!r}: expected some of {', '.join(columns)}")
         if names.count(name) > 1:
-            raise ValueError(f"partition_by: {name!r} is named twice")
+            raise ValueError(f"partition_by: column {name!r} is given twice")
         if not isinstance(TYPES.get(name), _FOLDER_TYPES):
             allowed = [each for each in columns if isinstance(TYPES.get(each), _FOLDER_TYPES)]
-            raise ValueError(f"partition_by: {name!r} cannot name folders; {', '.join(allowed)} can")  # noqa: TRY004 - see the type
+            message = f"partition_by: column {name!r} cannot become folders: expected some of {', '.join(allowed)}"
+            raise ValueError(message)  # noqa: TRY004 - the type of the column is wrong, not that of the argument
     if len(names) == len(columns):
-        raise ValueError("partition_by cannot have all columns: files need at least one")
+        raise ValueError("partition_by has all columns: leave at least one for the files")
     return names
 
 
-class _Job(Shipped):
-    """What a task does, for ``mapInArrow``."""
+class _Job(SentToExecutors):
+    """The function of a task, for ``mapInArrow``."""
 
     def __init__(self, options: ReadOptions, staging: Path, partition_by: tuple[str, ...], compression: str) -> None:
         self.options = options
@@ -195,7 +197,7 @@ class _Job(Shipped):
         self.stem = f"part-{uuid.uuid4().hex[:16]}"
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Export the splits of a partition of the data frame."""
+        """Export the splits in a partition of the DataFrame."""
         for batch in batches:
             for number, packed in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
                 try:
@@ -206,7 +208,7 @@ class _Job(Shipped):
                 yield pa.RecordBatch.from_arrays(columns, names=["id", "attempt"])
 
     def export(self, number: int, split: SegmentPartition) -> Attempt:
-        """Write the rows of a split; nothing is left if that fails.
+        """Write the rows of a split; if it fails, its files are removed.
 
         Raises:
             KafkaCompError, OSError: the split cannot be read, or the files cannot be written.
@@ -218,7 +220,7 @@ class _Job(Shipped):
         reports: list[ScanReport] = []
         reader.tell = reports.append
         try:
-            # The job's folder is the driver's: an attempt that outlives its job leaves nothing.
+            # Only the driver creates the job's folder: an attempt that outlives its job leaves no files behind.
             folder.mkdir()
             for batch in reader.read(split):
                 files.write(batch)
@@ -227,13 +229,13 @@ class _Job(Shipped):
             files.abandon()
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, FileNotFoundError) and not self.staging.exists():
-                reason = "the job's folder is gone: it has ended, or driver and executors do not share the target"
+                reason = "the job's folder is missing: it has ended, or driver and executors do not share the target"
                 raise OSError(errno.ENOENT, reason, str(self.staging)) from None
             raise
         return Attempt(name, files.sizes, files.rows, tuple(reports))
 
     def empty(self) -> Attempt:
-        """Write a file without rows, from which readers learn the columns."""
+        """Write a file without rows, so that readers find the schema."""
         fields = [
             pa.field(name, pa.string())
             if name == self.options.corrupt_column
@@ -247,17 +249,17 @@ class _Job(Shipped):
 
 
 def _run(spark: SparkSession, tasks: Sequence[SegmentPartition], job: _Job) -> list[Attempt]:
-    """The attempts that count, one for each task, in the order of the tasks."""
+    """Run the job and return the attempts to publish, one for each task, in the order of the tasks."""
     if not tasks:
         return []
     rows = [(number, bytearray(pickle.dumps(task))) for number, task in enumerate(tasks)]
-    # One task a partition: a range has exactly one number in each, and a broadcast join moves none of them.
+    # One task for each partition: spark.range puts one number in each, and a broadcast join does not move rows.
     numbers = spark.range(0, len(rows), 1, len(rows))
     splits = numbers.join(F.broadcast(spark.createDataFrame(rows, _SPLITS)), "id")
     found: list[Any] = splits.mapInArrow(job, _ATTEMPTS).collect()
     found.sort(key=lambda row: row.id)
     if [row.id for row in found] != list(range(len(rows))):
-        raise RuntimeError(f"Spark returned {len(found)} results of {len(rows)} tasks: nothing was published")
+        raise RuntimeError(f"Spark returned {len(found)} results for {len(rows)} tasks: no file was published")
     return [pickle.loads(row.attempt) for row in found]  # noqa: S301 - from our own executors
 
 

@@ -1,4 +1,4 @@
-"""How the Parquet files of an export's tasks get their places, all or none; docs/design/spark-write.md explains it.
+"""Commit the Parquet files of an export's tasks, all or none; docs/design/spark-write.md describes the protocol.
 
 ::
 
@@ -6,10 +6,10 @@
         .kafkacomp-export                          the decision
         .kafkacomp-lock                            held while a job commits
         .kafkacomp-0.<32 hex digits>-delete/       a job's files (-1: being removed); Parquet readers skip such names
-            <32 hex digits>/                       the files of one attempt of a task, laid out as in the target
+            <32 hex digits>/                       the files of one attempt of a task, in the folders of the target
                 topic=orders/part-....parquet.staged
         topic=orders/part-....parquet
-        _SUCCESS                                   removed when files begin to get their places, made again at the end
+        _SUCCESS                                   removed before the first file is moved, created after the last
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["STAGED", "SUFFIX", "SaveMode", "begin", "check_target", "commit", "discard", "recover"]
 
 NAME: Final = ".kafkacomp-export"
-#: What the files in the target are called, and what comes after that until they are there.
+#: The suffix of the files in the target, and the one added to it while they are staged.
 SUFFIX: Final = ".parquet"
 STAGED: Final = ".staged"
 _SUCCESS: Final = "_SUCCESS"
@@ -56,13 +56,13 @@ _ATTEMPT: Final = re.compile(r"[0-9a-f]{32}")
 _STAGING: Final = re.compile(r"\.kafkacomp-0\.[0-9a-f]{32}-delete")
 _DEAD: Final = re.compile(r"\.kafkacomp-1\.[0-9a-f]{32}-delete")
 
-#: What happens to files that the target has, as in Spark's DataFrameWriter.
+#: What happens to existing files of the target, as in Spark's DataFrameWriter.
 SaveMode = Literal["errorifexists", "append", "overwrite"]
 
 
 @dataclass(frozen=True)
 class Pending:
-    """A decided export: the folder of its job, the attempts whose files count, the files that go."""
+    """A decided export: the folder of its job, the attempts to publish, the files to remove."""
 
     staging: str
     attempts: list[str]
@@ -78,12 +78,13 @@ class State:
 
 
 def check_target(target: Path, save_mode: SaveMode, partition_by: Sequence[str]) -> None:
-    """Refuse a target before any work, after what a killed job had decided is finished.
+    """Finish the decided export of a killed job, then refuse a target that cannot be written to.
 
     Raises:
-        FileExistsError: the target has files, with ``errorifexists``.
-        NotADirectoryError: it is a file.
-        OSError: it has something that is not a Parquet file; with ``append`` also files in other partition folders.
+        FileExistsError: the target has files, and ``save_mode`` is ``errorifexists``.
+        NotADirectoryError: the target is a file.
+        OSError: the target contains something other than Parquet files; or ``save_mode`` is ``append`` and its files
+            are in folders of other columns.
     """
     if target.is_dir():
         if os.path.lexists(target / NAME):
@@ -94,7 +95,7 @@ def check_target(target: Path, save_mode: SaveMode, partition_by: Sequence[str])
 
 
 def begin(target: Path) -> Path:
-    """Make the folder of a new job."""
+    """Create the folder of a new job."""
     target.mkdir(parents=True, exist_ok=True)
     staging = target / f".kafkacomp-0.{uuid.uuid4().hex}-delete"
     staging.mkdir()
@@ -102,10 +103,10 @@ def begin(target: Path) -> Path:
 
 
 def recover(target: Path) -> None:
-    """Finish what a killed job had decided, and remove what others left long ago.
+    """Finish the decided export of a killed job, and remove old folders of other dead jobs.
 
     Raises:
-        OSError: the operating system refuses, or a file is not as this library makes it.
+        OSError: the operating system reports an error, or a file was not written by this library.
     """
     with locked(target):
         _recover(target)
@@ -118,18 +119,18 @@ def commit(
     save_mode: SaveMode,
     partition_by: Sequence[str],
 ) -> None:
-    """Publish the files of the attempts that count.
+    """Publish the files of these attempts.
 
     Args:
         target: The folder of Parquet files.
         staging: The job's folder, which is removed.
-        attempts: For each attempt, its files below its folder with their sizes.
-        save_mode: What happens to the files that the target has.
-        partition_by: The columns that folders are named by.
+        attempts: For each attempt, the sizes of its files by path, relative to its folder.
+        save_mode: What happens to existing files of the target.
+        partition_by: The columns that become folders.
 
     Raises:
-        OSError: as :func:`check_target`; the operating system refuses; a task's files are missing. Nothing is
-            published, unless :func:`recover` can finish it.
+        OSError: as in :func:`check_target`; the operating system reports an error; or files of a task are missing.
+            Either nothing is published, or :func:`recover` can finish it.
     """
     with locked(target):
         state = _recover(target, own=staging.name)
@@ -145,7 +146,7 @@ def commit(
 
 
 def discard(target: Path, staging: Path) -> None:
-    """Remove what a job has staged, unless it is decided."""
+    """Remove the files that a job has staged, unless its export is decided."""
     with contextlib.suppress(FileNotFoundError), locked(target):
         pending = _read_state(target).pending
         if pending is None or pending.staging != staging.name:
@@ -156,7 +157,7 @@ def discard(target: Path, staging: Path) -> None:
 
 
 def _check_content(target: Path, save_mode: SaveMode, partition_by: Sequence[str]) -> list[str]:
-    """The target's Parquet files, as paths below it.
+    """List the Parquet files of the target, by their paths relative to it.
 
     Raises:
         OSError: see :func:`check_target`.
@@ -164,7 +165,7 @@ def _check_content(target: Path, save_mode: SaveMode, partition_by: Sequence[str
     if save_mode == "errorifexists":
         for name in sorted(os.listdir(target)):  # noqa: PTH208 - names are enough
             if not name.startswith(".kafkacomp-"):
-                reason = "the target has files already; save_mode append or overwrite allows that"
+                reason = "the target has files: choose another target, or save_mode append or overwrite"
                 raise FileExistsError(errno.EEXIST, reason, str(target / name))
     found = sorted(_data_files(target))
     if save_mode == "append":
@@ -172,13 +173,14 @@ def _check_content(target: Path, save_mode: SaveMode, partition_by: Sequence[str
         for path in found:
             columns = tuple(folder.partition("=")[0] for folder in path.split("/")[:-1])
             if columns != wanted:
-                there = f"is partitioned by {', '.join(columns) or 'nothing'}, not {', '.join(wanted) or 'nothing'}"
-                raise OSError(errno.EINVAL, f"{there}: files cannot be appended with other partition_by", str(target))
+                there = f"the target is partitioned by {', '.join(columns) or 'no column'}"
+                asked = f"partition_by is {', '.join(wanted) or 'empty'}: to append, both must be the same"
+                raise OSError(errno.EINVAL, f"{there}, and {asked}", str(target))
     return found
 
 
 def _data_files(folder: Path, below: str = "") -> Iterator[str]:
-    """The Parquet files in a folder and its partition folders; names that readers skip are passed over."""
+    """Yield the Parquet files in a folder and its partition folders; names that readers skip are left out."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if _is_hidden(entry.name):
@@ -188,25 +190,25 @@ def _data_files(folder: Path, below: str = "") -> Iterator[str]:
             elif entry.is_file(follow_symlinks=False) and entry.name.endswith(SUFFIX):
                 yield below + entry.name
             else:
-                reason = "is not a Parquet file or partition folder: choose a folder that has nothing else"
+                reason = "not a Parquet file or partition folder: choose a target that contains nothing else"
                 raise OSError(errno.EINVAL, reason, entry.path)
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether Spark and pyarrow skip a name."""
+    """Whether Spark and pyarrow skip files of this name."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _check_attempt(folder: Path, written: Mapping[str, int]) -> None:
-    """Demand that the driver sees what a task has written."""
+    """Check that the driver sees the files that a task has written."""
     found = {
         path.relative_to(folder).as_posix(): path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()
     }
     if found != dict(written):
         wrong = sorted(found.keys() ^ written.keys()) or sorted(name for name in found if found[name] != written[name])
         reason = (
-            f"a task wrote {len(written)} files, {sum(written.values())} bytes, the driver sees {len(found)} files,"
-            f" {sum(found.values())} bytes: do they share this folder?"
+            f"a task wrote {len(written)} files, {sum(written.values())} bytes, but the driver sees {len(found)} files,"
+            f" {sum(found.values())} bytes: driver and executors must share this folder"
         )
         raise OSError(errno.EIO, reason, str(folder / wrong[0]))
 
@@ -236,7 +238,7 @@ def _pending(content: object) -> Pending:
             raise MalformedError(f"{what} is not a list but {shown(names)}")
         for name in names:
             if not isinstance(name, str) or not is_right(name):
-                raise MalformedError(f"{shown(name)} in {what} is not a name that an export gives")
+                raise MalformedError(f"{shown(name)} in {what} is not the name of an exported file")
     return Pending(staging, attempts, removed)
 
 
@@ -269,11 +271,11 @@ def _recover(target: Path, own: str | None = None) -> State:
 
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
-    """Give all files of a decided export their places; what has been done of it before is not done again."""
+    """Move all files of a decided export to their places, except those that were moved before."""
     staging = target / pending.staging
     with open_folder(target) as root:
         if not exists(staging.name, root):
-            reason = f"the files of a decided export are gone: delete {target / NAME} to give it up"
+            reason = f"the staged files of a decided export are missing: delete {target / NAME} to abandon that export"
             raise FileNotFoundError(errno.ENOENT, reason, str(staging))
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_SUCCESS, dir_fd=root)
@@ -293,7 +295,7 @@ def _finish(target: Path, state: State, pending: Pending) -> State:
 
 
 def _unlink(folder: Path, names: list[str], within: int) -> None:
-    """Remove a file by the names of the folders that it is in, and those of them that are empty then."""
+    """Remove a file, given by the names of its folders and its own, and the folders that this leaves empty."""
     name, *rest = names
     if not exists(name, within):
         return
@@ -309,7 +311,7 @@ def _unlink(folder: Path, names: list[str], within: int) -> None:
 
 
 def _place(source: Path, staged: int, target: Path, within: int) -> None:
-    """Move what is staged in a folder, and in folders in it, to the same place in the target."""
+    """Move the staged files in a folder, and in the folders in it, to the same place in the target."""
     for name in sorted(os.listdir(staged)):
         if is_folder(name, staged):
             if "=" not in name:

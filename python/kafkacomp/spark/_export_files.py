@@ -1,4 +1,4 @@
-"""The Parquet files of a task: rows by partition folder, collected into row groups."""
+"""Write the Parquet files of a task: rows by partition folder, collected into row groups."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskFiles", "folder_name", "write_empty"]
 
-#: Rows of all files of a task that are held in memory: a row group has as many bytes of column data.
+#: Bytes of column data that all files of a task together keep in memory; also the size of a row group.
 ROW_GROUP_BYTES: Final = 64 << 20
-#: Files that a task has open at the same time; with more partition folders than that a folder gets several files.
+#: The most files that a task keeps open; if there are more partition folders, a folder gets several files.
 _MOST_OPEN: Final = 100
-#: Columns whose numbers mostly grow: their differences need fewer bytes than a dictionary.
+#: Columns whose values mostly increase: delta encoding needs fewer bytes than a dictionary.
 _GROWING: Final = ("offset", "timestamp", "baseOffset", "position", "sequence")
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
-#: What Spark escapes in the names of partition folders (ExternalCatalogUtils).
+#: The characters that Spark escapes in the names of partition folders (ExternalCatalogUtils).
 _ESCAPED: Final = re.compile(r'[\x00-\x1f"#%\'*/:=?\\\x7f{\[\]^]')
 
 
 def folder_name(column: str, value: object) -> str:
-    """The partition folder of a value, as Spark and Hive name it."""
+    """The name of a value's partition folder, as in Spark and Hive."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if value is None or not text:
         return f"{column}={_NULL}"
@@ -38,13 +38,13 @@ def folder_name(column: str, value: object) -> str:
 
 
 class TaskFiles:
-    """Writes batches below a folder; a file for each partition folder.
+    """Writes batches to a folder, with a file for each partition folder.
 
     Args:
         folder: The folder of the task's attempt.
-        stem: What the names of the files begin with.
+        stem: The beginning of the names of the files.
         partition_by: The columns that become folders.
-        compression: As ``kafkacomp.spark.export`` has it.
+        compression: The compression of the pages, as in ``kafkacomp.spark.export``.
     """
 
     def __init__(self, folder: Path, stem: str, partition_by: Sequence[str], compression: str) -> None:
@@ -52,16 +52,16 @@ class TaskFiles:
         self._stem = stem
         self._partition_by = tuple(partition_by)
         self._compression = compression
-        #: By partition folder, the one written to last at the end.
+        #: Open files by partition folder, in the order of their last use.
         self._open: dict[str, _File] = {}
         self._held = 0
         self._count = 0
-        #: The sizes of finished files, by their paths below the folder.
+        #: The sizes of finished files by path, relative to the folder.
         self.sizes: dict[str, int] = {}
         self.rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch."""
+        """Add the rows of a batch."""
         for name, rows in _partitioned(batch, self._partition_by):
             if not rows.num_rows:
                 continue
@@ -75,14 +75,14 @@ class TaskFiles:
             self._finish(next(iter(self._open)))
 
     def close(self) -> None:
-        """Finish all files and bring them to the disk."""
+        """Finish all files and flush them to the disk."""
         for name in [*self._open]:
             self._finish(name)
         for path, _, _ in os.walk(self._folder, topdown=False):
             sync_folder(self._folder.joinpath(path))
 
     def abandon(self) -> None:
-        """Close what is open; what has been written is of no use."""
+        """Close the open files without finishing them."""
         for file in self._open.values():
             file.abandon()
 
@@ -99,7 +99,7 @@ class TaskFiles:
 
 
 class _File:
-    """A Parquet file, and the rows that its next row group will have."""
+    """A Parquet file, and the rows collected for its next row group."""
 
     def __init__(self, folder: Path, name: str, schema: pa.Schema, compression: str) -> None:
         self.name = name
@@ -138,7 +138,7 @@ class _File:
 
 
 def write_empty(folder: Path, stem: str, schema: pa.Schema, compression: str) -> dict[str, int]:
-    """Write a file without rows, which has the schema, and give its size by its path."""
+    """Write a file that has the schema and no rows; return its size by its path."""
     file = _File(folder, f"{stem}.{compression}{SUFFIX}{STAGED}", schema, compression)
     size = file.finish()
     sync_folder(folder)
@@ -162,7 +162,7 @@ def _writer(out: object, schema: pa.Schema, compression: str) -> Any:  # noqa: A
 
 
 def _leaves(schema: pa.Schema) -> Iterator[str]:
-    """The paths of a schema's columns as Parquet has them."""
+    """Yield the paths of a schema's leaf columns in Parquet's notation."""
     for field in schema:
         if field.name == "headers":
             yield from ("headers.list.element.key", "headers.list.element.value")
@@ -171,7 +171,7 @@ def _leaves(schema: pa.Schema) -> Iterator[str]:
 
 
 def _partitioned(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of each partition folder, without the columns that are its name; the folder ends with a slash."""
+    """Yield each partition folder, with a slash at its end, and its rows without the columns in the folder's name."""
     parts = [("", batch)]
     for name in names:
         parts = [
@@ -184,7 +184,7 @@ def _partitioned(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[tuple[
 
 
 def _by_value(rows: pa.RecordBatch, name: str) -> Iterator[tuple[object, pa.RecordBatch]]:
-    """The rows of each value of a column, in their order."""
+    """Yield each value of a column and its rows, in their order."""
     pc = require("pyarrow.compute")
     encoded = rows.column(name).dictionary_encode(null_encoding="encode")
     values = encoded.dictionary.to_pylist()
@@ -195,6 +195,6 @@ def _by_value(rows: pa.RecordBatch, name: str) -> Iterator[tuple[object, pa.Reco
     counts = {each["values"]: each["counts"] for each in pc.value_counts(encoded.indices).to_pylist()}
     start = 0
     for index, value in enumerate(values):
-        # A copy: a slice that is held would keep the whole batch.
+        # A copy, because a slice would keep the whole batch in memory.
         yield value, rows.take(order.slice(start, counts[index]))
         start += counts[index]

@@ -1,8 +1,7 @@
-"""Where the logs of growing partitions end: what a stream's driver remembers between two looks.
+"""Follow the ends of growing partitions: the state that a stream's driver keeps between two polls.
 
-A look costs a listing of the folders, one open of the segment that is written last in each partition, and the headers
-that have come. Segments that are closed are not opened, but for ``read_committed`` once each: transactions are followed
-from the log's beginning.
+A poll lists the folders, opens the last segment of each partition and reads the headers of new batches. Closed segments
+are not opened, except once each with ``read_committed``, which must know all transactions from the start of the log.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from kafkacomp import _kafkacomp
 from kafkacomp._storage.partition import SplitBoundaries
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.spark._overlap import runs
-from kafkacomp.spark._plan import cut
+from kafkacomp.spark._plan import split_segment
 from kafkacomp.spark._select import name_of
 
 if TYPE_CHECKING:
     from kafkacomp._storage.partition import AbortedRange, Partition, Segment
     from kafkacomp.spark._options import ReadOptions
-    from kafkacomp.spark._overlap import Ends, Pieces, Run
+    from kafkacomp.spark._overlap import Ends, Run, SegmentsWithNext
 
 __all__ = ["PartitionLog"]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
-#: How many ends are remembered with their places: a batch begins where one of the last few ended.
+#: The number of end offsets that are kept with their positions: a batch begins where one of the last few ended.
 _MARKS = 8
-#: An end that lies behind any file's.
+#: A position after the end of any file.
 _OPEN_END = (1 << 63) - 1
 
 
 class PartitionLog:
-    """One partition, followed."""
+    """Follows one partition."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -47,26 +46,26 @@ class PartitionLog:
         self._segment: tuple[int, str] | None = None
         self._marks: dict[int, tuple[str, int]] = {}
         self._ends: Ends = {}
-        #: The offset behind the last whole batch.
+        #: The offset after the last complete batch.
         self.end = 0
-        #: The first one that a reader of the stream's isolation level does not see yet.
+        #: The first offset that is not visible yet at the stream's isolation level.
         self.stable = 0
 
     def look(self, partition: Partition) -> None:
-        """Take note of what has come.
+        """Read what was appended since the last poll.
 
         Raises:
             FileNotFoundError: a segment was deleted since the listing.
-            CorruptRecordError: damage, but where the mode is to leave it out.
+            CorruptRecordError: a batch is corrupt, and the mode is not DROPMALFORMED.
             ValueError: a log of Kafka 0.7.
         """
         last = partition.segments[-1]
         self._check_format(partition)
         if self._segment is not None and _base(last) < self._segment[0]:
-            self._reset()  # made anew
+            self._reset()  # deleted and created again
         for segment in self._todo(partition):
             if not self._follow(segment, is_last=segment is last):
-                _LOGGER.warning("%s: truncated; it is followed anew", last.name)
+                _LOGGER.warning("%s: truncated; it is read again from its beginning", last.name)
                 self._reset()
                 self.look(partition)
                 return
@@ -86,7 +85,7 @@ class PartitionLog:
         return [each for each in partition.segments if _base(each) >= known]
 
     def _follow(self, segment: Segment, *, is_last: bool) -> bool:
-        """Go on in a segment; whether it has not become shorter."""
+        """Read what was appended to a segment; return False if it has become shorter."""
         here = (_base(segment), segment.name)
         is_new = here != self._segment
         skip = self._options.on_error == "skip"
@@ -99,7 +98,7 @@ class PartitionLog:
         if stop == "shrunk":
             if is_last:
                 return False
-            # Closed and replaced by its compacted form.
+            # Closed and replaced by a compacted segment.
             stop = self._follower.follow(segment, True, skip)  # noqa: FBT003 - a position of the core's
         self._segment = here
         if stop == "corrupt":
@@ -112,36 +111,40 @@ class PartitionLog:
         filled = [each for each in partition.segments if each.size > 0]
         if filled and _kafkacomp.is_message_set(filled[0]):
             raise ValueError(
-                f"{name_of(partition)} is a log of Kafka 0.7, whose offsets are positions of bytes:"
-                " it cannot be followed as a stream; spark.read reads it"
+                f"{name_of(partition)} is a log of Kafka 0.7, whose offsets are byte positions: readStream does not"
+                " support it; use spark.read"
             )
         self._is_known_format = bool(filled)
 
     def aborted(self, start: int, end: int) -> list[AbortedRange]:
-        """Aborted transactions that have offsets in this range."""
+        """List the aborted transactions that have offsets in this range."""
         return self._follower.aborted(start, end)
 
     def forget(self, offset: int) -> None:
-        """Forget what nobody asks for who reads from this offset on."""
+        """Drop the state that is not needed to read from this offset on."""
         self._follower.forget(offset)
 
-    def runs(self, pieces: Pieces) -> list[Run]:
+    def runs(self, segments: SegmentsWithNext) -> list[Run]:
         """Group the segments of a batch of the stream that have offsets in common."""
-        kept = {(segment.name, segment.size) for segment, _ in pieces}
+        kept = {(segment.name, segment.size) for segment, _ in segments}
         self._ends = {key: end for key, end in self._ends.items() if key in kept}
-        return runs(pieces, self._options.log_format, self._ends)
+        return runs(segments, self._options.log_format, self._ends)
 
-    def pieces(self, segment: Segment, start: int, end: int, next_base: int | None) -> list[Segment]:
-        """Cut what a segment holds of these offsets into pieces of about ``splitSize``.
+    def splits(self, segment: Segment, start: int, end: int, next_base: int | None) -> list[Segment]:
+        """Split these offsets of a segment into splits of about ``splitSize``.
 
-        The last one is told where the next segment begins, so that it notices offsets that are missing in between.
+        The last split knows where the next segment begins, so that it reports offsets missing in between.
         """
         first, last = self._place(segment, start) or 0, self._place(segment, end)
         stop = segment.size if last is None else last
         if stop - first <= self._options.split_size * 3 // 2:
             found = [replace(segment, range=(first, stop))]
         else:
-            found = [_within(each, first, stop) for each in cut(segment, self._options) if _overlaps(each, first, stop)]
+            found = [
+                _within(each, first, stop)
+                for each in split_segment(segment, self._options)
+                if _overlaps(each, first, stop)
+            ]
         if last is None:  # the segment may have grown since it was listed
             found[-1] = replace(found[-1], range=((found[-1].range or (0, 0))[0], _OPEN_END))
         if next_base is not None:
@@ -150,9 +153,10 @@ class PartitionLog:
         return found
 
     def _place(self, segment: Segment, offset: int) -> int | None:
-        """Where the batch of an offset begins, so that what was read before is not read again.
+        """The position of an offset's batch, if it is known: earlier batches are not read again.
 
-        Only where no index tells it: a broker has one, and may replace the segment by a compacted one of the same name.
+        Only for segments without an index: a log with indexes is a broker's, which may replace the
+        segment by a compacted one of the same name.
         """
         name, position = self._marks.get(offset, ("", 0))
         if name != segment.name or self._segment != (_base(segment), name):
@@ -161,19 +165,19 @@ class PartitionLog:
         return None if is_local and os.path.exists(f"{os.path.splitext(segment.source)[0]}.index") else position  # noqa: PTH110, PTH122
 
 
-def _overlaps(piece: Segment, first: int, stop: int) -> bool:
-    begin, end = piece.range or (0, stop)
+def _overlaps(split: Segment, first: int, stop: int) -> bool:
+    begin, end = split.range or (0, stop)
     return end > first and begin < stop
 
 
-def _within(piece: Segment, first: int, stop: int) -> Segment:
-    """The part of a split between two positions; its boundaries stay only where it was split."""
-    begin, end = piece.range or (0, stop)
-    known = piece.boundaries
+def _within(split: Segment, first: int, stop: int) -> Segment:
+    """The part of a split between two positions, with the split boundaries that are still its own."""
+    begin, end = split.range or (0, stop)
+    known = split.boundaries
     boundaries = known and known._replace(
         begin=known.begin if begin >= first else None, end=known.end if end <= stop else None
     )
-    return replace(piece, range=(max(begin, first), min(end, stop)), boundaries=boundaries)
+    return replace(split, range=(max(begin, first), min(end, stop)), boundaries=boundaries)
 
 
 def _base(segment: Segment) -> int:

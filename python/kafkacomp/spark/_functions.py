@@ -27,7 +27,7 @@ __all__ = ["MAX_OUTPUT_SIZE", "compress", "decompress", "parse_records", "record
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 RecordsMode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 
-#: What one cell may decompress to, in a worker whose memory is shared with the JVM's executor: 256 MiB.
+#: The most bytes that one cell may decompress to: 256 MiB, because workers share memory with the JVM of the executor.
 MAX_OUTPUT_SIZE = 256 << 20
 
 
@@ -45,12 +45,12 @@ def decompress(
 
     Args:
         col: A binary column or its name.
-        compression_type: A type, its name ("lz4") or its id (3) for all rows; or a column of names or ids, such as
-            ``F.col("codec")``. A string is always the name of a type, never of a column.
+        compression_type: The compression type of all rows, by name ("lz4") or id (3); or a column of names or ids, such
+            as ``F.col("codec")``. A string is always the name of a compression type, never that of a column.
         magic: The message format for all rows, or a column of integers. In 0, any LZ4 header checksum is accepted
             (KIP-57).
-        mode: FAILFAST ends the query at a bad cell, PERMISSIVE makes it null. A cell is bad if it is corrupt,
-            decompresses to more than ``max_output_size``, or has an unknown type or magic.
+        mode: FAILFAST fails the query at a bad cell, PERMISSIVE makes it null. A cell is bad if it is corrupt,
+            decompresses to more than ``max_output_size``, or has an unknown compression type or magic.
         max_output_size: The most bytes that one cell may decompress to. No memory is allocated beyond it. All cells of
             an Arrow batch share a buffer of up to 2 GiB - 1: for cells of more than 200 KB, lower
             ``spark.sql.execution.arrow.maxRecordsPerBatch`` (10,000 by default). About 4 MB for a batch is fastest.
@@ -59,6 +59,9 @@ def decompress(
         ValueError: an argument has an unknown value or is out of range. In the query, as the cause of the driver's
             PythonException: what :func:`kafkacomp.arrow.decompress_cells` raises, with the partition, the row of the
             Arrow batch and the byte.
+
+    Example:
+        >>> df.select(decompress("payload", "lz4"))  # doctest: +SKIP
     """
     parameters, constants = _split(compression_type=compression_type, magic=magic)
     constants |= _checked(constants) | _options(mode, max_output_size)
@@ -80,17 +83,20 @@ def compress(
         compression_type: As for :func:`decompress`.
         compression_level: The level for all rows, or a column of integers. ``None``, or a null, is Kafka's default: -1
             for gzip, 9 for lz4, 3 for zstd. none and snappy have no levels.
-        magic: As for :func:`decompress`. For 0 the LZ4 header checksum is the broken one (KIP-57).
-        mode: FAILFAST ends the query at a cell with an unknown type or magic or a level out of range, PERMISSIVE makes
-            it null.
+        magic: As for :func:`decompress`. For 0, the LZ4 header checksum is computed as in Kafka before 0.10 (KIP-57).
+        mode: FAILFAST fails the query at a cell with an unknown compression type or magic or a level out of range,
+            PERMISSIVE makes it null.
 
     Raises:
-        ValueError: an argument has an unknown value or is out of range; in the query the same for cells, with the row.
+        ValueError: an argument has an unknown value or is out of range. In the query, the same for cells, with the row.
+
+    Example:
+        >>> df.select(compress("text", "zstd", compression_level=3))  # doctest: +SKIP
     """
     parameters, constants = _split(compression_type=compression_type, compression_level=compression_level, magic=magic)
     constants |= _checked(constants)
     if "compression_level" in constants and "compression_type" in constants:
-        # A level for all that the type for all does not have is wrong before there is a query.
+        # If both are constants, report a level that the type does not have before the query runs.
         _kafkacomp.compress(b"", compression_type_of(compression_type), constants["compression_level"], 2)  # type: ignore[arg-type]
     constants |= {"on_error": _ON_ERROR[_mode(mode)]}
     return vectorized("compress", BinaryType(), tuple(parameters), constants)(col, *parameters.values())
@@ -116,15 +122,18 @@ def parse_records(
         columns: The fields to build, in this order: columns of the data source except topic, partition and segment.
             Default: key binary, value binary, offset bigint, timestamp timestamp, timestampType int, headers
             array<struct<key: string, value: binary>>. ``position`` is the byte of the cell.
-        include_control: Whether control records are among them.
+        include_control: Whether control records are included.
         verify_crc: Whether checksums are verified.
-        mode: FAILFAST ends the query at a corrupt or too large cell, PERMISSIVE makes it null.
+        mode: FAILFAST fails the query at a cell that is corrupt or too large, PERMISSIVE makes it null.
         max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
 
     Raises:
         ValueError: an argument has an unknown value or is out of range. In the query: what
             :func:`kafkacomp.arrow.parse_cells` raises, with the partition, the row of the Arrow batch and the byte of
             the cell.
+
+    Example:
+        >>> df.select(F.explode(parse_records("fetched")))  # doctest: +SKIP
     """
     names = record_columns(columns)
     constants = _parsing(names, include_control, verify_crc) | _options(mode, max_output_size)
@@ -153,20 +162,23 @@ def records(
         columns: As for :func:`parse_records`.
         include_control: As for :func:`parse_records`.
         verify_crc: As for :func:`parse_records`.
-        mode: FAILFAST ends the query at a corrupt or too large cell, PERMISSIVE makes one row for it in which all of
-            ``columns`` are null, DROPMALFORMED leaves it out.
+        mode: FAILFAST fails the query at a cell that is corrupt or too large, PERMISSIVE returns a row for it in which
+            all of ``columns`` are null, DROPMALFORMED leaves it out.
         max_output_size: As for :func:`parse_records`.
 
     Raises:
         ValueError: an argument has an unknown value or is out of range; a kept column has the name of a record column.
-        TypeError: ``column`` is not binary. In the query: as :func:`parse_records`.
+        TypeError: ``column`` is not binary. In the query: as for :func:`parse_records`.
+
+    Example:
+        >>> records(df, "fetched", keep=["captured_at"])  # doctest: +SKIP
     """
     chosen = one_of("mode", mode, "FAILFAST", "PERMISSIVE", "DROPMALFORMED")
     names = record_columns(columns)
     cells = F.col(column) if isinstance(column, str) else column
     cell = df.select(cells).schema.fields[0]
     if not isinstance(cell.dataType, BinaryType):
-        raise TypeError(f"column {cell.name!r} is {cell.dataType.simpleString()}; record sets are binary")
+        raise TypeError(f"column {cell.name!r} is {cell.dataType.simpleString()}: it must be binary")
     kept = _kept(df, cell.name, keep, names)
     constants = _parsing(names, include_control, verify_crc)
     constants |= _options("FAILFAST" if chosen == "FAILFAST" else "PERMISSIVE", max_output_size)
@@ -174,14 +186,14 @@ def records(
     # Spark's mapInArrow cannot take columns with dots or backticks in their names.
     plain = (F.col(_quoted(name)).alias(f"kept_{number}") for number, name in enumerate(kept))
     source = df.select(cells.alias("cells"), *plain)
-    beside = zip(kept, source.schema.fields[1:], strict=True)
-    fields = [StructField(name, field.dataType, field.nullable, field.metadata) for name, field in beside]
+    repeated = zip(kept, source.schema.fields[1:], strict=True)
+    fields = [StructField(name, field.dataType, field.nullable, field.metadata) for name, field in repeated]
     schema = StructType([*fields, *struct_of(names).fields])
     return source.mapInArrow(in_arrow("parse_records", constants), schema)
 
 
 def register_functions(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT_SIZE) -> None:
-    """Make the functions callable from SQL, by the names that :func:`kafkacomp.spark.register` lists."""
+    """Register the functions with SQL under the names that :func:`kafkacomp.spark.register` lists."""
     binary, parsed = BinaryType(), ArrayType(struct_of(record_columns(None)))
     parsing = _parsing(record_columns(None), include_control=False, verify_crc=True)
     for prefix, mode in (("", "FAILFAST"), ("try_", "PERMISSIVE")):
@@ -216,13 +228,13 @@ def _parsing(names: tuple[str, ...], include_control: bool, verify_crc: bool) ->
 
 
 def _split(**arguments: object) -> tuple[dict[str, Column], dict[str, object]]:
-    """Arguments that are columns, and those that are the same for all rows."""
+    """Separate the arguments that are columns from the constants."""
     columns = {name: value for name, value in arguments.items() if isinstance(value, Column)}
     return columns, {name: value for name, value in arguments.items() if name not in columns}
 
 
 def _checked(constants: dict[str, object]) -> dict[str, object]:
-    """Constants as plain values that any worker can unpickle."""
+    """Check constants, and convert them to values that workers can unpickle."""
     checked: dict[str, object] = {}
     if "compression_type" in constants:
         checked["compression_type"] = str(compression_type_of(constants["compression_type"]))
@@ -232,7 +244,7 @@ def _checked(constants: dict[str, object]) -> dict[str, object]:
 
 
 def _kept(df: DataFrame, column: str, keep: Iterable[str] | bool, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the columns to keep. Names that differ in case alone are the same to Spark, by default."""
+    """Check the names of the columns to keep. By default, Spark treats names that differ only in case as equal."""
     if isinstance(keep, str):
         raise TypeError(f"keep must be a collection of names, or True, not the string {keep!r}")
     if isinstance(keep, bool):
@@ -242,17 +254,20 @@ def _kept(df: DataFrame, column: str, keep: Iterable[str] | bool, names: tuple[s
     taken = {name.lower(): name for name in names}
     for name in kept:
         if not isinstance(name, str):
-            raise TypeError(f"keep must hold names, not a {type(name).__name__}")
+            raise TypeError(f"keep must be names, not a {type(name).__name__}")
         if name not in df.columns:
-            raise ValueError(f"unknown column {name!r} in keep; there are {', '.join(df.columns)}")
+            raise ValueError(f"unknown column {name!r} in keep: expected some of {', '.join(df.columns)}")
         if kept.count(name) > 1:
-            raise ValueError(f"column {name!r} is twice in keep")
+            raise ValueError(f"column {name!r} is given twice in keep")
         if name.lower() in taken:
-            beside = taken[name.lower()]
-            raise ValueError(f"column {name!r} cannot be kept beside a record's {beside!r}: rename it, or name columns")
+            taken_by = taken[name.lower()]
+            message = (
+                f"column {name!r} cannot be kept: a record has a column {taken_by!r}; rename it, or choose columns"
+            )
+            raise ValueError(message)
     return kept
 
 
 def _quoted(name: str) -> str:
-    """A column's name, whatever is in it."""
+    """Quote a column's name for Spark."""
     return f"`{name.replace('`', '``')}`"

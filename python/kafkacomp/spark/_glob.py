@@ -1,4 +1,4 @@
-"""Paths with wildcards, as Hadoop has them: ``*``, ``?``, ``[abc]``, ``[^a]``, ``{a,b}``, a name at a time."""
+"""Paths with Hadoop's wildcards: ``*``, ``?``, ``[abc]``, ``[^a]``, ``{a,b}``, none of which matches a slash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import fnmatch
 import re
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.discovery import find_in, is_beside_the_log
+from kafkacomp._storage.discovery import find_in, is_not_a_segment
 from kafkacomp._storage.filesystem import open_filesystem
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ _MAGIC = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _CLASS = re.compile(r"\[[^\]]+\]")
 _SCHEME_ONLY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{0,2}")
-#: More alternatives than anybody writes; braces multiply.
+#: A limit on the alternatives in braces, whose number multiplies.
 _MOST_ALTERNATIVES = 10_000
 
 
 def find(path: str, opened: Opener = open_filesystem) -> Iterator[Partition]:
-    """Find the partitions at a path or URL, or at all that its wildcards match.
+    """Find the partitions at a path or URL, or at all paths that its wildcards match.
 
-    Of what wildcards match, files beside a log and folders without segments are left out.
+    Matches that are index files or folders without segments are left out.
 
     Raises:
-        FileNotFoundError: nothing there, nothing that matches, or no segments in what does.
+        FileNotFoundError: the path does not exist, nothing matches it, or the matches contain no segments.
     """
     magic = _MAGIC.search(path)
     if magic is None or _is_there(path, opened):
@@ -50,15 +50,15 @@ def find(path: str, opened: Opener = open_filesystem) -> Iterator[Partition]:
                 found = True
                 yield each
     if not found:
-        reason = "no Kafka log segments in what this matches" if matched else "nothing matches this path"
+        reason = "no Kafka log segments in the matches of this path" if matched else "nothing matches this path"
         raise FileNotFoundError(errno.ENOENT, reason, path)
 
 
 def matcher(pattern: str) -> re.Pattern[str]:
-    """What a file's name must match as a whole.
+    """Compile a pattern that must match a file's whole name.
 
     Raises:
-        ValueError: a bracket or brace that is not closed, which Hadoop refuses.
+        ValueError: a bracket or brace is not closed, as in Hadoop.
     """
     alternatives = _alternatives(pattern)
     if any(re.search(r"[\[{]", _CLASS.sub("", each)) for each in alternatives):
@@ -67,7 +67,7 @@ def matcher(pattern: str) -> re.Pattern[str]:
 
 
 def _is_there(path: str, opened: Opener) -> bool:
-    """Whether a path with such characters is one by itself."""
+    """Whether a path that contains wildcard characters exists under this very name."""
     try:
         filesystem, inner = opened(path)
         filesystem.info(inner)
@@ -109,7 +109,7 @@ def _is_named(entry: Entry, name: re.Pattern[str], part: str) -> bool:
 
 
 def _partitions(filesystem: FileSystem, entry: Entry) -> Iterator[Partition]:
-    if not entry.is_dir and is_beside_the_log(entry.path):
+    if not entry.is_dir and is_not_a_segment(entry.path):
         return
     try:
         yield from find_in(filesystem, entry.path)
@@ -123,7 +123,7 @@ def _negations(part: str) -> str:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """Write braces out, the innermost first."""
+    """Expand braces, the innermost first."""
     patterns = [pattern]
     done: list[str] = []
     while patterns:

@@ -1,4 +1,4 @@
-"""What the commits of logs and of exports share: the lock of a target, and the folders of jobs in it."""
+"""The lock of a target and the folders of jobs in it, for the commits of logs and of exports."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ABANDONED", "check_folder", "exists", "is_folder", "locked", "remove", "touched"]
 
-#: Seconds after which what a job has staged and not touched since is taken for the remains of a dead one.
+#: Seconds without a change after which a job's folder is considered that of a dead job.
 ABANDONED = 24 * 3600.0
 _LOCK = ".kafkacomp-lock"
 
 
 @contextlib.contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """Only one job commits at a time; the lock of one that dies is free."""
+    """Hold the target's lock: only one job commits at a time. The lock of a process that dies is released."""
     import fcntl  # noqa: PLC0415 - there is none on Windows, where nothing here is supported
 
     descriptor = open_file(target / _LOCK, None, os.O_RDWR | os.O_CREAT)
@@ -35,7 +35,7 @@ def locked(target: Path) -> Iterator[None]:
 
 
 def remove(staging: Path) -> None:
-    """Remove a job's folder, under a name that tells what is left of it if this is killed; nothing else of its name."""
+    """Rename a job's folder to a name that marks it as being removed, then remove it; nothing else of its name."""
     dead = staging.with_name(staging.name.replace("-0.", "-1.", 1))
     with open_folder(staging.parent) as target:
         if not is_folder(staging.name, target):
@@ -46,7 +46,7 @@ def remove(staging: Path) -> None:
 
 
 def is_folder(name: str, within: int) -> bool:
-    """Whether a folder within another one has this name; a symbolic link is no folder."""
+    """Whether a folder contains a folder of this name; a symbolic link does not count."""
     try:
         return stat.S_ISDIR(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
     except FileNotFoundError:
@@ -54,7 +54,7 @@ def is_folder(name: str, within: int) -> bool:
 
 
 def exists(name: str, within: int) -> bool:
-    """Whether anything within a folder has this name."""
+    """Whether a folder contains anything of this name."""
     try:
         os.stat(name, dir_fd=within, follow_symlinks=False)
     except FileNotFoundError:
@@ -63,13 +63,13 @@ def exists(name: str, within: int) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a symbolic link: what it leads to is not in the target."""
+    """Refuse a symbolic link, which leads out of the target."""
     if folder.is_symlink():
-        refuse(folder, "a symbolic link in place of a folder")
+        refuse(folder, "a symbolic link instead of a folder")
 
 
 def touched(folder: Path) -> float:
-    """When something in the folder was written last."""
+    """The time of the last change in the folder."""
     latest = 0.0
     for path in (folder, *folder.rglob("*")):
         with contextlib.suppress(FileNotFoundError):

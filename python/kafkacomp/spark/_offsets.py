@@ -1,7 +1,7 @@
-"""A stream's offsets: how they are written down, and how a limit is shared among partitions.
+"""A stream's offsets: their JSON, and how a limit is divided among partitions.
 
 The JSON is that of Spark's Kafka source: ``{"topic": {"0": 23, "1": 7}}``, the offset of each partition's next record.
-Spark compares the texts, so the order is always the same.
+Spark compares the texts, so topics and partitions are always in the same order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Offsets: TypeAlias = dict[tuple[str, int], int]
 
 
 def write_offsets(offsets: Offsets) -> dict[str, dict[str, int]]:
-    """Offsets as JSON has them."""
+    """Convert offsets to the form of their JSON."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
@@ -23,10 +23,10 @@ def write_offsets(offsets: Offsets) -> dict[str, dict[str, int]]:
 
 
 def read_offsets(content: object) -> Offsets:
-    """What :func:`write_offsets` wrote.
+    """Convert the result of :func:`write_offsets` back to offsets.
 
     Raises:
-        ValueError: a checkpoint of something else.
+        ValueError: the checkpoint is not that of a kafkacomp stream.
     """
     found: Offsets = {}
     topics = content.items() if isinstance(content, dict) else [(None, content)]
@@ -39,10 +39,10 @@ def read_offsets(content: object) -> Offsets:
 
 
 def limited(start: Offsets, end: Offsets, most: int) -> Offsets:
-    """Ends that are at most ``most`` offsets beyond the starts in all, and just as many where there are so many.
+    """Choose ends so that all partitions together have ``most`` offsets, or all offsets if there are fewer.
 
-    Each partition gets a share by the length of what it has, as in Spark's Kafka source, and at least one offset as
-    long as there is one for each: a small partition beside a large one goes on too.
+    Each partition gets a share proportional to its number of offsets, as in Spark's Kafka source, and at least one
+    offset if there are enough: a small partition next to a large one makes progress, too.
     """
     left = {each: offset - start[each] for each, offset in end.items() if offset > start.get(each, offset)}
     if sum(left.values()) <= most:

@@ -1,6 +1,6 @@
 """The options of ``spark.read.format("kafkacomp")`` and ``spark.readStream``, checked before anything is read.
 
-Names and meanings are those of Spark's Kafka source and of its file sources wherever they have the option.
+An option that Spark's Kafka source or its file sources have has the same name and meaning here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EARLIEST", "LATEST", "OPTIONS", "Bounds", "ReadOptions", "Times", "parse"]
 
-#: Every option, spelt as documented; Spark hands them over in any case.
+#: All options in their documented spelling; Spark passes option names in any case.
 OPTIONS = (
     "path",
     "paths",
@@ -61,7 +61,7 @@ OPTIONS = (
     "storageOptions",
     "maxOffsetsPerTrigger",
 )
-#: What only one kind of read has.
+#: Options for batch reads only, and for streams only.
 _BATCH_ONLY = (
     "remoteLogMetadata",
     "localLogDir",
@@ -75,7 +75,7 @@ _BATCH_ONLY = (
 )
 _STREAM_ONLY = ("maxOffsetsPerTrigger",)
 
-#: What one batch may decompress to in a worker, whose memory is shared with the JVM's executor.
+#: The most bytes that one Kafka batch may decompress to; workers share memory with the JVM of the executor.
 MAX_OUTPUT_SIZE = "256m"
 SPLIT_SIZE = "128m"
 _NOT_STORAGE_OPTIONS = 'storageOptions must be a JSON object like {"endpoint_url": "http://minio:9000"}'
@@ -83,7 +83,7 @@ _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "
 _MOST = (1 << 63) - 1
 
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
-#: What happens at damage, as in Spark's file sources.
+#: What happens at corruption, as in Spark's file sources.
 Mode = Literal["FAILFAST", "DROPMALFORMED", "PERMISSIVE"]
 
 
@@ -93,14 +93,14 @@ class ReadOptions:
 
     paths: tuple[str, ...]
     path_glob_filter: str | None
-    #: With the column of damage, if it is wanted.
+    #: The columns to read, including ``corrupt_column`` if it was selected.
     columns: tuple[str, ...]
     columns_given: bool
     corrupt_column: str
-    #: Only this topic and partition; and what segments are taken for whose folder does not name them.
+    #: A filter; also the topic and partition of segments whose folder is not named by them.
     topic: str | None
     partition: int | None
-    #: Only these topics, those that the whole of this expression matches, these partitions.
+    #: Filters: names of topics; a regular expression for whole names of topics; topics with partitions.
     subscribe: tuple[str, ...] | None
     subscribe_pattern: str | None
     assign: frozenset[tuple[str, int]] | None
@@ -112,39 +112,39 @@ class ReadOptions:
     fail_on_data_loss: bool
     isolation_level: IsolationLevel
     mode: Mode
-    #: About how many bytes of a segment make a task.
+    #: The approximate bytes of a segment that one task reads.
     split_size: int
     filter_pushdown: bool
     max_output_size: int
     log_format: LogFormat
     max_offsets_per_trigger: int | None
-    #: What is known of segments in tiered storage.
+    #: The options of tiered storage, as in :func:`kafkacomp.scan`.
     remote_log_metadata: str | None = None
     local_log_dir: str | None = None
     encryption_keys: EncryptionKeys | None = None
-    #: What fsspec opens the file systems of URLs with; it may have credentials, which no repr shows.
+    #: Options with which fsspec opens the file systems of URLs. They may contain credentials, so the repr omits them.
     storage_options: dict[str, object] | None = field(default=None, repr=False)
 
     @property
     def is_committed(self) -> bool:
-        """Whether only committed records count."""
+        """Whether only committed records are read."""
         return self.isolation_level == "read_committed"
 
     @property
     def on_error(self) -> Literal["raise", "skip"]:
-        """What a scan does at damage."""
+        """The ``on_error`` argument of a scan for this mode."""
         return "raise" if self.mode == "FAILFAST" else "skip"
 
 
 def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> ReadOptions:
-    """Check the options that Spark hands over.
+    """Parse and check the options that Spark passes.
 
     Args:
-        options: As Spark has them.
-        streaming: Whether they are of ``readStream``; ``None``: either will do, it is the schema that is asked for.
+        options: The options as Spark passes them.
+        streaming: Whether they are for ``readStream``; ``None`` accepts both, to determine the schema.
 
     Raises:
-        ValueError: an unknown option or a value that it cannot have, with the option's name.
+        ValueError: an option is unknown, or its value is not allowed; the message has the option's name.
     """
     given = known(options, OPTIONS)
     if streaming is not None:
@@ -191,11 +191,11 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     found = [given["path"]] if "path" in given else []
-    if "paths" in given:  # several paths given to load() come as JSON
+    if "paths" in given:  # Spark passes several paths of load() as JSON
         found += strings("paths", given["paths"])
     if not found:
         raise ValueError('no path: use .load("/path/of/segments") or the option path')
-    # Hadoop writes local paths as file:/x, which is no URL with a host.
+    # Hadoop writes local paths as file:/x, without the slashes before a host.
     return tuple(re.sub(r"^file:/(?!/)", "/", each) for each in found)
 
 
@@ -204,7 +204,7 @@ def _encryption_keys(given: Mapping[str, str]) -> EncryptionKeys | None:
         return None
     keys = content(given["encryptionKeys"])
     if not isinstance(keys, dict) or not all(isinstance(each, str) for each in keys.values()):
-        # The text is not repeated: it may be a key.
+        # The message omits the text, which may be a key.
         raise ValueError('encryptionKeys must be JSON like {"key id": "/path/of/private.pem"}')
     return EncryptionKeys(keys)
 
@@ -214,7 +214,7 @@ def _storage_options(given: Mapping[str, str]) -> dict[str, object] | None:
         return None
     options = content(given["storageOptions"])
     if not isinstance(options, dict):
-        # The text is not repeated: it may have credentials.
+        # The message omits the text, which may contain credentials.
         raise ValueError(_NOT_STORAGE_OPTIONS)  # noqa: TRY004 - as all options
     return options
 
@@ -222,7 +222,7 @@ def _storage_options(given: Mapping[str, str]) -> dict[str, object] | None:
 def _corrupt_column(given: Mapping[str, str]) -> str:
     name = given.get("columnNameOfCorruptRecord", "_corrupt_record")
     if not name or name in TYPES:
-        raise ValueError(f"columnNameOfCorruptRecord must be the name of no other column, not {name!r}")
+        raise ValueError(f"columnNameOfCorruptRecord: {name!r} is the name of another column: choose a new name")
     return name
 
 
@@ -234,11 +234,11 @@ def _columns(given: Mapping[str, str], mode: Mode, corrupt_column: str) -> tuple
     names = tuple(name.strip() for name in given["columns"].split(","))
     for name in names:
         if name not in TYPES and name != corrupt_column:
-            raise ValueError(f"unknown column {name!r} in columns; there are {', '.join([*TYPES, corrupt_column])}")
+            raise ValueError(f"columns: unknown column {name!r}: expected {', '.join([*TYPES, corrupt_column])}")
         if names.count(name) > 1:
-            raise ValueError(f"column {name!r} is twice in columns")
+            raise ValueError(f"columns: column {name!r} is given twice")
     if "includeHeaders" in given and headers != ("headers" in names):
-        raise ValueError("columns and includeHeaders disagree about headers; columns alone is enough")
+        raise ValueError("columns and includeHeaders disagree about the column headers: give columns only")
     return names
 
 
@@ -255,12 +255,12 @@ def _partition(given: Mapping[str, str]) -> int | None:
 def _subscribe(given: Mapping[str, str]) -> tuple[str, ...] | None:
     chosen = [name for name in ("topic", "subscribe", "subscribePattern", "assign") if name in given]
     if len(chosen) > 1:
-        raise ValueError(f"{' and '.join(chosen)} cannot both be given: one of them says which topics")
+        raise ValueError(f"{' and '.join(chosen)} cannot be given together: choose one of them")
     if "subscribe" not in given:
         return None
     topics = tuple(each.strip() for each in given["subscribe"].split(","))
     if not all(topics):
-        raise ValueError(f"subscribe must be topics separated by commas, not {given['subscribe']!r}")
+        raise ValueError(f"subscribe must be names of topics separated by commas, not {given['subscribe']!r}")
     return topics
 
 
@@ -270,7 +270,7 @@ def _pattern(given: Mapping[str, str]) -> str | None:
         try:
             re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
-            raise ValueError(f"subscribePattern {pattern!r} is no regular expression: {error}") from None
+            raise ValueError(f"subscribePattern {pattern!r} is not a regular expression: {error}") from None
     return pattern
 
 
@@ -293,5 +293,5 @@ def _isolation_level(given: Mapping[str, str]) -> IsolationLevel:
     names = ("isolationLevel", "kafka.isolation.level")
     levels = {one_of(name, given[name], "read_uncommitted", "read_committed") for name in names if name in given}
     if len(levels) > 1:
-        raise ValueError("isolationLevel and kafka.isolation.level disagree; one of them is enough")
+        raise ValueError("isolationLevel and kafka.isolation.level disagree: give only one of them")
     return "read_committed" if "read_committed" in levels else "read_uncommitted"

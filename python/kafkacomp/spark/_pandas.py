@@ -1,4 +1,4 @@
-"""Arrow arrays through pandas UDFs, which PySpark before 4.1 has in place of Arrow UDFs."""
+"""Pass Arrow arrays through pandas UDFs, for PySpark before 4.1, which has no Arrow UDFs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ __all__ = ["from_series", "to_series"]
 
 
 def from_series(series: pd.Series[Any]) -> pa.Array:
-    """The array of what PySpark made a Series of: integers with nulls have become floating-point numbers there."""
+    """Convert a Series of PySpark back to an array; PySpark has converted integers with nulls to floating point."""
     array = pa.array(series, from_pandas=True)
     return array.cast(pa.int64()) if pa.types.is_floating(array.type) else array
 
 
 class _ArrowSeries(pd.Series):  # type: ignore[misc] # pandas has no types here
-    """A Series that PySpark hands to Arrow as it is.
+    """A Series that PySpark passes to Arrow without converting its cells.
 
-    Of a Series of lists PySpark converts every cell with ``apply`` first. Here that is done: what Arrow asks for by
-    ``__arrow_array__`` is the array, without a Python object for a cell.
+    PySpark converts every cell of a Series of lists with ``apply`` first. Here ``apply`` does nothing, and Arrow gets
+    the array from ``__arrow_array__`` without a Python object for each cell.
     """
 
     def apply(self, *_conversion: object, **_options: object) -> _ArrowSeries:
-        """The Series itself."""
+        """Return the Series itself."""
         return self
 
 
 def to_series(array: pa.Array) -> pd.Series[Any]:
-    """The array as a result of a pandas UDF."""
+    """Wrap the array as the result of a pandas UDF."""
     return _ArrowSeries(pd.arrays.ArrowExtensionArray(array))

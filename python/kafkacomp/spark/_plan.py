@@ -1,14 +1,14 @@
-"""Which pieces of which segments a batch read takes: one task each.
+"""Plan the tasks of a batch read: a split of a segment each.
 
-What rules a segment out is looked at first, so that it need not be opened: topic and partition, offsets by the names of
-segments, times by the time index. What is left is opened where that cannot be told otherwise:
+Segments are first ruled out without being opened: by topic and partition, by the offsets in their names, and by the
+time index. Of the others, the following are opened:
 
-- a segment over ``splitSize``, for the places to cut it at;
-- all segments of a partition for ``read_committed``: a transaction's end may lie in any. Headers and markers alone are
-  read, once, and each task is told of the aborted transactions that concern it;
-- the last segment, if an offset asked for lies in it: whether the log goes so far;
-- each segment that another one follows, at its end: whether it has offsets in common with the next one. Such segments
-  are one task (:mod:`kafkacomp.spark._overlap`).
+- a segment larger than ``splitSize``, to find the split boundaries;
+- all segments of a partition with ``read_committed``, because a transaction may end in any of them. Only headers and
+  markers are read, once, and each task gets the aborted transactions that concern it;
+- the last segment, if it may contain an offset of the options, to check that the log reaches it;
+- the end of each segment that another one follows, to check whether they overlap. Segments that do are read by one
+  task (:mod:`kafkacomp.spark._overlap`).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = [
     "before_next",
     "check_names",
     "check_offset",
-    "cut",
     "offset_for",
     "plan",
+    "split_segment",
     "transactions",
 ]
 
@@ -52,14 +52,14 @@ _LOGGER = logging.getLogger("kafkacomp")
 
 
 class Pruning(NamedTuple):
-    """What a query's own filters leave; ``None`` is no limit. Records outside may be read, none inside is left out."""
+    """Bounds from the filters of a query; ``None`` is no bound. Records outside may be read, too."""
 
     topics: frozenset[object] | None = None
     partitions: frozenset[object] | None = None
-    #: First offset, and the one behind the last.
+    #: The first offset, and the one after the last.
     start_offset: int | None = None
     end_offset: int | None = None
-    #: First time, and the one behind the last; ms.
+    #: The first timestamp, and the one after the last, in milliseconds.
     start_timestamp: int | None = None
     end_timestamp: int | None = None
 
@@ -69,7 +69,7 @@ EVERYTHING = Pruning()
 
 
 class SegmentPartition(InputPartition):
-    """A task: a segment, a piece of one, or segments that overlap, and what it must know of its partition."""
+    """A task: a segment, a split of one, or overlapping segments; and what the task must know of their partition."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class SegmentPartition(InputPartition):
 
 @dataclass(frozen=True)
 class _Range:
-    """Offsets of a partition: the first, and the one behind the last; ``None`` is an open end."""
+    """Offsets of a partition: the first, and the one after the last; ``None`` is no bound."""
 
     start: int | None
     end: int | None
@@ -99,21 +99,21 @@ def plan(options: ReadOptions, pruning: Pruning = EVERYTHING) -> list[SegmentPar
     """Find the tasks of a batch read.
 
     Raises:
-        FileNotFoundError: a path that is not there, or without segments.
-        ValueError: offsets or times that do not name exactly the partitions that were found, or that lie outside them.
-        KafkaCompError, OSError: what was looked at cannot be read.
+        FileNotFoundError: a path does not exist, or contains no segments.
+        ValueError: offsets or timestamps by partition do not name exactly the existing partitions, or are out of range.
+        KafkaCompError, OSError: a segment that was opened cannot be read.
     """
     for _ in range(LOOKS - 1):
         found = select(options)
         try:
             return _plan(found, options, pruning)
-        except (FileNotFoundError, _ReplacedError):  # a broker compacts the log, or deletes of it
+        except (FileNotFoundError, _ReplacedError):  # a broker compacts the log, or deletes old segments
             time.sleep(PAUSE)
     return _plan(select(options), options, pruning)
 
 
 class _ReplacedError(KafkaCompError):
-    """A segment is not what it was when it was listed."""
+    """A segment was replaced after it was listed."""
 
 
 def _plan(found: list[Partition], options: ReadOptions, pruning: Pruning) -> list[SegmentPartition]:
@@ -140,25 +140,25 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
     offsets = _range(partition, options)
     if offsets is None:
         return
-    # In logs of 0.7 a record's offset is not where its entry begins.
+    # In logs of Kafka 0.7 the offset of a record is not the position at which its entry begins.
     if (pruning.start_offset, pruning.end_offset) != (None, None) and not _is_message_set(partition, options):
         start = max((each for each in (offsets.start, pruning.start_offset) if each is not None), default=None)
         end = min((each for each in (offsets.end, pruning.end_offset) if each is not None), default=None)
         offsets = _Range(start, end)
-    pieces = _segments(partition, offsets)
-    if not pieces:
+    selected = _segments(partition, offsets)
+    if not selected:
         return
     known = transactions(partition, options) if options.is_committed else None
     aborted = _Aborted(known.aborted if known else [])
-    for run in runs(pieces, options.log_format):
-        segment, following = run.pieces[0][0], run.next_base
+    for run in runs(selected, options.log_format):
+        segment, following = run.segments[0][0], run.next_base
         stable = known and known.last_stable_offset
         if stable is not None and (segment.first_offset or 0) >= stable:
-            return  # nothing is stable from here on
+            return  # no later offset is stable
         own = known and Transactions(stable, aborted.reaching_into(segment.first_offset, following))
         start = max((each for each in (offsets.start, run.start) if each is not None), default=None)
-        is_one = len(run.pieces) == 1
-        for segments in [[each] for each in cut(segment, options, following)] if is_one else [run.together()]:
+        is_one = len(run.segments) == 1
+        for segments in [[each] for each in split_segment(segment, options, following)] if is_one else [run.together()]:
             yield SegmentPartition(
                 replace(partition, segments=segments, context=[], transactions=own),
                 start,
@@ -168,49 +168,49 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
             )
 
 
-def before_next(piece: Segment, end: int | None) -> int | None:
-    """The end offset of a task, which must not reach into the next piece.
+def before_next(split: Segment, end: int | None) -> int | None:
+    """The end offset of a task, which must not reach into the next split.
 
-    Batches that are there twice or in a wrong order would otherwise be delivered by both.
+    Otherwise both tasks would deliver batches that are duplicated or out of order.
     """
-    following = piece.boundaries.end if piece.boundaries else None
+    following = split.boundaries.end if split.boundaries else None
     first = following.first_offset if following else None
     return min((each for each in (end, first) if each is not None), default=None)
 
 
-def cut(segment: Segment, options: ReadOptions, next_base: int | None = None) -> list[Segment]:
-    """Cut a segment into pieces of about ``splitSize``: without opening it, if it is no larger than one and a half.
+def split_segment(segment: Segment, options: ReadOptions, next_base: int | None = None) -> list[Segment]:
+    """Divide a segment into splits of about ``splitSize``; a segment of up to one and a half times that is not opened.
 
-    ``next_base`` is where the next segment begins, if this one's end is not known otherwise.
+    ``next_base`` is the base offset of the next segment, if there is one.
     """
     if segment.size == 0:
-        return [segment]  # empty, or the file system does not tell
+        return [segment]  # empty, or of unknown size
     if segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
         splits = [Split(0, segment.size, None)]
     else:
         splits = _kafkacomp.cut_segment(segment, options.split_size, options.log_format)
         length = splits[-1].stop
         if next_base is not None and length != segment.size:
-            raise _ReplacedError(f"{segment.name}: had {segment.size} bytes when it was listed, then {length}")
+            raise _ReplacedError(f"{segment.name}: {segment.size} bytes when it was listed, {length} when opened")
     base = segment.base_offset
     stop = splits[-1].stop
     firsts = [split.boundary.first_offset for split in splits if split.boundary]
     if base is not None and any(first is not None and first <= base for first in firsts):
-        splits = [Split(0, stop, None)]  # its name is wrong, and says nothing about the offsets of its splits
-    # Only the last split can end in a batch that a broker is just writing.
+        splits = [Split(0, stop, None)]  # the name is wrong, so the offsets of splits are unknown
+    # Only the last split can end in a batch that a broker is still writing.
     found = [
         replace(segment, range=(split.start, split.stop), active=segment.active and split.stop == stop)
         for split in splits
     ]
     if base is not None:
-        for piece, split, following in zip(found, splits, [*splits[1:], None], strict=True):
+        for part, split, following in zip(found, splits, [*splits[1:], None], strict=True):
             end = following and following.boundary
-            piece.boundaries = SplitBoundaries(split.boundary, end, segment.size, None if following else next_base)
+            part.boundaries = SplitBoundaries(split.boundary, end, segment.size, None if following else next_base)
     return found
 
 
 def transactions(partition: Partition, options: ReadOptions) -> Transactions:
-    """What a committed reader sees of a partition, by the headers of all its segments."""
+    """Find what a committed reader sees of a partition, from the headers of all its segments."""
     found = _kafkacomp.find_transactions(partition, options.log_format, options.on_error == "skip")
     for warning in found.warnings:
         _LOGGER.warning("%s", warning)
@@ -218,7 +218,7 @@ def transactions(partition: Partition, options: ReadOptions) -> Transactions:
 
 
 class _Aborted:
-    """Aborted transactions; those of a range are found without a look at all.
+    """Finds the aborted transactions of a range without visiting all of them.
 
     A tree over the transactions by their first offsets: each node has the greatest last offset below it.
     """
@@ -235,7 +235,7 @@ class _Aborted:
             self._latest[node] = max(self._latest[2 * node : 2 * node + 2])
 
     def reaching_into(self, start: int | None, end: int | None) -> list[AbortedRange]:
-        """Those that have offsets in ``start <= offset < end``, by their last offsets; ``None`` is no bound."""
+        """List those with offsets in ``start <= offset < end``, ordered by last offset; ``None`` is no bound."""
         least = 0 if start is None else start
         stop = len(self._all) if end is None else bisect_left(self._firsts, end)
         found, nodes = [], [(1, 0, self._leaves)]
@@ -252,7 +252,7 @@ class _Aborted:
 
 
 def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:
-    """The segments that can hold offsets of a range, going by their names, each with where the next one begins."""
+    """The segments whose names allow offsets of a range, each with the base offset of the next one."""
     everything = (*partition.segments, *partition.context)
     bases = sorted(each.first_offset for each in everything if each.first_offset is not None)
     found = []
@@ -268,7 +268,7 @@ def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int 
 
 
 def _is_message_set(partition: Partition, options: ReadOptions) -> bool:
-    """Whether a partition's log may be of Kafka 0.7, judged by its first segment."""
+    """Whether the first segment of a partition may be of Kafka 0.7."""
     if options.log_format != "auto":
         return options.log_format == "0.7"
     first = partition.segments[0]
@@ -279,13 +279,13 @@ def _is_message_set(partition: Partition, options: ReadOptions) -> bool:
 
 
 def _range(partition: Partition, options: ReadOptions) -> _Range | None:
-    """The offsets asked for; ``None``: nothing is."""
+    """The offsets that the options select; ``None`` if they select none."""
     start = _start(partition, options)
     if start == LATEST:
         return None
     end = _end(partition, options)
     if start is not None and end is not None and start > end:
-        raise ValueError(f"{name_of(partition)}: the starting offset {start} is behind the ending offset {end}")
+        raise ValueError(f"{name_of(partition)}: the starting offset {start} is after the ending offset {end}")
     return _Range(start, end)
 
 
@@ -297,7 +297,7 @@ def _start(partition: Partition, options: ReadOptions) -> int | None:
     if offset is None and not options.latest_unmatched:
         raise ValueError(
             f"{name_of(partition)} has no record with the starting timestamp {time} or later;"
-            " with startingOffsetsByTimestampStrategy=latest that is no error and gives nothing"
+            " with startingOffsetsByTimestampStrategy=latest it has no rows instead"
         )
     return LATEST if offset is None else offset
 
@@ -310,7 +310,7 @@ def _end(partition: Partition, options: ReadOptions) -> int | None:
 
 
 def offset_for(partition: Partition, time: int, options: ReadOptions) -> int | None:
-    """The offset of a partition's first record with a time, ms, or later."""
+    """The offset of a partition's first record with this timestamp, in milliseconds, or a later one."""
     return _kafkacomp.offset_for_time(
         partition, time, options.log_format, options.on_error == "skip", options.max_output_size
     )
@@ -332,10 +332,10 @@ def _offset(name: str, bounds: Bounds, partition: Partition, options: ReadOption
 
 
 def check_offset(name: str, offset: int, partition: Partition, options: ReadOptions) -> None:
-    """Refuse an offset that the log does not reach, or no longer has."""
+    """Refuse an offset that the log does not have yet or does not have any more."""
     first, last = partition.segments[0].first_offset, partition.segments[-1]
     if first is None or last.base_offset is None:
-        return  # captured record sets: offsets need not rise
+        return  # captured record sets, whose offsets need not increase
     first = max(first, partition.begins or first)
     if offset < first:
         problem = f"the log begins at {first}"
@@ -348,24 +348,24 @@ def check_offset(name: str, offset: int, partition: Partition, options: ReadOpti
         return
     raise ValueError(
         f"{name}: offset {offset} of {name_of(partition)} is out of range: {problem}"
-        " (with failOnDataLoss=false what is there is read)"
+        " (failOnDataLoss=false reads the existing offsets)"
     )
 
 
 def _key(partition: Partition) -> tuple[str, int]:
-    """Topic and partition, which :func:`check_names` has seen."""
+    """Topic and partition, which :func:`check_names` has checked to be known."""
     assert partition.topic is not None  # noqa: S101 - as above
     assert partition.partition is not None  # noqa: S101 - as above
     return partition.topic, partition.partition
 
 
 def check_names(name: str, bounds: dict[tuple[str, int], int], found: list[Partition]) -> None:
-    """Demand that offsets by partition name all partitions and no others, as Spark's Kafka source does."""
+    """Check that offsets by partition name all partitions and no others, as Spark's Kafka source does."""
     there: set[tuple[str, int]] = set()
     for partition in found:
         if partition.topic is None or partition.partition is None:
             where = partition.segments[0].name
-            raise ValueError(f"{name}: {where} belongs to no known partition; give the options topic and partition")
+            raise ValueError(f"{name}: the partition of {where} is unknown: give the options topic and partition")
         there.add((partition.topic, partition.partition))
     for problem, partitions in (("has no", there - bounds.keys()), ("names", bounds.keys() - there)):
         if partitions:

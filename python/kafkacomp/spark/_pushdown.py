@@ -1,8 +1,8 @@
-"""``filterPushdown``: a query's own filters on topic, partition, offset and timestamp rule segments out (PySpark 4.1).
+"""``filterPushdown``: filters of a query on topic, partition, offset and timestamp rule segments out (PySpark 4.1).
 
-Spark evaluates all of them again, so it is enough that nothing is left out that they would let through. The reader
-has a class of its own: where ``spark.sql.python.filterPushdown.enabled`` is off, Spark's default, overriding
-``pushFilters`` makes every read fail.
+Spark evaluates all filters again, so a segment may be ruled out only if none of its records passes them. The reader
+with filters is a class of its own: if ``spark.sql.python.filterPushdown.enabled`` is off, as by default, Spark fails
+every read whose reader overrides ``pushFilters``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MILLISECOND = dt.timedelta(milliseconds=1)
 
 
 def pruning_of(filters: Iterable[Any]) -> Pruning:
-    """What filters, of which all must hold, leave; those that say nothing here are passed over."""
+    """Derive bounds from filters that must all be true; filters of other kinds are ignored."""
     found = EVERYTHING
     for each in filters:
         kind, path = type(each).__name__, tuple(getattr(each, "attribute", ()))
@@ -38,7 +38,7 @@ def pruning_of(filters: Iterable[Any]) -> Pruning:
     return found
 
 
-#: Filters that bound a value below, above or on both sides.
+#: Filters that give a value a lower bound, an upper bound or both.
 _BELOW, _ABOVE = {"GreaterThan", "GreaterThanOrEqual"}, {"LessThan", "LessThanOrEqual"}
 _EQUAL = {"EqualTo", "EqualNullSafe"}
 _RANGES = _BELOW | _ABOVE | _EQUAL
@@ -78,7 +78,7 @@ def _most(bound: int | None) -> int:
 
 
 def _milliseconds(time: object) -> int | None:
-    """The whole millisecond that a time lies in; ``None`` for what is no time with a zone."""
+    """The millisecond that contains a time; ``None`` if it is not a time with a zone."""
     if not isinstance(time, dt.datetime) or time.tzinfo is None:
         return None
     return (time - _EPOCH) // _MILLISECOND

@@ -1,6 +1,6 @@
-"""Batch reads: planned in the driver, Arrow batches as they come from the core in the workers.
+"""Batch reads: the driver plans tasks, and workers return the Arrow batches of a scan.
 
-The planner is a Python process of the driver. What a task needs travels in its
+The planner is a Python process of the driver. Each task gets all that it needs in its
 :class:`~kafkacomp.spark._plan.SegmentPartition`.
 """
 
@@ -24,9 +24,9 @@ from kafkacomp.spark._errors import EXPECTED, briefly, plain
 from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import EVERYTHING, Pruning, SegmentPartition, plan
 from kafkacomp.spark._pushdown import pruning_of
-from kafkacomp.spark._rediscovery import LOOKS, PAUSE, is_gone, moved, own_offsets
+from kafkacomp.spark._rediscovery import LOOKS, PAUSE, is_gone, own_offsets, rediscover
 from kafkacomp.spark._schema import check_schema, struct_of
-from kafkacomp.spark._serialize import Shipped
+from kafkacomp.spark._serialize import SentToExecutors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,53 +38,55 @@ __all__ = ["KafkaCompReader", "SegmentPartition", "read_task", "read_wherever", 
 
 _LOGGER = logging.getLogger("kafkacomp")
 
-#: Column data of an Arrow batch. Spark holds one in the worker and one in the JVM; larger ones gain nothing.
+#: Bytes of column data of an Arrow batch. Spark keeps one in the worker and one in the JVM; larger ones are not faster.
 BATCH_BYTES = 512 << 10
-#: Rows of damage in a batch.
+#: The most rows for corrupt ranges in an Arrow batch.
 _DAMAGE_ROWS = 10_000
-#: Reasons of missing offsets that are a matter of ``failOnDataLoss``.
+#: The reasons of missing offsets that fail a query with ``failOnDataLoss``.
 _LOSSES = frozenset({"gap", "vanished"})
 
 
 def schema(options: Mapping[str, str]) -> StructType:
-    """The columns that the options ask for, of a batch or a stream.
+    """The schema that the options select, for a batch read or a stream.
 
     Raises:
-        ValueError: an option that is not known or not right.
+        ValueError: an option is unknown, or its value is not allowed.
     """
     checked = parse(options, streaming=None)
     return struct_of(checked.columns, checked.corrupt_column)
 
 
 def with_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
-    """The options with the columns of a schema, whether they or the user's own choice made it.
+    """The options with the columns of a schema, which comes from the options or from the user.
 
     Raises:
-        ValueError: a column that is not known or not right.
+        ValueError: a column is unknown, or has another type.
     """
     check_schema(schema, options.corrupt_column)
     names = tuple(schema.names)
     if options.columns_given and names != options.columns:
-        raise ValueError(f"the schema ({', '.join(names)}) and columns ({', '.join(options.columns)}) disagree")
+        raise ValueError(
+            f"the schema ({', '.join(names)}) and the option columns ({', '.join(options.columns)}) disagree: give one"
+        )
     return replace(options, columns=names)
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> KafkaCompReader:
-    """A reader for these columns.
+    """Create a reader for these columns.
 
     Raises:
-        ValueError: an option or a column that is not known or not right.
+        ValueError: an option or a column is unknown, or its value or type is not allowed.
     """
     checked = with_schema(parse(options), schema)
     if not checked.filter_pushdown:
         return KafkaCompReader(checked)
     if not hasattr(DataSourceReader, "pushFilters"):
-        raise ValueError(f"filterPushdown needs PySpark 4.1 or later; this is {pyspark.__version__}")
+        raise ValueError(f"filterPushdown needs PySpark 4.1 or later, and {pyspark.__version__} is installed")
     return FilteringReader(checked)
 
 
-class KafkaCompReader(Shipped, DataSourceReader):
-    """Plans the tasks in the driver, reads one in a worker."""
+class KafkaCompReader(SentToExecutors, DataSourceReader):
+    """Plans tasks in the driver, and reads one task in a worker."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
@@ -94,43 +96,43 @@ class KafkaCompReader(Shipped, DataSourceReader):
 
     @briefly
     def partitions(self) -> list[InputPartition]:
-        """Find the tasks; see :func:`kafkacomp.spark._plan.plan`."""
+        """Plan the tasks; see :func:`kafkacomp.spark._plan.plan`."""
         return [*plan(self.options, self.pruning)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task."""
         if not isinstance(partition, SegmentPartition):
-            return  # Spark asks for a partition of its own making where there is no task
+            return  # without tasks, Spark reads a partition that it has made itself
         try:
             yield from read_wherever(self.options, partition, self.tell)
         except FileNotFoundError as error:
             if self.options.fail_on_data_loss:
-                reason = "deleted or replaced by the broker since the query was planned"
+                reason = "the broker has deleted or replaced it since the query was planned"
                 raise plain(FileNotFoundError(errno.ENOENT, reason, error.filename)) from None
             _LOGGER.warning("%s: deleted since the query was planned; the query continues", error.filename)
             if self.options.mode == "PERMISSIVE":
-                yield from read_task(self.options, partition, self.tell)  # lists it as it lists corrupt ranges
+                yield from read_task(self.options, partition, self.tell)  # lists the range
             else:
                 self.tell(_vanished(error))
 
 
 class FilteringReader(KafkaCompReader):
-    """A reader that a query's own filters are told to."""
+    """A reader that Spark passes the filters of a query to."""
 
     pruning: Pruning
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:  # noqa: N802 - PySpark's name
-        """Take from the filters what they rule out; Spark evaluates all of them again."""
+        """Derive bounds from the filters; Spark evaluates all of them again."""
         self.pruning = pruning_of(filters)
         return filters
 
 
 def _ignore(report: ScanReport) -> None:
-    """Spark has no place for a report."""
+    """Drop the report, which Spark cannot return."""
 
 
 def _vanished(error: FileNotFoundError) -> ScanReport:
-    """The report on a segment that was deleted before it was read."""
+    """Make the report for a segment that was deleted before it was read."""
     skipped = SkippedRange(str(error.filename), 0, 0, "vanished", str(error))
     return ScanReport(batches=0, records=0, bytes_in=0, bytes_out=0, skipped=(skipped,), warnings=())
 
@@ -138,11 +140,11 @@ def _vanished(error: FileNotFoundError) -> ScanReport:
 def read_wherever(
     options: ReadOptions, task: SegmentPartition, tell: Callable[[ScanReport], object] = _ignore
 ) -> Iterator[pa.RecordBatch]:
-    """Read a task, also where a broker has merged its segment into the one before since it was planned.
+    """Read a task; if a broker has merged its segment into the one before since, find its records there.
 
     Raises:
-        FileNotFoundError: it was deleted.
-        KafkaCompError, OSError: with the file and the byte.
+        FileNotFoundError: the records were deleted.
+        KafkaCompError, OSError: the message has the file and the byte.
     """
     segment, *others = task.partition.segments
     try:
@@ -162,7 +164,7 @@ def read_wherever(
     end = min((each for each in (task.end_offset, behind) if each is not None), default=None)
     for _ in range(LOOKS):
         time.sleep(PAUSE)
-        partition = moved(task.partition, start, end, options)
+        partition = rediscover(task.partition, start, end, options)
         if partition is not None:
             times = (task.start_timestamp, task.end_timestamp)
             yield from read_task(options, SegmentPartition(partition, start, end, *times), tell)
@@ -173,19 +175,20 @@ def read_wherever(
 def read_task(
     options: ReadOptions, task: SegmentPartition, tell: Callable[[ScanReport], object] = _ignore
 ) -> Iterator[pa.RecordBatch]:
-    """Read a task, and with PERMISSIVE, after its records, a row for each of its corrupt ranges.
+    """Read a task. With PERMISSIVE, rows for its corrupt ranges follow the records.
 
     Args:
-        options: Those of the read.
+        options: The options of the read.
         task: The task.
-        tell: Called with the report when all records were read.
+        tell: Called with the report after all records were read.
 
     Raises:
-        KafkaCompError, OSError: with the file and the byte; with ``failOnDataLoss`` also for missing offsets.
+        KafkaCompError, OSError: the message has the file and the byte. With ``failOnDataLoss`` also for missing
+            offsets.
     """
-    damage = options.columns.index(options.corrupt_column) if options.corrupt_column in options.columns else None
+    corrupt_at = options.columns.index(options.corrupt_column) if options.corrupt_column in options.columns else None
     columns = [name for name in options.columns if name != options.corrupt_column]
-    # A split that lies before the first wanted offset has none, and a query's own filters may contradict each other.
+    # A split may be before the first offset to read, and the filters of a query may contradict each other.
     start, end = _ordered(task.start_offset, task.end_offset)
     first_time, end_time = _ordered(task.start_timestamp, task.end_timestamp)
     reader = scan(
@@ -199,37 +202,37 @@ def read_task(
         log_format=options.log_format,
         on_error=options.on_error,
         arrow_batch_bytes=BATCH_BYTES,
-        threads=1,  # Spark's tasks are the threads
+        threads=1,  # Spark runs tasks in parallel
         timestamp_unit="us",
         max_output_size=options.max_output_size,
     )
     with reader:
         try:
             for batch in reader:
-                yield batch if damage is None else _with_damage(batch, damage, options)
+                yield batch if corrupt_at is None else _with_corrupt_column(batch, corrupt_at, options)
             check_losses(reader.report, options)
         except EXPECTED as error:
             raise plain(error) from None
         tell(reader.report)
-        if damage is None:
+        if corrupt_at is None:
             return
         if options.mode == "PERMISSIVE":
-            yield from _damaged(reader, task, options)
+            yield from _corrupt_rows(reader, task, options)
 
 
 def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None]:
-    """Bounds that a scan accepts, with the same rows between them."""
+    """Change empty bounds to bounds that a scan accepts."""
     start, end = (None if each is None else max(each, 0) for each in (start, end))
     return (start if start is None or end is None else min(start, end)), end
 
 
 def check_losses(report: ScanReport, options: ReadOptions) -> None:
-    """Refuse to miss offsets silently; the scan itself has logged them.
+    """Fail if offsets are missing; the scan has logged them.
 
-    Corrupt bytes are a matter of ``mode``, and what compaction removed is no loss.
+    ``mode`` decides about corrupt bytes, and records that compaction removed are not lost.
 
     Raises:
-        KafkaCompError: offsets are missing, with ``failOnDataLoss``.
+        KafkaCompError: offsets are missing, and ``failOnDataLoss`` is true.
     """
     losses = [each for each in report.missing if each.reason in _LOSSES]
     if not losses or not options.fail_on_data_loss:
@@ -237,8 +240,8 @@ def check_losses(report: ScanReport, options: ReadOptions) -> None:
     first = losses[0]
     more = len(losses) - 1 + report.more_missing
     advice = (
-        " If the topic is compacted, copy the broker's cleaner-offset-checkpoint into the folder above the partition's:"
-        " it tells which gaps compaction left."
+        " If the topic is compacted, copy the broker's cleaner-offset-checkpoint into the parent folder of the"
+        " partition's folder: it shows which gaps compaction left."
     )
     raise KafkaCompError(
         f"{first.topic}-{first.partition}: offsets {first.first_offset} to {first.last_offset} are missing"
@@ -248,8 +251,8 @@ def check_losses(report: ScanReport, options: ReadOptions) -> None:
     )
 
 
-def _with_damage(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.RecordBatch:
-    """Records with the column of damage, which is null for them."""
+def _with_corrupt_column(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.RecordBatch:
+    """Add the column for corrupt ranges to records, with nulls."""
     pa = require("pyarrow")
 
     arrays = batch.columns if len(options.columns) > 1 else []
@@ -259,8 +262,8 @@ def _with_damage(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.Rec
     return pa.record_batch(arrays, schema=pa.schema(fields))
 
 
-def _damaged(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Rows for what was left out: where it is, and nothing else."""
+def _corrupt_rows(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Yield a row for each corrupt range, with its place only."""
     pa = require("pyarrow")
 
     skipped = reader.report.skipped
@@ -282,16 +285,16 @@ def _damaged(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -
         yield pa.record_batch(arrays, schema=pa.schema(fields))
 
 
-def _text(damage: SkippedRange) -> str:
+def _text(skipped: SkippedRange) -> str:
     return json.dumps(
         {
-            "segment": damage.file,
-            "position": damage.position,
-            "length": damage.length,
-            "firstOffset": damage.first_offset,
-            "lastOffset": damage.last_offset,
-            "reason": damage.reason,
-            "message": damage.message,
+            "segment": skipped.file,
+            "position": skipped.position,
+            "length": skipped.length,
+            "firstOffset": skipped.first_offset,
+            "lastOffset": skipped.last_offset,
+            "reason": skipped.reason,
+            "message": skipped.message,
         },
         ensure_ascii=False,
     )

@@ -1,8 +1,8 @@
-"""Where the records of a segment are that a broker has replaced since a task was planned.
+"""Find the records of a segment that a broker has replaced since a task was planned.
 
-A broker that compacts a log writes the records that stay of several segments into one file, which gets the name of the
-first of them. It renames the old ones away before it gives the new one its name: for a moment there is neither. What a
-task is to read is then found by its offsets, which stay what they were.
+A broker that compacts a log writes the remaining records of several segments to one file, which gets the name of the
+first of them. It renames the old segments before it renames the new one, so for a moment neither exists. The records of
+a task are then found by their offsets, which compaction does not change.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from kafkacomp.spark._options import ReadOptions
 
-__all__ = ["LOOKS", "PAUSE", "is_gone", "moved", "own_offsets"]
+__all__ = ["LOOKS", "PAUSE", "is_gone", "own_offsets", "rediscover"]
 
-#: How often, and after how many seconds again, folders are looked at before something counts as gone.
+#: How often a folder is listed, and the seconds in between, before a segment is considered deleted.
 LOOKS, PAUSE = 5, 0.2
 
 
 def is_gone(segment: Segment) -> bool:
-    """Whether a segment's file is not there, if that can be told without opening it."""
+    """Whether a segment's file does not exist; False if only opening it would show that."""
     return isinstance(segment.source, str) and not os.path.exists(segment.source)  # noqa: PTH110 - as it was listed
 
 
 def own_offsets(segment: Segment) -> tuple[int | None, int | None] | None:
-    """The first offset that is a planned piece's own, and the one behind its last; an end may be open.
+    """The first offset of a planned split, and the one after its last; ``None`` is no bound.
 
     Returns:
-        ``None`` where the format does not tell: a cut at compressed messages of magic 0 or 1.
+        ``None`` if the format does not show it: at a split boundary in compressed messages of magic 0 or 1.
     """
     if segment.boundaries is None:
         return None, None
@@ -42,14 +42,14 @@ def own_offsets(segment: Segment) -> tuple[int | None, int | None] | None:
     return begin.first_offset if begin else segment.base_offset, end.first_offset if end else next_base
 
 
-def moved(partition: Partition, start: int | None, end: int | None, options: ReadOptions) -> Partition | None:
-    """The segments that now hold what a task with one segment was to read, if the log still reaches so far.
+def rediscover(partition: Partition, start: int | None, end: int | None, options: ReadOptions) -> Partition | None:
+    """Find the segments that now contain the records of a task, if the log still has them.
 
     Args:
-        partition: The task's.
-        start: Its first offset.
-        end: The offset behind its last, or ``None``: all that came from its segment.
-        options: Say which family of formats it is.
+        partition: The partition of the task, with its segment.
+        start: The first offset of the task.
+        end: The offset after its last, or ``None`` for all records that came from its segment.
+        options: The options of the read, for the log format.
     """
     (segment,) = partition.segments
     if start is None or not isinstance(segment.source, str) or segment.name.endswith(".kafka"):

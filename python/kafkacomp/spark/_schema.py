@@ -1,7 +1,7 @@
-"""The columns as Spark types: those of Spark's Kafka source, and what a scan can add.
+"""The columns as Spark types: those of Spark's Kafka source, and the further columns of a scan.
 
-Arrow's side of it is what ``pyspark.sql.pandas.types.to_arrow_schema(schema, timezone="UTC")`` makes of these, field
-by field (names inside ``headers`` and nullability too): Spark 4.2 and later compare it with every reader's batches.
+The Arrow schema of batches must equal ``pyspark.sql.pandas.types.to_arrow_schema(schema, timezone="UTC")`` field by
+field, including the names inside ``headers`` and nullability: Spark 4.2 and later compare them.
 """
 
 from __future__ import annotations
@@ -55,32 +55,32 @@ TYPES: dict[str, DataType] = {
 
 
 def struct_of(names: Iterable[str], corrupt_column: str | None = None) -> StructType:
-    """The schema of these columns, of which one may be that of damage."""
+    """The schema of these columns; ``corrupt_column`` is the one for corrupt ranges."""
     types = TYPES if corrupt_column is None else {**TYPES, corrupt_column: StringType()}
     return StructType([StructField(name, types[name]) for name in names])
 
 
 def check_schema(schema: StructType, corrupt_column: str) -> None:
-    """Refuse a schema that a user gave and the columns do not have.
+    """Refuse a user's schema that does not fit the columns.
 
     Raises:
-        ValueError: with the name of the column.
+        ValueError: the message has the name of the column.
     """
     seen = set()
     types = {**TYPES, corrupt_column: StringType()}
     for field in schema.fields:
         known = types.get(field.name)
         if known is None:
-            raise ValueError(f"unknown column {field.name!r} in the schema; there are {', '.join(types)}")
+            raise ValueError(f"the schema has an unknown column {field.name!r}: expected {', '.join(types)}")
         if field.dataType != known:
             kinds = known.simpleString(), field.dataType.simpleString()
             if kinds[0] == kinds[1]:
-                raise ValueError(f"column {field.name!r} is nullable in all its parts, which the schema denies")
-            raise ValueError(f"column {field.name!r} is {kinds[0]}, not {kinds[1]} as the schema says")
+                raise ValueError(f"the schema must declare all fields of column {field.name!r} as nullable")
+            raise ValueError(f"the schema must declare column {field.name!r} as {kinds[0]}, not {kinds[1]}")
         if not field.nullable:
-            raise ValueError(f"column {field.name!r} is nullable, which the schema denies")
+            raise ValueError(f"the schema must declare column {field.name!r} as nullable")
         if field.name in seen:
-            raise ValueError(f"column {field.name!r} is twice in the schema")
+            raise ValueError(f"the schema has column {field.name!r} twice")
         seen.add(field.name)
     if not seen:
-        raise ValueError(f"the schema has no column; there are {', '.join(types)}")
+        raise ValueError(f"the schema is empty: expected some of {', '.join(types)}")

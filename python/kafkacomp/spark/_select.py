@@ -1,4 +1,4 @@
-"""Which partitions a read is of: what stands at the paths, less what the options leave out by name."""
+"""Select the partitions of a read: those at the paths that the options do not rule out by name."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["name_of", "select", "select_growing"]
 
 
 def select(options: ReadOptions) -> list[Partition]:
-    """Find the partitions that the options ask for. No segment is opened.
+    """Find the partitions that the options select. No segment is opened.
 
     Raises:
-        FileNotFoundError: a path that is not there or that nothing matches, or no segments in it.
-        ValueError: a topic or partition that was named and is not there.
+        FileNotFoundError: a path does not exist, matches nothing, or contains no segments.
+        ValueError: a topic or partition of the options does not exist.
     """
     opened = partial(open_filesystem, storage_options=options.storage_options)
     everything = [each for path in options.paths for each in find(path, opened)]
@@ -36,14 +36,14 @@ def select(options: ReadOptions) -> list[Partition]:
 
 
 def select_growing(options: ReadOptions, *, has_begun: bool) -> list[Partition]:
-    """Find them in folders that change meanwhile: what is named and not there may come, and what was there may go.
+    """Find the partitions in folders that change: those of the options may not exist yet or not any more.
 
     Args:
         options: As :func:`select` takes them.
-        has_begun: Whether the paths were there before, and may be gone.
+        has_begun: Whether the paths existed before, and may have been deleted.
 
     Raises:
-        FileNotFoundError: a path that is not there and was not there before.
+        FileNotFoundError: a path does not exist, and did not before.
     """
     everything = [each for path in options.paths for each in _there(path, has_begun=has_begun)]
     return _chosen(resolve(everything, options.topic, options.partition) if everything else [], options, growing=True)
@@ -76,7 +76,7 @@ def _there(path: str, *, has_begun: bool, attempts: int = 5) -> list[Partition]:
 
 
 def name_of(partition: Partition) -> str:
-    """A partition for a message: its name, or that of its first file."""
+    """A partition's name for messages, or that of its first file."""
     if partition.topic is None or partition.partition is None:
         return partition.segments[0].name
     return f"{partition.topic}-{partition.partition}"
@@ -111,7 +111,7 @@ def _only(
     if missing and not growing:
         names = ", ".join(sorted(map(_text, missing)))
         known = ", ".join(sorted(_text(each) for each in there if _is_known(each))[:100]) or "none with a name"
-        raise ValueError(f"{option}: the source does not have {names}; there are {known}")
+        raise ValueError(f"{option}: the source does not have {names}: expected some of {known}")
     return [each for each in found if key(each) in wanted]
 
 
@@ -124,7 +124,7 @@ def _is_known(key: object) -> bool:
 
 
 def _named(found: list[Partition], pattern: str) -> list[Partition]:
-    """Leave out segments by their files' names; they still tell of transactions."""
+    """Leave out segments by the names of their files; they still count for transactions."""
     names = matcher(pattern)
     kept = []
     for each in found:

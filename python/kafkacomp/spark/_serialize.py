@@ -1,7 +1,7 @@
-"""How readers and writers travel to executors, so that one without kafkacomp says so in words.
+"""Serialize readers and writers so that an executor without kafkacomp reports this.
 
-Spark pickles classes by name. Where the name means nothing, unpickling would fail in the middle of Spark's own code.
-The one function here is sent along by value instead, and needs no kafkacomp to say what is missing where.
+Spark pickles classes by name. On an executor without kafkacomp, unpickling would fail inside Spark with an error that
+does not name the host. The function :func:`unpack` is therefore pickled by value, and reports what is missing where.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-__all__ = ["Shipped", "unpack"]
+__all__ = ["SentToExecutors", "unpack"]
 
 
 def unpack(packed: bytes) -> Any:  # noqa: ANN401 - whatever was packed
-    """Make the object that :meth:`Shipped.__reduce__` packed.
+    """Unpickle an object that :meth:`SentToExecutors.__reduce__` has pickled.
 
     Raises:
-        ImportError: kafkacomp cannot be imported here; with the host and the interpreter.
+        ImportError: kafkacomp cannot be imported; the message has the host and the interpreter.
     """
-    # Runs where this module may not be: all that it needs is imported here.
+    # Runs where this module may be missing, so it must import all that it needs.
     import importlib  # noqa: PLC0415
     import os  # noqa: PLC0415
     import pickle  # noqa: PLC0415
@@ -42,11 +42,11 @@ def unpack(packed: bytes) -> Any:  # noqa: ANN401 - whatever was packed
     return made
 
 
-class Shipped:
-    """A base of what Spark sends to executors."""
+class SentToExecutors:
+    """Base class of the objects that Spark sends to executors."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pack the class, by its name, and the attributes."""
+        """Pickle the class by name, and the attributes."""
         return unpack, (pickle.dumps((type(self), self.__dict__)),)
 
 

@@ -1,8 +1,8 @@
-"""``df.write`` and ``df.writeStream``: tasks stage batches, the driver makes logs of them.
+"""``df.write`` and ``df.writeStream``: tasks stage batches, and the driver assembles logs from them.
 
-A task's rows become batches of each topic-partition, in files of the job's folder inside the target. The driver gives
-the batches their offsets and makes segments of them; see :mod:`kafkacomp.spark._commit`. The classes pickle by name, so
-kafkacomp must be installed where the executors are.
+A task writes its rows as batches of each topic-partition, to files in the job's folder inside the target. The driver
+assigns offsets to the batches and assembles segments; see :mod:`kafkacomp.spark._commit`. The classes pickle by name,
+so kafkacomp must be installed on the executors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kafkacomp.spark._commit import (
     recover,
 )
 from kafkacomp.spark._errors import briefly
-from kafkacomp.spark._serialize import Shipped
+from kafkacomp.spark._serialize import SentToExecutors
 from kafkacomp.spark._write_options import WriteOptions, check_columns, parse
 
 if TYPE_CHECKING:
@@ -45,31 +45,31 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaCompStreamWriter", "KafkaCompWriter", "TaskCommit", "stream_writer", "writer"]
 
-#: Rows of a batch where Spark hands over one by one.
+#: Rows of an Arrow batch, if Spark passes rows one by one.
 _ROWS = 4096
 
 
 @dataclass(frozen=True)
 class TaskCommit(WriterCommitMessage):
-    """What a task has staged."""
+    """The files that a task has staged."""
 
     staged: tuple[Staged, ...]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What the tasks of a job share."""
+    """The settings that the tasks of a job share."""
 
     options: WriteOptions
     #: The columns that are written.
     columns: tuple[str, ...]
     overwrite: bool
     staging: Path
-    #: Partitions that topics have already.
+    #: The number of existing partitions of each topic.
     known: dict[str, int]
 
     def stage(self, batches: Iterable[pa.RecordBatch]) -> TaskCommit:
-        """Turn a task's rows into batches of Kafka's; nothing is left if it fails."""
+        """Write a task's rows as Kafka batches; if it fails, its files are removed."""
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         name = f"{number}-{uuid.uuid4().hex}"
@@ -83,7 +83,7 @@ class Job:
                     files.push(batch.select(self.columns))
             return TaskCommit(tuple(map(Staged.of, files.finish())))
         except FileNotFoundError as error:
-            reason = "the job's folder is gone: it has ended, or driver and executors do not share the target"
+            reason = "the job's folder is missing: it has ended, or driver and executors do not share the target"
             raise OSError(error.errno, reason, error.filename) from None
         except BaseException:
             for path in self.staging.glob(f"{name}.*"):
@@ -92,7 +92,7 @@ class Job:
             raise
 
     def publish(self, messages: Iterable[WriterCommitMessage | None], batch: tuple[str, int] | None = None) -> None:
-        """Make logs of what tasks have staged."""
+        """Assemble logs from the files that tasks have staged."""
         tasks = [message for message in messages if isinstance(message, TaskCommit)]
         commit(
             self.options.path,
@@ -105,13 +105,13 @@ class Job:
         )
 
     def discard(self) -> None:
-        """Remove what tasks have staged."""
+        """Remove the files that tasks have staged."""
         discard(self.options.path, self.staging)
 
 
 @contextlib.contextmanager
 def _located(partition: int) -> Iterator[None]:
-    """Errors, which name the row, with the DataFrame's partition in front."""
+    """Prefix errors, which name the row, with the partition of the DataFrame."""
     try:
         yield
     except (KafkaCompError, ValueError) as error:
@@ -120,19 +120,19 @@ def _located(partition: int) -> Iterator[None]:
 
 
 def _job(options: WriteOptions, schema: StructType, overwrite: bool, owner: str | None = None) -> Job:
-    """Check all that can be checked before the work, and finish what another job had left undone."""
+    """Check the options, the columns and the target, and finish the decided write of a killed job."""
     columns = tuple(check_columns(schema, options.topic))
     check_target(options.path)
     options.path.mkdir(parents=True, exist_ok=True)
     recover(options.path)
     known = {} if overwrite else partition_counts(options.path)
-    # Tasks do not make it: one that goes on after its job has ended leaves nothing.
+    # Tasks do not create this folder: a task that outlives its job leaves no files behind.
     staging = new_staging(options.path, owner)
     staging.mkdir()
     return Job(options, columns, overwrite, staging, known)
 
 
-class KafkaCompWriter(Shipped, DataSourceArrowWriter):
+class KafkaCompWriter(SentToExecutors, DataSourceArrowWriter):
     """Writes a DataFrame."""
 
     def __init__(self, job: Job) -> None:
@@ -145,17 +145,17 @@ class KafkaCompWriter(Shipped, DataSourceArrowWriter):
 
     @briefly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Publish what all tasks have staged."""
+        """Publish the files that all tasks have staged."""
         self.job.publish(messages)
 
     @briefly
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - where they are is known
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - the folder is known
         """Remove it."""
         self.job.discard()
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """A row's value as pyarrow takes it; Spark's times are local ones without a zone."""
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any value of a row
+    """Convert a row's value for pyarrow; Spark passes times as local times without a zone."""
     if isinstance(value, Row):
         return value.asDict()
     if isinstance(value, list):
@@ -165,8 +165,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
     return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
-class KafkaCompStreamWriter(Shipped, DataSourceStreamWriter):
-    """Writes the batches of a streaming query, each one once."""
+class KafkaCompStreamWriter(SentToExecutors, DataSourceStreamWriter):
+    """Writes the batches of a streaming query, each exactly once."""
 
     def __init__(self, job: Job, schema: StructType, query: str) -> None:
         self.job = job
@@ -187,7 +187,7 @@ class KafkaCompStreamWriter(Shipped, DataSourceStreamWriter):
 
     @briefly
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - PySpark's name
-        """Publish what all tasks have staged, unless this batch was published before."""
+        """Publish the files that all tasks have staged, unless this batch was published before."""
         self.job.publish(messages, (self.query, batchId))
 
     @briefly
@@ -196,7 +196,7 @@ class KafkaCompStreamWriter(Shipped, DataSourceStreamWriter):
         self.job.discard()
 
 
-# PySpark 4.0 hands rows over, later versions Arrow.
+# PySpark 4.0 passes rows, later versions Arrow batches.
 if hasattr(datasource, "DataSourceStreamArrowWriter"):
 
     class _ArrowStreamWriter(KafkaCompStreamWriter, datasource.DataSourceStreamArrowWriter):
@@ -210,20 +210,20 @@ else:
 
 
 def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> KafkaCompWriter:
-    """A writer for these columns.
+    """Create a writer for these columns.
 
     Raises:
-        ValueError: an option or a column that is not known or not right.
+        ValueError: an option or a column is unknown, or its value or type is not allowed.
         OSError: the target cannot be written to.
     """
     return KafkaCompWriter(_job(parse(options), schema, overwrite))
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> KafkaCompStreamWriter:
-    """A writer for a streaming query.
+    """Create a writer for a streaming query.
 
     Raises:
-        ValueError: an option or a column that is not known or not right, a query without a checkpoint of its own.
+        ValueError: as in :func:`writer`; or the query does not have its own option ``checkpointLocation``.
         OSError: the target cannot be written to.
     """
     checked = parse(options, streaming=True)
@@ -232,12 +232,12 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
 
 
 def _query_id(checkpoint: str | None) -> str:
-    """The id that Spark gave the query when its checkpoint was made: a new checkpoint is a new query."""
+    """Read the id that Spark assigned to the query when it created its checkpoint."""
     if checkpoint is None:
-        raise ValueError("give the query the option checkpointLocation: its batches are told apart by what is there")
+        raise ValueError("no checkpointLocation: give the query this option, which identifies it")
     filesystem, path = open_filesystem(checkpoint if "://" in checkpoint else checkpoint.removeprefix("file:"))
     content = filesystem.read(f"{path.rstrip('/')}/metadata")
     try:
         return str(cast("dict[str, object]", json.loads(content or b""))["id"])
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"checkpointLocation {checkpoint} has no query id in its file metadata") from None
+        raise ValueError(f"checkpointLocation {checkpoint}: its file metadata has no query id") from None

@@ -1,8 +1,8 @@
-"""``spark.readStream``: follows log folders that grow.
+"""``spark.readStream``: follows growing log directories.
 
-A Python process of the driver is asked again and again where the logs end, plans the tasks between two such ends, and
-each task reads its piece. A batch of the stream is the records with ``start <= offset < end`` of each partition,
-whenever it is read: offsets are all that a checkpoint needs. What makes looking cheap is kept in the process.
+Spark repeatedly asks a Python process of the driver for the end offsets of the logs, and for the tasks between two such
+ends. A batch of the stream consists of the records with ``start <= offset < end`` of each partition, whenever it is
+read, so a checkpoint contains offsets only. State that makes polls fast is kept in the process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafkacomp.spark._options import ReadOptions, parse
 from kafkacomp.spark._plan import SegmentPartition, before_next, check_names, check_offset, offset_for
 from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
-from kafkacomp.spark._serialize import Shipped
+from kafkacomp.spark._serialize import SentToExecutors
 from kafkacomp.spark._watch import Seen, View, Watch, tell_loss
 
 if TYPE_CHECKING:
@@ -46,46 +46,49 @@ __all__ = ["HAS_LIMITS", "KafkaCompStreamReader", "RefusingStreamReader", "reade
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> KafkaCompStreamReader:
-    """A reader for these columns.
+    """Create a reader for these columns.
 
     Raises:
-        ValueError: an option or a column that is not known, not right, or not for streams or this PySpark.
+        ValueError: an option or a column is unknown, its value or type is not allowed, or streams or the installed
+            PySpark do not support it.
     """
     checked = with_schema(parse(options, streaming=True), schema)
     if checked.log_format == "0.7":
         raise ValueError(
-            "format 0.7: offsets of such logs are positions of bytes; spark.read reads them, no stream does"
+            "logFormat 0.7: the offsets of these logs are byte positions, and readStream does not support them; use"
+            " spark.read"
         )
     if checked.mode == "PERMISSIVE" or checked.corrupt_column in checked.columns:
         raise ValueError(
-            "mode PERMISSIVE is for spark.read: damage has no offset by which a stream could tell of it once;"
-            " there are FAILFAST and DROPMALFORMED"
+            "mode PERMISSIVE is for spark.read: a corrupt range has no offset by which a stream could return it once;"
+            " use FAILFAST or DROPMALFORMED"
         )
     if HAS_LIMITS:
         return LimitedStreamReader(checked)
     if checked.max_offsets_per_trigger is not None:
-        raise ValueError(f"maxOffsetsPerTrigger needs PySpark 4.2 or later; this is {pyspark.__version__}")
+        raise ValueError(f"maxOffsetsPerTrigger needs PySpark 4.2 or later, and {pyspark.__version__} is installed")
     return KafkaCompStreamReader(checked)
 
 
 class RefusingStreamReader(DataSourceStreamReader):
-    """Says at the first question why there is no reader.
+    """Raises an error at the first call of Spark.
 
-    Before there is one, Spark's runner fails once more over the error, and it is the second that users are shown.
+    If creating a reader raised it, Spark's runner would fail once more while it handles the error, and show the second
+    failure.
     """
 
     def __init__(self, error: Exception) -> None:
         self._error = error
 
     @briefly
-    def _refuse(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - what each of Spark's questions asks for
+    def _refuse(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - any of Spark's calls
         raise self._error
 
     initialOffset = latestOffset = partitions = commit = read = _refuse  # noqa: N815 - PySpark's names
 
 
-class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
-    """Finds ends and plans tasks in the driver, reads one task in a worker."""
+class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
+    """Finds end offsets and plans tasks in the driver, and reads one task in a worker."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
@@ -93,11 +96,12 @@ class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
 
     @briefly
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - PySpark's name
-        """Where a query begins that has no checkpoint.
+        """The offsets at which a query without a checkpoint begins.
 
         Raises:
-            FileNotFoundError: a path that is not there.
-            ValueError: bounds that do not name exactly the partitions that were found, or lie outside them.
+            FileNotFoundError: a path does not exist.
+            ValueError: offsets or timestamps by partition do not name exactly the existing partitions, or are out of
+                range.
         """
         options, view = self.options, self._watch.look()
         for name, bounds in (
@@ -110,19 +114,19 @@ class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
 
     @briefly
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]  # noqa: N802 - without arguments before 4.2
-        """Where the logs end.
+        """The end offsets of the logs.
 
         Raises:
-            KafkaCompError: damage.
+            KafkaCompError: a batch is corrupt.
         """
         return write_offsets(_ends(self._watch.look()))
 
     @briefly
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """The tasks of a batch: pieces of segments of about ``splitSize``.
+        """Plan the tasks of a batch: splits of about ``splitSize``.
 
         Raises:
-            KafkaCompError: offsets are gone, with ``failOnDataLoss``.
+            KafkaCompError: offsets were deleted, and ``failOnDataLoss`` is true.
         """
         begin, until = read_offsets(start), read_offsets(end)
         view = self._watch.look(begin, until)
@@ -139,37 +143,37 @@ class KafkaCompStreamReader(Shipped, DataSourceStreamReader):
             if max(start, segment.base_offset or 0) < (end if next_base is None else min(end, next_base))
         ]
         for run in log.runs(wanted):
-            segment, next_base = run.pieces[0]
+            segment, next_base = run.segments[0]
             first = max(start, (segment.base_offset or 0) if run.start is None else run.start)
             last = end if run.next_base is None else min(end, run.next_base)
             known = Transactions(None, log.aborted(first, last)) if self.options.is_committed else None
-            is_one = len(run.pieces) == 1
-            pieces = log.pieces(segment, first, last, next_base) if is_one else []
-            for segments in [[each] for each in pieces] or [run.together()]:
+            is_one = len(run.segments) == 1
+            splits = log.splits(segment, first, last, next_base) if is_one else []
+            for segments in [[each] for each in splits] or [run.together()]:
                 own = replace(partition, segments=segments, context=[], transactions=known)
                 yield SegmentPartition(own, first, before_next(segments[-1], last))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task."""
         if not isinstance(partition, SegmentPartition):
-            return  # Spark asks for a partition of its own making where there is no task
+            return  # without tasks, Spark reads a partition that it has made itself
         try:
             yield from read_wherever(self.options, partition)
         except FileNotFoundError as gone:
             offsets = f"offsets {partition.start_offset} to {(partition.end_offset or 0) - 1}"
-            loss = f"{name_of(partition.partition)}: {offsets} are gone: {gone.filename} was deleted"
+            loss = f"{name_of(partition.partition)}: {offsets} are missing: {gone.filename} was deleted"
             tell_loss([loss], self.options)
 
     @briefly
     def commit(self, end: dict[str, Any]) -> None:
-        """What lies before these offsets is not asked for again."""
+        """Drop the state for lower offsets, which are not read again."""
         self._watch.forget(read_offsets(end))
 
 
 if HAS_LIMITS:
 
     class LimitedStreamReader(KafkaCompStreamReader, SupportsTriggerAvailableNow):
-        """What PySpark 4.2 can do besides: a limit for each batch, also where all that is there is read and no more."""
+        """Supports the limits of PySpark 4.2 and later: for each batch, and for ``trigger(availableNow=True)``."""
 
         def __init__(self, options: ReadOptions) -> None:
             super().__init__(options)
@@ -180,10 +184,10 @@ if HAS_LIMITS:
         def latestOffset(  # type: ignore[override]  # noqa: N802 - as above
             self, start: dict[str, Any], limit: ReadLimit
         ) -> dict[str, Any]:
-            """Where the logs end, or as far as a batch is to go.
+            """The end offsets of the logs, or those of the next batch if it is limited.
 
             Raises:
-                KafkaCompError: offsets are gone, with ``failOnDataLoss``; damage.
+                KafkaCompError: offsets were deleted, and ``failOnDataLoss`` is true; or a batch is corrupt.
             """
             begin = read_offsets(start)
             view = self._watch.look(begin)
@@ -194,7 +198,7 @@ if HAS_LIMITS:
                 firsts = {key: max(begin.get(key, 0), view[key].first) for key in ends}
                 ends = limited(firsts, ends, limit.max_rows)
             elif not isinstance(limit, ReadAllAvailable):
-                raise ValueError(f"a limit of this kind is not known: {limit!r}")  # noqa: TRY004 - not a wrong argument
+                raise ValueError(f"unknown read limit {limit!r}")  # noqa: TRY004 - not a wrong argument
             return start if ends == begin else write_offsets(ends)
 
         def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - as above
@@ -204,16 +208,16 @@ if HAS_LIMITS:
 
         @briefly
         def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - as above
-            """Remember where the logs end: no batch of this query goes further."""
+            """Keep the current end offsets: this query reads no further."""
             self._target = _ends(self._watch.look())
 
         def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - as above
-            """For the query's progress: how far behind it is."""
+            """The end offsets, from which Spark computes how far the query is behind."""
             return None if self._latest is None else write_offsets(self._latest)
 
 
 def _ends(view: View, begin: Offsets | None = None) -> Offsets:
-    """The offsets that a reader of the isolation level does not see yet; none that it saw before is among them."""
+    """The first offset of each partition that is not visible at the isolation level, at least that of ``begin``."""
     ends = {}
     for key, seen in view.items():
         start = (begin or {}).get(key, 0)
@@ -230,7 +234,7 @@ def _start(key: tuple[str, int], seen: Seen, options: ReadOptions) -> int:
         if found is None and not options.latest_unmatched:
             raise ValueError(
                 f"{name_of(seen.partition)} has no record with the starting timestamp {timestamp} or later;"
-                " with startingOffsetsByTimestampStrategy=latest the stream waits for new ones"
+                " with startingOffsetsByTimestampStrategy=latest the stream waits for new records"
             )
         offset = LATEST if found is None else found
     if offset == LATEST:

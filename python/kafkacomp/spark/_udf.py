@@ -1,10 +1,10 @@
-"""Functions on columns as the PySpark at hand runs them fastest.
+"""Make UDFs of the kind that is fastest in the installed PySpark.
 
-From 4.1 on an Arrow UDF takes and gives Arrow arrays. Before, there are pandas UDFs: cells come in as Python's
-``bytes``, and what goes out is an Arrow array in a Series' clothes, so that at least the results are no Python objects.
+PySpark 4.1 and later have Arrow UDFs. Before, pandas UDFs are used: arguments are Python ``bytes``, and the result is
+an Arrow array wrapped as a Series, without a Python object for each cell.
 
-What travels to the workers is a function that names nothing of this package, pickled whole: where kafkacomp is not
-installed it runs all the same, and says so.
+The function that Spark sends to workers is pickled by value and refers to nothing of this package, so that it can
+report that kafkacomp is not installed there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HAS_ARROW_UDF", "in_arrow", "vectorized"]
 
-#: Its functions by the versions that have them, which is not what type checkers see.
+#: As Any, because functions differ between versions of PySpark.
 functions: Any = _functions
 #: Whether UDFs take Arrow arrays: PySpark 4.1 and later.
 HAS_ARROW_UDF = hasattr(functions, "arrow_udf")
@@ -31,15 +31,15 @@ HAS_ARROW_UDF = hasattr(functions, "arrow_udf")
 def vectorized(
     function: str, returns: DataType, parameters: tuple[str, ...], constants: Mapping[str, object]
 ) -> Callable[..., Column]:
-    """A UDF that gives what a function of :mod:`kafkacomp.spark._cells` gives.
+    """Make a UDF of a function of :mod:`kafkacomp.spark._cells`.
 
     Args:
         function: The function's name.
-        returns: What it returns.
-        parameters: What the UDF's arguments behind the first, the cells, are called; it may be called with fewer.
+        returns: The type of its result.
+        parameters: The names of the UDF's arguments after the first, the cells; calls may have fewer.
         constants: Further arguments, the same for all rows.
     """
-    run = _shipped("in_columns" if HAS_ARROW_UDF else "in_series", function, parameters, constants)
+    run = _by_value("in_columns" if HAS_ARROW_UDF else "in_series", function, parameters, constants)
 
     def udf(*columns: object) -> object:
         return run(columns)
@@ -59,16 +59,16 @@ def vectorized(
 def in_arrow(
     function: str, constants: Mapping[str, object]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function for ``mapInArrow`` that gives what a generator of :mod:`kafkacomp.spark._cells` gives."""
-    return _shipped("in_batches", function, (), constants)
+    """Make a function for ``mapInArrow`` of a generator of :mod:`kafkacomp.spark._cells`."""
+    return _by_value("in_batches", function, (), constants)
 
 
-def _shipped(
+def _by_value(
     way: str, function: str, parameters: tuple[str, ...], constants: Mapping[str, object]
 ) -> Callable[[Any], Any]:
-    """The part that runs in a worker. Whatever it needs it finds there, and no name of this module."""
+    """Make the function that runs in a worker, which must not refer to names of this module."""
 
-    def run(columns: object) -> Any:  # noqa: ANN401 - what the function gives
+    def run(columns: object) -> Any:  # noqa: ANN401 - the function's result
         try:
             from kafkacomp.spark import _cells  # noqa: PLC0415 - see above
         except ModuleNotFoundError as error:
@@ -80,9 +80,9 @@ def _shipped(
 
             os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # as kafkacomp.spark._errors.plain does
             raise ModuleNotFoundError(
-                f"kafkacomp is not installed where the executor on {platform.node()} runs Python ({sys.executable}): "
-                f"no module {error.name}. Install the wheel in its image, or ship an environment with --archives "
-                "and spark.pyspark.python (docs/spark.md)",
+                f"kafkacomp is not installed on the executor {platform.node()} for {sys.executable}: no module "
+                f"{error.name}. Install the wheel in its image, or send an environment with --archives and "
+                "spark.pyspark.python (docs/spark.md)",
                 name=error.name,
             ) from None
         return getattr(_cells, way)(function, columns, parameters, constants)

@@ -1,4 +1,4 @@
-"""Values of options: names in any case, sizes, switches and words, checked with the option's name in the error."""
+"""Parse the values of options: names in any case, sizes, booleans and words; errors have the option's name."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def known(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """Spell options, which Spark hands over in any case, as documented.
+    """Convert the names of options, which Spark passes in any case, to their documented spelling.
 
     Raises:
-        ValueError: an option that is not among ``names``: one that is misspelt would otherwise be ignored.
+        ValueError: an option is not one of ``names``.
     """
     spelt = {name.lower(): name for name in names}
     given = {}
     for key, value in options.items():
         name = spelt.get(key.lower())
         if name is None:
-            raise ValueError(f"unknown option {key!r}; there are {', '.join(names)}")
+            raise ValueError(f"unknown option {key!r}: expected {', '.join(names)}")
         given[name] = value
     return given
 
 
 def one_of(name: str, value: object, *allowed: str) -> str:
-    """One of the allowed words, as it is spelt there."""
+    """Return the allowed word that equals the value, in any case."""
     for each in allowed:
         if isinstance(value, str) and value.strip().lower() == each.lower():
             return each
@@ -40,19 +40,19 @@ def one_of(name: str, value: object, *allowed: str) -> str:
 
 
 def boolean(name: str, value: str) -> bool:
-    """``true`` or ``false``."""
+    """Parse ``true`` or ``false``."""
     return one_of(name, value, "true", "false") == "true"
 
 
 def whole(name: str, text: str, least: int, most: int) -> int:
-    """A whole number from ``least`` to ``most``."""
+    """Parse an integer from ``least`` to ``most``."""
     if not re.fullmatch(r"\s*\d{1,19}\s*", text) or not least <= int(text) <= most:
         raise ValueError(f"{name} must be a number from {least} to {most}, not {text!r}")
     return int(text)
 
 
 def size(name: str, text: str, most: int) -> int:
-    """A number of bytes from 1 to ``most``, or with Spark's units: 64k, 128m, 1g; 1 k is 1024."""
+    """Parse a number of bytes from 1 to ``most``, also with Spark's units: 64k, 128m, 1g; 1k is 1024."""
     matched = _SIZE.fullmatch(text.strip().lower())
     found = int(matched[1]) << _UNITS[(matched[2] or "b")[0]] if matched else 0
     if not 1 <= found <= most:
@@ -60,8 +60,8 @@ def size(name: str, text: str, most: int) -> int:
     return found
 
 
-def content(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """What JSON holds; ``None`` if it is none."""
+def content(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Parse JSON; ``None`` if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -69,7 +69,7 @@ def content(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def strings(name: str, text: str) -> list[str]:
-    """A JSON list of strings."""
+    """Parse a JSON list of strings."""
     found = content(text)
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise ValueError(f"{name} must be a JSON list of strings, not {text!r}")

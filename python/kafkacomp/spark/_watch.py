@@ -1,4 +1,4 @@
-"""The partitions that a stream follows: which there are, where they begin and end, and what is gone of them."""
+"""The partitions that a stream follows: their first and end offsets, and offsets that were deleted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LOGGER = logging.getLogger("kafkacomp")
 
 
 class Seen(NamedTuple):
-    """A partition as it is now."""
+    """The current state of a partition."""
 
     partition: Partition
-    #: The first offset, by the name of the first segment.
+    #: The first offset, from the name of the first segment.
     first: int
     log: PartitionLog
 
@@ -42,26 +42,26 @@ class Watch:
         self._has_begun = False
 
     def __reduce__(self) -> tuple[type[Watch], tuple[ReadOptions]]:
-        """A task needs nothing of what was seen."""
+        """Pickle the options only: tasks do not need the state."""
         return Watch, (self._options,)
 
     def look(self, begin: Offsets | None = None, until: Offsets | None = None) -> View:
-        """Look at all partitions.
+        """Poll all partitions.
 
         Args:
-            begin: Where the stream goes on, if that is known: whether all is there still.
-            until: How far, if that is known.
+            begin: The offsets at which the stream continues, if known; they must still exist.
+            until: The end offsets of the batch, if known.
 
         Raises:
-            KafkaCompError: offsets are gone, with ``failOnDataLoss``; damage.
-            FileNotFoundError: a path that is not there.
+            KafkaCompError: offsets were deleted, and ``failOnDataLoss`` is true; or a batch is corrupt.
+            FileNotFoundError: a path does not exist.
         """
         self._has_begun = self._has_begun or bool(begin)
         for _ in range(LOOKS - 1):
             try:
                 view = self._look()
             except FileNotFoundError:
-                pass  # of a segment that was deleted between its listing and its opening
+                pass  # a segment was deleted after it was listed
             else:
                 if begin is None or not _losses(begin, until, view):
                     return view
@@ -78,14 +78,14 @@ class Watch:
         for partition in select_growing(self._options, has_begun=self._has_begun):
             topic, number, last = partition.topic, partition.partition, partition.segments[-1]
             if topic is None or number is None:
-                raise ValueError(f"{last.name} belongs to no known partition; give the options topic and partition")
+                raise ValueError(f"the partition of {last.name} is unknown: give the options topic and partition")
             first = partition.segments[0].base_offset
             if first is None:
-                raise ValueError(f"{last.name} cannot be followed: a segment's name is the offset that it begins with")
+                raise ValueError(f"{last.name}: a stream needs segments named by their base offset, 20 digits and .log")
             key = (topic, number)
             if key in view:
                 other = view[key].partition.segments[-1].name
-                raise ValueError(f"{topic}-{number} cannot be followed: it is there twice, {other} and {last.name}")
+                raise ValueError(f"{topic}-{number} is there twice, {other} and {last.name}: give the path of one")
             log = logs[key] = self._logs.get(key) or PartitionLog(self._options)
             log.look(partition)
             view[key] = Seen(partition, first, log)
@@ -94,42 +94,42 @@ class Watch:
         return view
 
     def forget(self, offsets: Offsets) -> None:
-        """Let go what nobody asks for who reads from these offsets on."""
+        """Drop the state that is not needed to read from these offsets on."""
         for key, offset in offsets.items():
             if key in self._logs:
                 self._logs[key].forget(offset)
 
 
 def tell_loss(losses: list[str], options: ReadOptions) -> None:
-    """Say what is gone, in the log where that is no reason to stop.
+    """Report deleted offsets: as an error with ``failOnDataLoss``, else in the log.
 
     Raises:
-        KafkaCompError: it is one.
+        KafkaCompError: offsets were deleted, and ``failOnDataLoss`` is true.
     """
     if options.fail_on_data_loss:
         raise KafkaCompError(
             "; ".join(losses)
-            + ". The stream stops, because records may be missed; with failOnDataLoss=false it goes on"
+            + ". The stream stops, because records may have been lost; with failOnDataLoss=false it continues"
         )
     for loss in losses:
-        _LOGGER.warning("%s; the stream goes on", loss)
+        _LOGGER.warning("%s; the stream continues", loss)
 
 
 def _losses(begin: Offsets, until: Offsets | None, view: View) -> list[str]:
-    """What is not there of the offsets that are to be read: from ``begin`` to ``until``, or whatever may come."""
+    """Describe the offsets from ``begin`` to ``until``, or to the end, that do not exist any more."""
     losses = []
     for key, start in sorted(begin.items()):
         name, seen = f"{key[0]}-{key[1]}", view.get(key)
         end = start if until is None else until.get(key)
         if end is None or (seen is None and (until is None or end > start)):
-            losses.append(f"{name}: the offsets from {start} on are gone: the partition is no longer there")
+            losses.append(f"{name}: the offsets from {start} on are missing: the partition was deleted")
             continue
         if seen is None:
             continue
         if until is None:
             end = seen.log.end
         if end < start:
-            losses.append(f"{name}: the log ends at offset {end}, before {start}: it was truncated or made anew")
+            losses.append(f"{name}: the log ends at offset {end}, before {start}: it was truncated or created again")
         elif seen.first > start and (until is None or end > start):
             losses.append(_gone(name, start, seen.first if until is None else min(seen.first, end), seen.first))
     for key in sorted((view if until is None else until).keys() - begin.keys()):
@@ -140,4 +140,4 @@ def _losses(begin: Offsets, until: Offsets | None, view: View) -> list[str]:
 
 
 def _gone(name: str, start: int, end: int, first: int) -> str:
-    return f"{name}: offsets {start} to {end - 1} are gone: the log begins at {first}"
+    return f"{name}: offsets {start} to {end - 1} are missing: the log begins at {first}"

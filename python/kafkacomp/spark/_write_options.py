@@ -1,4 +1,4 @@
-"""The options of ``df.write.format("kafkacomp")``, and what a DataFrame's columns must be: checked before any work."""
+"""The options of ``df.write.format("kafkacomp")`` and the columns of the DataFrame, checked before any work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "STREAM_OPTIONS", "WriteOptions", "check_columns", "parse"]
 
-#: Every option, spelt as documented; Spark hands them over in any case.
+#: All options in their documented spelling; Spark passes option names in any case.
 OPTIONS = (
     "path",
     "topic",
@@ -42,12 +42,12 @@ OPTIONS = (
     "batch.size",
     "segment.bytes",
 )
-#: What Spark hands over besides when a stream is written.
+#: Further options that Spark passes when a stream is written.
 STREAM_OPTIONS = ("checkpointLocation", "queryName")
 
 _INT32_MAX = 2**31 - 1
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-_TOPIC_ID = re.compile(r"(?!A{21}[A-P])[A-Za-z0-9_-]{22}")  # the last 4 bits stand for nothing
+_TOPIC_ID = re.compile(r"(?!A{21}[A-P])[A-Za-z0-9_-]{22}")  # the last 4 bits are unused
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _NAMES = tuple(each.name.lower() for each in CompressionType)
 
@@ -65,11 +65,11 @@ class WriteOptions:
     level: int | None
     batch_bytes: int
     segment_bytes: int
-    #: Where a stream's checkpoint is.
+    #: The location of a stream's checkpoint.
     checkpoint: str | None
 
     def settings(self) -> _Settings:
-        """Those of the batches."""
+        """The options for building batches."""
         return batch_settings(
             magic=2,
             compression_type=self.compression_type,
@@ -80,15 +80,15 @@ class WriteOptions:
 
 
 def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOptions:
-    """Check the options that Spark hands over.
+    """Parse and check the options that Spark passes.
 
     Raises:
-        ValueError: an unknown option or a value that it cannot have, with the option's name.
+        ValueError: an option is unknown, or its value is not allowed; the message has the option's name.
     """
     allowed = {*map(str.lower, OPTIONS), *(map(str.lower, STREAM_OPTIONS) if streaming else ())}
     for key in options:
         if key.lower() not in allowed:
-            raise ValueError(f"unknown option {key!r} for writing; there are {', '.join(OPTIONS)}")
+            raise ValueError(f"unknown option {key!r} for writing: expected {', '.join(OPTIONS)}")
     given = known(options, (*OPTIONS, *STREAM_OPTIONS))
     compression_type = one_of("compression.type", given.get("compression.type", "zstd"), *_NAMES)
     level = _level(given.get("compression.level"))
@@ -97,10 +97,10 @@ def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOption
     except ValueError as error:
         raise ValueError(f"compression.level: {error}") from None
     if "topicId" in given and "topic" not in given:
-        raise ValueError("topicId needs the option topic: it is one topic's")
+        raise ValueError("topicId requires the option topic")
     if "topicId" in given and not _TOPIC_ID.fullmatch(given["topicId"]):
         text = given["topicId"]
-        raise ValueError(f"topicId: {text!r} is no Kafka Uuid: 22 characters of URL-safe base 64, not all zero")
+        raise ValueError(f"topicId: {text!r} is not a Kafka Uuid: expected 22 characters of URL-safe base64")
     return WriteOptions(
         path=local_path(given),
         topic=_topic(given.get("topic")),
@@ -115,10 +115,10 @@ def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOption
 
 
 def local_path(given: Mapping[str, str], what: str = "logs") -> Path:
-    """The option ``path`` as an absolute path of this file system; ``what`` is written there.
+    """Convert the option ``path`` to an absolute local path; ``what`` is written there.
 
     Raises:
-        ValueError: there is none, or it is on another file system.
+        ValueError: the option is missing, or is a path of another file system.
     """
     path = given.get("path")
     if not path:
@@ -127,15 +127,13 @@ def local_path(given: Mapping[str, str], what: str = "logs") -> Path:
     if scheme is not None and scheme[1].lower() == "file":
         path = path_of_file_url(path)
     elif scheme is not None and "/" not in scheme[1]:
-        raise ValueError(
-            f"{path} is on {scheme[1]}: {what} are written to paths only, which driver and executors share"
-        )
+        raise ValueError(f"{path} is a URL: {what} are written to a local path that driver and executors share")
     return Path(os.path.abspath(path))  # noqa: PTH100 - no symlink is to be resolved
 
 
 def _topic(name: str | None) -> str | None:
     if name is not None and (not _TOPIC.fullmatch(name) or name in {".", ".."}):
-        raise ValueError(f"topic: {name!r} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")
+        raise ValueError(f"topic: invalid name {name!r}: 1 to 249 letters, digits, dots, underscores and dashes")
     return name
 
 
@@ -148,7 +146,7 @@ def _level(text: str | None) -> int | None:
 
 
 def _is_header(kind: DataType) -> bool:
-    """``headers`` of Spark's Kafka source, or a map."""
+    """Whether a type is that of ``headers`` in Spark's Kafka source, or a map."""
     if isinstance(kind, MapType):
         return isinstance(kind.keyType, StringType) and isinstance(kind.valueType, BinaryType | StringType)
     if not isinstance(kind, ArrayType) or not isinstance(kind.elementType, StructType):
@@ -162,10 +160,11 @@ def _is_header(kind: DataType) -> bool:
 
 
 def check_columns(schema: StructType, topic: str | None) -> list[str]:
-    """The columns that are written; others are not looked at, as with Spark's Kafka sink.
+    """Check the columns to write; other columns are ignored, as in Spark's Kafka sink.
 
     Raises:
-        ValueError: no ``value``, nothing that says the topic, a column of another type or twice.
+        ValueError: there is no column ``value``, neither an option nor a column ``topic``, or a column has another type
+            or exists twice.
     """
     wanted: dict[str, tuple[Callable[[DataType], bool], str]] = {
         "key": (lambda kind: isinstance(kind, StringType | BinaryType), "string or binary"),
@@ -183,10 +182,10 @@ def check_columns(schema: StructType, topic: str | None) -> list[str]:
         if not is_right(field.dataType):
             raise ValueError(f"column {field.name!r} must be {kinds}, not {field.dataType.simpleString()}")
         if field.name in found:
-            raise ValueError(f"column {field.name!r} is twice in the DataFrame")
+            raise ValueError(f"the DataFrame has column {field.name!r} twice")
         found.append(field.name)
     if "value" not in found:
-        raise ValueError(f"there is no column 'value'; of {', '.join(wanted)} only that one must be there")
+        raise ValueError(f"no column 'value': only this one of {', '.join(wanted)} is required")
     if topic is None and "topic" not in found:
-        raise ValueError("there is no topic: give the option topic or a column 'topic'")
+        raise ValueError("no topic: give the option topic or a column 'topic'")
     return found

@@ -1,4 +1,4 @@
-"""The files of segments that Aiven's plugin has stored, as if they were files of their own."""
+"""Present the parts of a segment that Aiven's plugin has stored as separate files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["chunked_files"]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
-#: The kinds of the parts of ``.indexes`` whose suffix is another word.
+#: File kinds of the parts of ``.indexes`` whose suffix differs from the kind.
 _KINDS = {"leader_epoch_checkpoint": "leader-epoch-checkpoint"}
 
 
 def chunked_files(folder: RemoteFolder, keys: EncryptionKeys) -> Iterator[SourceFile]:
-    """Give the manifest, the log and the indexes of each segment of a folder, by start offset.
+    """Yield the manifest, the log and the indexes of each segment in a folder, by start offset.
 
-    A manifest that is corrupt is given alone.
+    If a manifest is corrupt, only the manifest is yielded.
     """
     filesystem = folder.filesystem
     segments = [*folder.segments.values(), *folder.ambiguous]
@@ -43,7 +43,7 @@ def chunked_files(folder: RemoteFolder, keys: EncryptionKeys) -> Iterator[Source
         try:
             manifest = read_manifest(filesystem, path)
         except CorruptRecordError:
-            continue  # whoever reads the manifest's file says so
+            continue  # reported when the manifest's file is read
         indexes = folder.file(each.start_offset, each.id, "indexes")
         segment = ChunkedSegment(filesystem, log, indexes, manifest, keys)
         stored = Stored(log, manifest.chunks.file_size, lambda: None, segment)

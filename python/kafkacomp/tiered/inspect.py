@@ -1,4 +1,4 @@
-"""What is in a remote storage: a line for each segment that it has or that the remote log metadata knows."""
+"""List a remote storage: every segment in the storage or in the remote log metadata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["SegmentInfo", "inspect"]
 
 @dataclass
 class SegmentInfo:
-    """A remote segment, as far as it is known."""
+    """What is known of a remote segment."""
 
     topic: str | None
     topic_id: str | None
@@ -36,15 +36,15 @@ class SegmentInfo:
     end_offset: int | None = None
     #: First offsets by epoch.
     leader_epochs: dict[int, int] | None = None
-    #: By the remote log metadata; UNKNOWN if it does not have the segment.
+    #: The state in the remote log metadata; UNKNOWN if it does not have the segment.
     state: str | None = None
     #: Bytes of the segment, and of its object.
     size: int | None = None
     stored_size: int | None = None
-    #: plain, zstd, encrypted, zstd and encrypted; nothing if there is no manifest.
+    #: Chunks and how they are stored: plain, zstd, encrypted, or zstd and encrypted; empty without a manifest.
     chunks: str | None = None
     key_id: str | None = None
-    #: First and last offsets that are read; ``None`` if that is not known, empty if none is.
+    #: Ranges of first and last offsets that are read; ``None`` if unknown, empty if no offset is read.
     valid_offsets: list[tuple[int, int]] | None = None
     #: Why the manifest cannot be read.
     problem: str | None = None
@@ -60,7 +60,7 @@ def inspect(path: str, options: TieredOptions, opened: Opener = open_filesystem)
     """List the segments at a path or URL.
 
     Raises:
-        FileNotFoundError: nothing is there, or no remote segments are.
+        FileNotFoundError: the path does not exist, or contains no remote segments.
     """
     filesystem, inner = opened(path)
     folders = [each.remote for each in find_in(filesystem, inner) if each.remote is not None]
@@ -87,7 +87,7 @@ def _segments(folder: RemoteFolder, options: TieredOptions) -> list[SegmentInfo]
     for each in folder.ambiguous:
         other = f"{found[each.id].start_offset:020}-{each.id}"
         info = SegmentInfo(folder.topic, folder.topic_id, folder.partition, each.id, each.start_offset)
-        info.problem = f"has the id of {other}, and ids are unique"
+        info.problem = f"has the same id as {other}; ids must be unique"
         found[f"{each.start_offset}-{each.id}"] = info
     any_info = next(iter(found.values()))
     topic_id, partition = any_info.topic_id, any_info.partition

@@ -1,4 +1,4 @@
-"""Private keys that data keys are unwrapped with. Nothing here shows one: no repr, no message, no log."""
+"""Private keys for encrypted segments. No repr, message or log contains a key."""
 
 from __future__ import annotations
 
@@ -15,63 +15,63 @@ if TYPE_CHECKING:
 __all__ = ["ENVIRONMENT", "EncryptionKeyError", "EncryptionKeys"]
 
 _PEM = b"-----BEGIN "
-#: Keys that are not given otherwise: a JSON object of key ids and paths of PEM files. For executors of Spark.
+#: The environment variable with further keys, for Spark executors: a JSON object of key ids and paths of PEM files.
 ENVIRONMENT = "KAFKACOMP_ENCRYPTION_KEYS"
 
 
 class EncryptionKeyError(KafkaCompError, ValueError):
-    """A key that is missing, not a private key, or that of another key pair."""
+    """An encryption key is missing, is not a private key, or is that of another key pair."""
 
 
 class EncryptionKeys:
     """Private keys by their ids."""
 
     def __init__(self, keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None) -> None:
-        """Read them.
+        """Read the keys.
 
         Args:
-            keys: By the id that the plugin's configuration ``encryption.key.pairs`` has: the path of a PEM file, or its
-                content.
+            keys: For each key id in the plugin's configuration ``encryption.key.pairs``, the path or the content of a
+                PEM file.
 
         Raises:
-            EncryptionKeyError: a file that cannot be read.
-            TypeError: not a mapping of these.
+            EncryptionKeyError: a file cannot be read.
+            TypeError: ``keys`` is not a mapping of key ids to paths or contents.
         """
         if keys is not None and not isinstance(keys, Mapping):
             raise TypeError(f"encryption_keys must be a mapping of key ids, not {type(keys).__name__}")
         self._pems = {key_id: _pem(key_id, key) for key_id, key in (keys or {}).items()}
 
     def __repr__(self) -> str:
-        """The ids alone."""
+        """The ids, without the keys."""
         return f"EncryptionKeys({sorted(self._pems)})"
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether there are any keys."""
         return bool(self._pems)
 
     def only(self, key_ids: set[str]) -> EncryptionKeys:
-        """Those with these ids."""
+        """The keys with these ids."""
         found = EncryptionKeys()
         found._pems = {key_id: pem for key_id, pem in self._pems.items() if key_id in key_ids}
         return found
 
     def unwrapping(self, encryption: Encryption, name: str) -> tuple[str, bytes, bytes]:
-        """What the core unwraps a segment's data key with; ``name`` is the segment's.
+        """The key id, the encrypted data key and the private key, for the core; ``name`` is the segment's.
 
         Raises:
-            EncryptionKeyError: the key is not here.
+            EncryptionKeyError: the private key is not available.
         """
         pem = self._pems.get(encryption.key_id) or _of_environment(encryption.key_id)
         if pem is None:
             raise EncryptionKeyError(
-                f"{name}: encrypted for the key pair {encryption.key_id!r}, and its private key is not given:"
+                f"{name}: encrypted for the key pair {encryption.key_id!r}, whose private key is not available:"
                 f" pass encryption_keys={{{encryption.key_id!r}: <path of a PEM file>}}"
             )
         return pem, encryption.wrapped_key, encryption.aad
 
 
 def _of_environment(key_id: str) -> str | None:
-    """The key of this id that the environment names."""
+    """The path of this key in the environment variable."""
     text = os.environ.get(ENVIRONMENT)
     if text is None:
         return None
@@ -80,7 +80,7 @@ def _of_environment(key_id: str) -> str | None:
     except (ValueError, RecursionError):
         keys = None
     if not isinstance(keys, dict):
-        raise EncryptionKeyError(f"the environment variable {ENVIRONMENT} is not a JSON object of key ids and paths")
+        raise EncryptionKeyError(f"the environment variable {ENVIRONMENT} must be a JSON object of key ids and paths")
     return _pem(key_id, keys[key_id]) if key_id in keys else None
 
 
@@ -92,7 +92,7 @@ def _pem(key_id: object, key: object) -> str:
             with open(key, "rb") as file:  # noqa: PTH123 - a path of any kind
                 content = file.read(1 << 20)
         except (OSError, ValueError) as error:
-            # The text might be a key by mistake, and so is not repeated.
+            # The message omits the text, which may be a key given by mistake.
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             raise EncryptionKeyError(f"the file of the encryption key {key_id!r} cannot be read: {reason}") from None
     elif isinstance(key, bytes | bytearray | memoryview):

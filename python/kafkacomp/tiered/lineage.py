@@ -1,13 +1,13 @@
-"""Which offsets of which remote segment belong to a partition's log.
+"""Determine which offsets of which remote segment belong to a partition's log.
 
-Remote segments may have the same offsets: a copy that was interrupted and made again, replicas whose segments have
-other borders, and the records of a leader that an unclean election has made void. The leader's
-``leader-epoch-checkpoint`` decides: each epoch has a range of offsets, and in this range only a segment counts that has
-records of this epoch. The epoch of a segment alone does not decide, because a leader that loses its followers keeps its
-epoch: segments are cut by offsets.
+Remote segments may overlap: a copy may have been interrupted and repeated, segments of different replicas begin at
+different offsets, and an unclean leader election invalidates records of the former leader. The leader's
+``leader-epoch-checkpoint`` decides: each epoch has a range of offsets, for which only segments with records of this
+epoch are valid. The epoch alone does not decide, because a leader that loses its followers keeps its epoch, so segments
+are truncated by offsets.
 
-Of several segments that count, a broker takes the one that begins last in that epoch, and of those the one that was
-finished last. Kafka 4.3.1 was seen to read such a segment to its end, beyond the offsets that count; here it is cut.
+If several segments are valid, a broker reads the one with the greatest start offset in that epoch, and of those the one
+that was finished last. Kafka 4.3.1 reads such a segment to its end, beyond its valid offsets; here it is truncated.
 
 Sources: ``RemoteLogMetadataCache.remoteLogSegmentMetadata``, ``RemoteLogLeaderEpochState``, ``RemoteLogManager.read``.
 """
@@ -42,16 +42,16 @@ def valid_ranges(
     log_start: int,
     end: int | None = None,
 ) -> list[ValidRange]:
-    """Find what a broker reads of the remote segments.
+    """Find the ranges of remote segments that a broker reads.
 
     Args:
-        segments: Those in the state COPY_SEGMENT_FINISHED.
-        epochs: The leader's ``leader-epoch-checkpoint``: epoch and its first offset, in order.
+        segments: The segments in the state COPY_SEGMENT_FINISHED.
+        epochs: The entries of the leader's ``leader-epoch-checkpoint``: epoch and first offset, in order.
         log_start: The first offset of the log. The first range may begin before it.
         end: The first offset that is read locally.
 
     Returns:
-        Ranges in the order of their offsets, which do not overlap.
+        Ranges that do not overlap, in the order of their offsets.
     """
     known = list(segments)
     last = _NO_END if end is None else end
@@ -94,7 +94,7 @@ def _in_epoch(segments: list[RemoteSegment], epoch: int, position: int, stop: in
 
 
 def epochs_within(checkpoint: Sequence[tuple[int, int]], first: int, last: int) -> dict[int, int]:
-    """The epochs of the offsets ``first`` to ``last``, and their first offsets there, by a leader epoch checkpoint."""
+    """The epochs of the offsets ``first`` to ``last``, each with its first offset in this range."""
     found = {}
     for index, (epoch, start) in enumerate(checkpoint):
         end = checkpoint[index + 1][1] if index + 1 < len(checkpoint) else _NO_END

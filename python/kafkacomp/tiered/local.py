@@ -1,4 +1,4 @@
-"""What the leader of a partition still has locally: its epochs, its log start, its segments."""
+"""The local part of a tiered partition on its leader: epochs, log start offset and segments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LocalLog:
 
     path: str
     topic_id: str | None
-    #: Epoch and first offset; empty without ``leader-epoch-checkpoint``.
+    #: Epochs with their first offsets; empty if there is no ``leader-epoch-checkpoint``.
     epochs: list[tuple[int, int]]
     log_start: int | None
     segments: list[Segment]
@@ -36,19 +36,19 @@ class LocalLog:
 
     @property
     def first_offset(self) -> int | None:
-        """The first offset that is read from here."""
+        """The first offset that is read locally."""
         return self.segments[0].base_offset if self.segments else None
 
 
 class LocalLogs:
-    """The partitions in a log directory, or the one whose folder it is."""
+    """The partitions in a log directory, or the partition whose folder is given."""
 
     def __init__(self, path: StrPath, opened: Opener = open_filesystem) -> None:
-        """Look at the folder.
+        """Check the folder.
 
         Raises:
-            FileNotFoundError: it is not there.
-            NotADirectoryError: it is no folder.
+            FileNotFoundError: it does not exist.
+            NotADirectoryError: it is not a folder.
         """
         self._filesystem, self._path = opened(os.fspath(path))
         if not self._filesystem.info(self._path).is_dir:
@@ -62,10 +62,10 @@ class LocalLogs:
         return self._path
 
     def log(self, topic: str, partition: int) -> LocalLog | None:
-        """A partition's log; ``None`` if it is not here."""
+        """A partition's log; ``None`` if it does not exist locally."""
         key = (topic, partition)
         if key not in self._known:
-            # A log directory may have a name that ends like a partition's, broker-1.
+            # The name of a log directory may look like that of a partition: broker-1.
             path = f"{self._path.rstrip('/')}/{topic}-{partition}"
             found = self._read(path, topic, partition)
             if found is None and self._own == key:

@@ -1,6 +1,6 @@
-"""The manifest of a segment that Aiven's plugin has uploaded: where its chunks and indexes are, how they are stored.
+"""The manifest of a segment that Aiven's plugin has uploaded: where its chunks and indexes are and how they are stored.
 
-Everything in it is checked when it is read, so that nothing is allocated or fetched for sizes that cannot be.
+All values are checked when a manifest is read, so that impossible sizes cause no allocation and no request.
 
 Sources: ``SegmentManifestV1``, ``FixedSizeChunkIndex``, ``VariableSizeChunkIndex``, ``ChunkSizesBinaryCodec`` of
 Aiven-Open/tiered-storage-for-apache-kafka.
@@ -27,16 +27,16 @@ __all__ = ["MAX_CHUNKS", "MAX_CHUNK_SIZE", "Encryption", "IndexPart", "Manifest"
 
 #: The largest chunk that is decoded; the plugin's default is 4 MiB.
 MAX_CHUNK_SIZE = 256 << 20
-#: The most chunks of a segment whose sizes are kept.
+#: The most chunks that a segment may have.
 MAX_CHUNKS = 1 << 22
-#: The most bytes of a segment: its positions are 32-bit numbers.
+#: The most bytes of a segment, whose positions are 32-bit numbers.
 _MAX_SEGMENT = 2**31 - 1
 _ENCRYPTION_OVERHEAD = 28
 _ZSTD = 4
 #: How Kafka shows the ids of topics and segments.
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
-#: The parts of ``.indexes``, and the suffixes of the files that they are elsewhere.
+#: The parts of ``.indexes``, and the suffixes of the corresponding files of a broker.
 INDEXES = {
     "index": "offset",
     "timeindex": "timestamp",
@@ -47,7 +47,7 @@ INDEXES = {
 
 
 class IndexPart(NamedTuple):
-    """Where an index is in ``.indexes``."""
+    """The place of an index in ``.indexes``."""
 
     position: int
     size: int
@@ -56,7 +56,7 @@ class IndexPart(NamedTuple):
 class Encryption(NamedTuple):
     """How the chunks of a segment are encrypted."""
 
-    #: Which key pair the data key is wrapped with.
+    #: The id of the key pair that the data key is encrypted with.
     key_id: str
     wrapped_key: bytes
     aad: bytes
@@ -64,14 +64,14 @@ class Encryption(NamedTuple):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest says."""
+    """The content of a manifest."""
 
     chunks: ChunkIndex
     #: By suffix: index, timeindex, snapshot, leader_epoch_checkpoint, txnindex.
     indexes: dict[str, IndexPart]
     compressed: bool
     encryption: Encryption | None
-    #: The segment; its state is not in the manifest.
+    #: The segment; a manifest does not contain its state.
     segment: RemoteSegment
 
     @classmethod
@@ -79,7 +79,7 @@ class Manifest:
         """Read a manifest; ``name`` is for messages.
 
         Raises:
-            CorruptRecordError: it is none, or says what cannot be.
+            CorruptRecordError: it is not a manifest, or a value is impossible.
         """
         try:
             found = _parse(content)
@@ -92,7 +92,7 @@ class Manifest:
             OverflowError,
             KafkaCompError,
         ) as error:
-            text = f"no {error}" if isinstance(error, KeyError) else str(error)
+            text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             failure = CorruptRecordError(f"{name}: not a valid segment manifest: {text}")
             failure.segment = name
             raise failure from None
@@ -107,7 +107,7 @@ def _parse(content: bytes) -> Manifest:
         raise ValueError(f"version {found['version']!r}, not '1'")
     compressed = found["compression"]
     if not isinstance(compressed, bool):
-        raise TypeError("compression is not a boolean")
+        raise TypeError("compression must be a boolean")
     encryption = _encryption(found.get("encryption"))
     chunks = _chunk_index(found["chunkIndex"], compressed=compressed, encrypted=encryption is not None)
     indexes = {}
@@ -123,21 +123,21 @@ def _parse(content: bytes) -> Manifest:
 def _number(of: dict[str, Any], name: str, least: int, most: int) -> int:
     value = of[name]
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{name} is {str(value)[:40]}, not {least} to {most}")
+        raise ValueError(f"{name} is {str(value)[:40]}: expected {least} to {most}")
     return value
 
 
 def _text(of: dict[str, Any], name: str) -> str:
     value = of[name]
     if not isinstance(value, str):
-        raise TypeError(f"{name} is not a string")
+        raise TypeError(f"{name} must be a string")
     return value
 
 
 def _id(of: dict[str, Any], name: str) -> str:
     value = _text(of, name)
     if not _ID.fullmatch(value):
-        raise ValueError(f"{name} is {value[:40]!r}, not 22 characters of base64")
+        raise ValueError(f"{name} is {value[:40]!r}: expected 22 characters of URL-safe base64")
     return value
 
 
@@ -145,7 +145,7 @@ def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
     identity = found["remoteLogSegmentId"]
     partition = identity["topicIdPartition"]
     topic = partition["topicPartition"]
-    check_topic(_text(topic, "topic"))  # rewritten logs have folders of its name
+    check_topic(_text(topic, "topic"))  # rewriting a log creates a folder of this name
     most = 2**63 - 1
     start = _number(found, "startOffset", 0, most)
     epochs = {
@@ -171,7 +171,7 @@ def _encryption(found: dict[str, Any] | None) -> Encryption | None:
         return None
     key_id, colon, wrapped = _text(found, "dataKey").partition(":")
     if not colon:
-        raise ValueError("encryption.dataKey is not <key id>:<base64>")
+        raise ValueError("encryption.dataKey must be <key id>:<base64>")
     return Encryption(key_id, _base64(wrapped), _base64(_text(found, "aad")))
 
 
@@ -192,18 +192,18 @@ def _chunk_index(found: dict[str, Any], *, compressed: bool, encrypted: bool) ->
     last = file_size - (count - 1) * chunk_size
     if found["type"] == "fixed":
         if compressed:
-            raise ValueError("a fixed chunk index of compressed chunks")
+            raise ValueError("compressed chunks need a variable chunk index, not a fixed one")
         index = ChunkIndex(
             chunk_size, file_size, _number(found, "transformedChunkSize", 0, 2 * _MAX_SEGMENT),
             _number(found, "finalTransformedChunkSize", 0, 2 * _MAX_SEGMENT),
         )  # fmt: skip
         if count and index.last_stored_size != last + overhead:
-            raise ValueError(f"a last chunk of {index.last_stored_size} bytes, not {last + overhead}")
+            raise ValueError(f"last chunk of {index.last_stored_size} bytes: expected {last + overhead}")
         if count > 1 and index.stored_size != chunk_size + overhead:
-            raise ValueError(f"chunks of {index.stored_size} bytes, not {chunk_size + overhead}")
+            raise ValueError(f"chunks of {index.stored_size} bytes: expected {chunk_size + overhead}")
         return index
     if found["type"] != "variable":
-        raise ValueError(f"a chunk index of type {str(found['type'])[:40]!r}, not fixed or variable")
+        raise ValueError(f"unknown type {str(found['type'])[:40]!r} of the chunk index: expected fixed or variable")
     if count > MAX_CHUNKS:
         raise ValueError(f"{count} chunks: at most {MAX_CHUNKS} are read")
     ends = array("Q", accumulate(_chunk_sizes(_base64(_text(found, "transformedChunks")), count)))
@@ -217,19 +217,19 @@ def _chunk_sizes(encoded: bytes, count: int) -> list[int]:
     """Decode the sizes of chunks; there must be ``count``."""
     data = _kafkacomp.decompress(encoded, _ZSTD, "standard", 16 + 4 * count)
     if int.from_bytes(data[:4], "big", signed=True) != count:
-        raise ValueError(f"{int.from_bytes(data[:4], 'big', signed=True)} sizes of {count} chunks")
+        raise ValueError(f"{int.from_bytes(data[:4], 'big', signed=True)} sizes for {count} chunks")
     if count <= 1:
         sizes, expected = [int.from_bytes(data[4:8], "big", signed=True)][:count], 4 + 4 * count
     else:
         base, width = int.from_bytes(data[4:8], "big", signed=True), data[8] if len(data) > 8 else 0  # noqa: PLR2004
         if not 1 <= width <= 4:  # noqa: PLR2004 - bytes of a 32-bit number
-            raise ValueError(f"{width} bytes a size")
+            raise ValueError(f"sizes of {width} bytes each: expected 1 to 4")
         last = 9 + (count - 1) * width
         sizes = [base + int.from_bytes(data[at : at + width], "big") for at in range(9, last, width)]
         sizes.append(int.from_bytes(data[last : last + 4], "big", signed=True))
         expected = last + 4
     if len(data) != expected:
-        raise ValueError(f"{len(data)} bytes of sizes, not {expected}")
+        raise ValueError(f"{len(data)} bytes of sizes: expected {expected}")
     if any(not 0 < size <= 2 * MAX_CHUNK_SIZE for size in sizes):
-        raise ValueError("a chunk size that cannot be")
+        raise ValueError("impossible chunk size")
     return sizes

@@ -1,7 +1,7 @@
-"""The remote log metadata: which segments a cluster has in its remote storage, and in which state.
+"""The remote log metadata: the segments in the remote storage of a cluster, and their states.
 
-``__remote_log_metadata`` has an event for each change. A segment begins as COPY_SEGMENT_STARTED, and its last state
-counts: only COPY_SEGMENT_FINISHED is read by a broker. Whole files may lie in the storage in any state.
+``__remote_log_metadata`` has an event for each change of state. The first state of a segment is COPY_SEGMENT_STARTED,
+and the last one counts: a broker reads only COPY_SEGMENT_FINISHED. Complete files may exist in any state.
 
 Sources: ``RemoteLogMetadataSerde``, ``RemoteLogMetadataCache`` and ``RemotePartitionMetadataStore`` of Kafka 4.3.
 """
@@ -46,7 +46,7 @@ __all__ = [
 
 _LOGGER = logging.getLogger("kafkacomp")
 
-#: The topic.
+#: The name of the topic.
 TOPIC = "__remote_log_metadata"
 
 
@@ -59,7 +59,7 @@ class SegmentState(enum.IntEnum):
     DELETE_SEGMENT_FINISHED = 3
 
 
-#: The events by their API keys. RemoteLogSegmentMetadataSnapshotRecord is of a file, not of the topic.
+#: The events by API key. RemoteLogSegmentMetadataSnapshotRecord occurs in a file, not in the topic.
 _EVENTS: dict[int, type[Event]] = {
     each.API_KEY: each
     for each in (
@@ -68,7 +68,7 @@ _EVENTS: dict[int, type[Event]] = {
         RemotePartitionDeleteMetadataRecord,
     )
 }
-#: Which states may follow a state; each may also be written again.
+#: The states that may follow a state; each may also be repeated.
 _NEXT = {
     SegmentState.COPY_SEGMENT_STARTED: {SegmentState.COPY_SEGMENT_FINISHED, SegmentState.DELETE_SEGMENT_STARTED},
     SegmentState.COPY_SEGMENT_FINISHED: {SegmentState.DELETE_SEGMENT_STARTED},
@@ -82,7 +82,7 @@ class RemoteSegment:
     """A segment in remote storage."""
 
     topic: str
-    #: As Kafka shows it: URL-safe base64, 22 characters.
+    #: URL-safe base64 of 22 characters, as Kafka prints it.
     topic_id: str
     partition: int
     #: The segment's id.
@@ -98,12 +98,12 @@ class RemoteSegment:
     broker_id: int = -1
     max_timestamp: int = -1
     event_timestamp: int = -1
-    #: The place of its last event among all events that were read.
+    #: The position of its last event among all events that were read.
     order: int = 0
 
     @property
     def stem(self) -> str:
-        """What the names of its files begin with."""
+        """The beginning of the names of its files."""
         return f"{self.start_offset:020}-{self.id}"
 
     def range_in(self, epoch: int) -> tuple[int, int] | None:
@@ -122,7 +122,7 @@ def _values(partition: Partition) -> Iterator[tuple[int, bytes]]:
     for segment in partition.segments:
         with BatchStream(segment, DEFAULT_MAX_OUTPUT_SIZE, verify_crc=True, may_be_truncated=segment.active) as batches:
             for batch in batches:
-                # A segment that a broker has rolled or merged meanwhile may repeat what was read.
+                # A segment that a broker has rolled or merged since may repeat records.
                 if batch.is_control_batch or batch.last_offset < end:
                     continue
                 end = batch.last_offset + 1
@@ -135,7 +135,7 @@ def parse_event(value: bytes) -> Event:
     """Decode the value of a record of ``__remote_log_metadata``.
 
     Raises:
-        InvalidRecordError: an unknown message or version, or bytes that do not follow its schema.
+        InvalidRecordError: the message or version is unknown, or the bytes do not follow its schema.
     """
     source = Reader(value)
     frame, api_key, version = (source.unsigned_varint() for _ in range(3))
@@ -143,7 +143,7 @@ def parse_event(value: bytes) -> Event:
         raise InvalidRecordError(f"unknown frame version {frame}: expected 1")
     message = _EVENTS.get(api_key)
     if message is None:
-        raise InvalidRecordError(f"unknown api key {api_key}: expected 0, 1 or 2")
+        raise InvalidRecordError(f"unknown API key {api_key}: expected 0, 1 or 2")
     if version not in message.VERSIONS:
         raise InvalidRecordError(f"unknown version {version} of {message.__name__}")
     event = message.read(source, version)
@@ -169,8 +169,8 @@ class RemoteLogMetadata:
             opened: Finds the file system of a path or URL.
 
         Raises:
-            FileNotFoundError: no partition of the topic is there.
-            InvalidRecordError: a record that is none of the topic's.
+            FileNotFoundError: there is no partition of the topic.
+            InvalidRecordError: a record is not an event of this topic.
             KafkaCompError, OSError: a segment cannot be read.
         """
         found = [each for each in find_partitions(source, opened=opened) if each.topic == TOPIC]
@@ -186,9 +186,9 @@ class RemoteLogMetadata:
         return metadata
 
     def add(self, event: Event) -> None:
-        """Take note of an event.
+        """Apply an event.
 
-        As in Kafka's cache, an update of an unknown segment and a state that cannot follow the one before are left out.
+        As in Kafka's cache, an update of an unknown segment, or to a state that cannot follow, is ignored.
         """
         self._events += 1
         if isinstance(event, RemotePartitionDeleteMetadataRecord):
@@ -208,7 +208,7 @@ class RemoteLogMetadata:
             )  # fmt: skip
         elif known is None or (state != known.state and state not in _NEXT[known.state]):
             before = "no state" if known is None else known.state.name
-            _LOGGER.info("%s: segment %s: %s after %s: left out", TOPIC, identity.id, state.name, before)
+            _LOGGER.info("%s: segment %s: %s after %s: ignored", TOPIC, identity.id, state.name, before)
         else:
             segments[identity.id] = replace(
                 known, state=state, custom_metadata=event.custom_metadata, broker_id=event.broker_id,
@@ -222,7 +222,7 @@ class RemoteLogMetadata:
         return sorted(left, key=lambda each: (each.start_offset, each.order))
 
     def finished(self, topic_id: str, partition: int) -> list[RemoteSegment]:
-        """Those that a broker reads, by start offset."""
+        """The segments that a broker reads, by start offset."""
         found = self.segments(topic_id, partition)
         return [each for each in found if each.state == SegmentState.COPY_SEGMENT_FINISHED]
 
@@ -233,21 +233,21 @@ class RemoteLogMetadata:
 
 @dataclass(frozen=True)
 class CustomMetadata:
-    """What Aiven's plugin adds to a segment's metadata if it is told to: ``custom.metadata.fields.include``."""
+    """Fields that Aiven's plugin adds to a segment's metadata, by its setting ``custom.metadata.fields.include``."""
 
-    #: Bytes of the three objects.
+    #: Bytes of the three objects together.
     remote_size: int | None = None
-    #: What the key of the segment's objects begins with, instead of ``key.prefix``.
+    #: The prefix of the keys of the segment's objects, which replaces ``key.prefix``.
     object_prefix: str | None = None
     #: The rest of the key without its suffix.
     object_key: str | None = None
 
     @classmethod
     def parse(cls, data: bytes) -> CustomMetadata:
-        """Decode it: a section of tagged fields; those with other tags are left out.
+        """Decode a section of tagged fields; unknown tags are ignored.
 
         Raises:
-            InvalidRecordError: it is none.
+            InvalidRecordError: it is not a valid section of tagged fields.
         """
         source = Reader(data)
         known: dict[int, int | str] = {}

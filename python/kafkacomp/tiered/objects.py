@@ -1,4 +1,4 @@
-"""A segment as Aiven's plugin stores it: an object of chunks, one of indexes, and a manifest."""
+"""A segment that Aiven's plugin has stored: an object with chunks, one with indexes, and a manifest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkedSegment", "read_manifest"]
 
-#: A manifest is a line of JSON; the sizes of 2^22 chunks take less.
+#: The most bytes of a manifest, a line of JSON; the sizes of 2^22 chunks need fewer.
 _MAX_MANIFEST = 64 << 20
 
 
@@ -25,26 +25,26 @@ def read_manifest(filesystem: FileSystem, path: str) -> Manifest:
     """Read the manifest at a path.
 
     Raises:
-        FileNotFoundError: it is not there.
-        CorruptRecordError: it is none.
+        FileNotFoundError: it does not exist.
+        CorruptRecordError: it is not a manifest.
         OSError: it cannot be read.
     """
     size = filesystem.info(path).size
     if size > _MAX_MANIFEST:
-        raise OSError(errno.EFBIG, f"a segment manifest of {size} bytes: at most {_MAX_MANIFEST} are read", path)
+        raise OSError(errno.EFBIG, f"the segment manifest has {size} bytes: at most {_MAX_MANIFEST} are read", path)
     content = filesystem.read(path)
     if content is None:
-        raise FileNotFoundError(errno.ENOENT, "the segment's manifest is not there", path)
+        raise FileNotFoundError(errno.ENOENT, "the segment's manifest does not exist", path)
     return Manifest.parse(content, path)
 
 
 class ChunkedSegment:
-    """Opens the segment for the core; pickles with its file system and the keys that it needs."""
+    """Opens the segment for the core; pickles with its file system and the keys for this segment."""
 
     def __init__(
         self, filesystem: FileSystem, log: str, indexes: str, manifest: Manifest, keys: EncryptionKeys
     ) -> None:
-        """Take note of where the objects are."""
+        """Store the paths of the objects."""
         self._filesystem = filesystem
         self._log = log
         self._indexes = indexes
@@ -53,7 +53,7 @@ class ChunkedSegment:
         self._known: _kafkacomp.ChunkDecoder | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the decoder."""
+        """Pickle without the decoder."""
         return self.__dict__ | {"_known": None}
 
     def __repr__(self) -> str:
@@ -67,14 +67,14 @@ class ChunkedSegment:
 
     @property
     def manifest(self) -> Manifest:
-        """What the manifest says."""
+        """The content of the manifest."""
         return self._manifest
 
     def decoder(self) -> _kafkacomp.ChunkDecoder:
-        """What decodes the chunks.
+        """The decoder of the chunks.
 
         Raises:
-            EncryptionKeyError: the private key is not given, or is another one.
+            EncryptionKeyError: the private key is missing, or is that of another key pair.
         """
         if self._known is None:
             encryption = self._manifest.encryption
@@ -90,14 +90,14 @@ class ChunkedSegment:
         """Open the segment for reads at positions.
 
         Raises:
-            EncryptionKeyError: as :meth:`decoder`.
-            OSError: EIO, if the object does not have the bytes that the manifest says.
+            EncryptionKeyError: as in :meth:`decoder`.
+            OSError: EIO, if the size of the object is not that in the manifest.
         """
         decoder = self.decoder()
         file = self._filesystem.open(self._log)
         expected, found = self._manifest.chunks.object_size, file.size()
         if found != expected:
-            raise OSError(errno.EIO, f"the object has {found} bytes, its manifest says {expected}", self._log)
+            raise OSError(errno.EIO, f"the object has {found} bytes: its manifest gives {expected}", self._log)
         compressed = self._manifest.compressed
 
         def decode(stored: bytes, chunk: Chunk) -> bytes:
@@ -110,7 +110,7 @@ class ChunkedSegment:
         return RangeFile(file, self._log, self._manifest.chunks, decode)
 
     def side_file(self, suffix: str) -> bytes | None:
-        """Read an index; ``None`` if the segment has none of this kind."""
+        """Read an index; ``None`` if the segment has no index of this kind."""
         part = self._manifest.indexes.get(suffix)
         if part is None:
             return None

@@ -1,4 +1,4 @@
-"""From folders of remote storage to partitions that can be read: which segments, and which of their offsets."""
+"""Determine which segments in folders of remote storage are read, and which of their offsets."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ __all__ = ["TieredOptions", "resolve_remote"]
 
 _LOGGER = logging.getLogger("kafkacomp")
 
-#: Manifests that are read at once.
+#: Manifests that are read concurrently.
 _PARALLEL = 8
 
 
 @dataclass(frozen=True)
 class TieredOptions:
-    """What is known of remote segments beside the storage itself."""
+    """Information about remote segments from outside the storage."""
 
     metadata: RemoteLogMetadata | None = None
     local: LocalLogs | None = None
     keys: EncryptionKeys = field(default_factory=EncryptionKeys)
-    #: Whether keys are tried before anything is read. Executors may have keys that the driver does not have.
+    #: Whether keys are checked before data is read. Spark executors may have keys that the driver does not have.
     checks_keys: bool = True
 
     @classmethod
@@ -54,7 +54,7 @@ class TieredOptions:
         encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | EncryptionKeys | None = None,
         storage_options: Mapping[str, object] | None = None,
     ) -> TieredOptions:
-        """Read what the arguments of :func:`kafkacomp.scan` name."""
+        """Read the metadata, folders and keys that the arguments of :func:`kafkacomp.scan` name."""
         opened = partial(open_companion, storage_options=storage_options)
         is_read = remote_log_metadata is None or isinstance(remote_log_metadata, RemoteLogMetadata)
         keys = encryption_keys if isinstance(encryption_keys, EncryptionKeys) else EncryptionKeys(encryption_keys)
@@ -66,20 +66,20 @@ class TieredOptions:
 
     @property
     def is_given(self) -> bool:
-        """Whether anything is known."""
+        """Whether any of these arguments was given."""
         return self.metadata is not None or self.local is not None or bool(self.keys)
 
     @property
     def deciding(self) -> str:
-        """The sentence of an error that says which argument would decide."""
+        """The part of an error message that names the arguments to give."""
         missing = [] if self.metadata else ["remote_log_metadata (which copies were finished, and of which topic id)"]
         missing += [] if self.local else ["local_log_dir (the leader's leader-epoch-checkpoint and log start)"]
-        return f"which of them is valid, the storage alone does not say: give {' and '.join(missing)}"
+        return f"the storage alone does not show which of them is valid: give {' and '.join(missing)}"
 
 
 @dataclass
 class _Wanted:
-    """A segment that is to be read, as far as it was listed and is known."""
+    """A segment to read, with what the listing and the metadata show of it."""
 
     start: int
     id: str
@@ -89,20 +89,20 @@ class _Wanted:
 
 @dataclass
 class _Remote:
-    """A remote segment, and how it is opened."""
+    """A remote segment, and the object that opens it."""
 
     known: RemoteSegment
     segment: Segment
 
 
 def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> list[Partition]:
-    """Decide what is read of partitions in remote storage; others are left as they are.
+    """Choose the segments and offsets of partitions in remote storage; other partitions are returned unchanged.
 
     Raises:
-        FileNotFoundError: no segment is left.
-        KafkaCompError: topics of one name with different ids, of which nothing says which is the current one; manifests
-            that are none; keys that are missing or others.
-        ValueError: an option that has no meaning here.
+        FileNotFoundError: no segment is valid.
+        KafkaCompError: topics of one name have different ids, and the current one is unknown; a manifest is invalid; or
+            a key is missing or is that of another key pair.
+        ValueError: options for tiered storage were given, and there are no segments in tiered storage.
     """
     found: list[Partition | _Found] = []
     same: dict[tuple[str | None, int | None], list[_Found]] = {}
@@ -117,7 +117,7 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> l
         same.setdefault(key, []).append(each)
     if options.is_given and not same:
         raise ValueError(
-            "remote_log_metadata, local_log_dir and encryption_keys are for segments in tiered storage: there are none"
+            "remote_log_metadata, local_log_dir and encryption_keys are for tiered storage, and the source is not one"
         )
     result = []
     for one in found:
@@ -131,20 +131,20 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> l
     result = [each for each in result if each.segments]
     if not result:
         folder = next(iter(same.values()))[0].folder.path
-        raise FileNotFoundError(errno.ENOENT, "no segment of this storage is part of a log", folder)
+        raise FileNotFoundError(errno.ENOENT, "no segment of this storage is valid", folder)
     return result
 
 
 @dataclass
 class _Found:
-    """A folder of remote segments, and whose it is."""
+    """A folder of remote segments, with its topic and partition."""
 
     partition: Partition
     folder: RemoteFolder
 
 
 def _named(partition: Partition, folder: RemoteFolder) -> _Found:
-    """Take topic and partition from a manifest, if there is one: the names of folders may begin with a prefix."""
+    """Take topic and partition from a manifest, if there is one, because the names of folders may have a prefix."""
     for each in folder.segments.values():
         if "rsm-manifest" in each.files:
             try:
@@ -157,13 +157,13 @@ def _named(partition: Partition, folder: RemoteFolder) -> _Found:
 
 
 def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
-    """Of folders of one topic and partition, that of the topic that exists; ``None`` if it has none."""
+    """Of folders with one topic name and partition, choose that of the existing topic; ``None`` if it has no folder."""
     topic, number = same[0].partition.topic or "", same[0].partition.partition or 0
     local = options.local.log(topic, number) if options.local else None
     left = same
     if local is not None and local.topic_id is not None:
         left = [each for each in left if each.folder.topic_id in {None, local.topic_id}]
-        if not left:  # all that the current topic has is local
+        if not left:  # all segments of the current topic are local
             return replace(same[0], folder=replace(same[0].folder, segments={}, topic_id=local.topic_id))
     if len(left) > 1 and options.metadata is not None:
         left = [each for each in left if options.metadata.finished(each.folder.topic_id or "", number)]
@@ -172,7 +172,7 @@ def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
         option = "local_log_dir" if options.metadata else "remote_log_metadata"
         names = ", ".join(sorted(each.folder.path for each in left))
         raise KafkaCompError(
-            f"{topic}-{number}: {len(ids)} topics of this name are in the storage, and only one is the current one:"
+            f"{topic}-{number}: the storage has {len(ids)} topics of this name, and only one is the current one:"
             f" {names}: give {option}, or read one of the folders"
         )
     for other in left[1:]:
@@ -182,7 +182,7 @@ def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
 
 
 class _Reader:
-    """Decides about one partition."""
+    """Chooses the segments and offsets of one partition."""
 
     def __init__(self, found: _Found, options: TieredOptions) -> None:
         self._partition = found.partition
@@ -202,14 +202,14 @@ class _Reader:
             self._warn()
             return self._made(segments, None)
         first = local.first_offset
-        # A log start that is further on than the first epoch is that of DeleteRecords.
+        # A log start offset after that of the first epoch was set by DeleteRecords.
         begins = max(local.log_start or 0, local.epochs[0][1])
         remote = self._remote(needs_epochs=True)
         by_id = {each.known.id: each.segment for each in remote}
         ranges = valid_ranges((each.known for each in remote), local.epochs, begins, first)
         segments = [replace(by_id[each.segment.id], offsets=(each.first, each.end)) for each in ranges]
         for each in local.segments:
-            # What is local is read to its end, whatever comes after it.
+            # The local log is read to its end.
             segments.append(replace(each, offsets=None))
         return self._made(segments, begins)
 
@@ -229,19 +229,19 @@ class _Reader:
         name = f"{self._partition.topic}-{self._partition.partition}"
         if self._options.metadata is None:
             _LOGGER.warning(
-                "%s: which remote segments were deleted, and where the log starts, is not known without"
-                " remote_log_metadata and local_log_dir: all that are in the storage are read",
+                "%s: without remote_log_metadata and local_log_dir, deleted segments and the log start offset are"
+                " unknown: all segments in the storage are read",
                 name,
             )
         elif self._options.local is None:
-            _LOGGER.warning("%s: where the log starts is not known without local_log_dir", name)
+            _LOGGER.warning("%s: without local_log_dir, the log start offset is unknown", name)
         elif self._local is None:
             _LOGGER.warning("%s: has no folder in %s", name, self._options.local.path)
         else:
             _LOGGER.warning("%s: %s has no leader-epoch-checkpoint", name, self._local.path)
 
     def _remote(self, *, needs_epochs: bool) -> list[_Remote]:
-        """The segments that count, as far as their states are known."""
+        """The finished segments, or all segments if their states are unknown."""
         stored, metadata = self._folder.segments, self._options.metadata
         wanted: list[_Wanted]
         if metadata is None or self._folder.topic_id is None or self._partition.partition is None:
@@ -261,8 +261,8 @@ class _Reader:
             first = self._folder.segments[other.id]
             names = " and ".join(self._folder.file(each.start_offset, each.id, "log") for each in (first, other))
             raise CorruptRecordError(
-                f"{names}: two segments with one id, and ids are unique: give remote_log_metadata, which has the start"
-                " offset of the one that is meant"
+                f"{names}: two segments have the same id: give remote_log_metadata, which has the start offset of the"
+                " valid one"
             )
 
     def _opened(self, wanted: list[_Wanted], *, needs_epochs: bool) -> list[_Remote]:
@@ -278,7 +278,7 @@ class _Reader:
             return list(pool.map(self._chunked, readable))
 
     def _plain(self, wanted: _Wanted, *, needs_epochs: bool) -> _Remote:
-        """A segment whose files are copies of the broker's."""
+        """Open a segment whose files are copies of the broker's files."""
         path = self._folder.file(wanted.start, wanted.id, "log")
         size = wanted.stored.files["log"].size if wanted.stored and "log" in wanted.stored.files else 0
         segment = Segment(path, self._folder.filesystem.segment(path), size, base_offset=wanted.start)
@@ -293,20 +293,20 @@ class _Reader:
         return _Remote(known, segment)
 
     def _with_epochs(self, known: RemoteSegment, segment: Segment) -> RemoteSegment:
-        """End offset and epochs, by the segment and its leader epoch checkpoint."""
+        """Add the end offset and epochs, from the segment and its leader epoch checkpoint."""
         end = _kafkacomp.end_offset(segment, "0.8+")
         path = self._folder.file(known.start_offset, known.id, "leader_epoch_checkpoint")
         content = self._folder.filesystem.read(path)
         if end is None or content is None:
-            problem = "its end is corrupt" if end is None else f"{path} is not there"
+            problem = "its end is corrupt" if end is None else f"{path} does not exist"
             raise CorruptRecordError(
-                f"{segment.name}: its offsets and epochs are not known: {problem}: give remote_log_metadata"
+                f"{segment.name}: its offsets and epochs are unknown, because {problem}: give remote_log_metadata"
             )
         checkpoint: list[tuple[int, int]] = [*_kafkacomp.read_leader_epoch_checkpoint(content, path)]
         return replace(known, end_offset=end - 1, leader_epochs=epochs_within(checkpoint, known.start_offset, end - 1))
 
     def _chunked(self, wanted: _Wanted) -> _Remote:
-        """A segment of Aiven's plugin."""
+        """Open a segment that Aiven's plugin has stored."""
         path = self._folder.file(wanted.start, wanted.id, "rsm-manifest")
         manifest = read_manifest(self._folder.filesystem, path)
         _check(manifest.segment, wanted.start, wanted.id, path)
@@ -317,7 +317,7 @@ class _Reader:
         return _Remote(wanted.known or manifest.segment, segment)
 
     def _check_key(self, opener: ChunkedSegment, manifest: Manifest) -> None:
-        """Try each key pair once, so that a wrong key is an error before the first row."""
+        """Check each key pair once, so that a wrong key is reported before the first row."""
         if (
             self._options.checks_keys
             and manifest.encryption is not None
@@ -327,7 +327,7 @@ class _Reader:
             self._checked.add(manifest.encryption.key_id)
 
     def _objects(self, wanted: _Wanted) -> tuple[str, str]:
-        """The paths of the segment and its indexes: next to the manifest, unless its metadata says otherwise."""
+        """The paths of the segment and its indexes: next to the manifest, unless its metadata has others."""
         usual = tuple(self._folder.file(wanted.start, wanted.id, suffix) for suffix in ("log", "indexes"))
         custom = wanted.known.custom_metadata if wanted.known else None
         if custom is None or (wanted.stored is not None and "log" in wanted.stored.files):
@@ -337,7 +337,7 @@ class _Reader:
             return usual[0], usual[1]
         key = f"{fields.object_prefix or ''}{fields.object_key}"
         if "\0" in key or key.startswith(("/", "../")) or posixpath.normpath(key) != key:
-            raise CorruptRecordError(f"segment {wanted.id}: the object key in its metadata is not one: {key[:200]!r}")
+            raise CorruptRecordError(f"segment {wanted.id}: invalid object key in its metadata: {key[:200]!r}")
         root = (self._folder.root or self._folder.path).rstrip("/")
         return f"{root}/{key}.log", f"{root}/{key}.indexes"
 

@@ -1,4 +1,4 @@
-"""From a source to partitions that can be read, also those in tiered storage."""
+"""Resolve a source to readable partitions, including those in tiered storage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["SourceOptions", "resolve"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SourceOptions:
-    """What sources are opened with, as :func:`kafkacomp.scan` takes it; no repr shows keys and credentials."""
+    """The arguments of :func:`kafkacomp.scan` for opening sources; the repr contains no keys or credentials."""
 
     filesystem: object = None
     storage_options: Mapping[str, object] | None = None
@@ -32,12 +32,12 @@ class SourceOptions:
 
     @property
     def opened(self) -> Opener:
-        """Finds the file system of a path or URL."""
+        """The function that finds the file system of a path or URL."""
         return partial(open_filesystem, filesystem=self.filesystem, storage_options=self.storage_options)
 
     @property
     def tiered(self) -> TieredOptions | None:
-        """What is known of segments in tiered storage, read now; ``None`` if nothing is given."""
+        """Read the information about tiered storage; ``None`` if no argument is given."""
         if (self.remote_log_metadata, self.local_log_dir, self.encryption_keys) == (None, None, None):
             return None
         from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
@@ -54,7 +54,7 @@ class SourceOptions:
         *,
         failed: Callable[[str, OSError], object] | None = None,
     ) -> list[Partition]:
-        """Find what ``source`` names, as :func:`resolve` does."""
+        """Find the partitions of ``source``, as :func:`resolve` does."""
         return resolve(source, topic, partition, failed=failed, tiered=self.tiered, opened=self.opened)
 
 
@@ -67,15 +67,15 @@ def resolve(
     tiered: TieredOptions | None = None,
     opened: Opener = open_filesystem,
 ) -> list[Partition]:
-    """Find what ``source`` names, and decide which segments in tiered storage are read.
+    """Find the partitions of ``source``, and choose the segments in tiered storage to read.
 
-    The other arguments are those of :func:`kafkacomp._storage.discovery.find_partitions`; ``tiered`` is what is known
-    of segments in tiered storage.
+    The other arguments are those of :func:`kafkacomp._storage.discovery.find_partitions`; ``tiered`` has the
+    information about tiered storage.
 
     Raises:
-        FileNotFoundError: a path that is not there, or a folder without segments.
-        ValueError: a file that is known to be no segment; an encryption key that is missing.
-        TypeError: neither bytes nor a path nor a collection of these.
+        FileNotFoundError: a path does not exist, or a folder has no segments.
+        ValueError: a file is not a segment, by its name or content; or an encryption key is missing.
+        TypeError: ``source`` is not bytes, a path, or a collection of these.
     """
     found = find_partitions(source, topic, partition, failed=failed, opened=opened)
     if tiered is None and all(each.remote is None for each in found):

@@ -1,1 +1,1 @@
-"""Kafka's own messages, made from its schemas by ``tools/make_messages.py``."""
+"""Kafka's messages, generated from its schemas by ``tools/make_messages.py``."""

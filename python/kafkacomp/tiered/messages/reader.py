@@ -22,7 +22,7 @@ _MAX_VARINT_BYTES = 5
 
 
 class Reader:
-    """Reads from bytes, from the front; InvalidRecordError for what the types do not allow."""
+    """Reads from the front of bytes; raises InvalidRecordError if they do not follow the types."""
 
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)
@@ -30,13 +30,13 @@ class Reader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are left."""
+        """The number of bytes left."""
         return len(self._data) - self._position
 
     def raw(self, count: int) -> bytes:
-        """So many bytes."""
+        """Read this number of bytes."""
         if not 0 <= count <= self.remaining:
-            raise InvalidRecordError(f"{count} bytes at byte {self._position} of a message of {len(self._data)} bytes")
+            raise InvalidRecordError(f"{count} bytes expected at byte {self._position} of {len(self._data)}")
         start = self._position
         self._position += count
         return bytes(self._data[start : self._position])
@@ -161,4 +161,4 @@ class Reader:
             yield tag, Reader(self.raw(self.unsigned_varint()))
 
     def skip(self, tag: int, data: Reader) -> None:
-        """Take no note of a tagged field that this version does not know, as KIP-482 asks."""
+        """Ignore a tagged field that this version does not know, as KIP-482 requires."""
