@@ -210,7 +210,7 @@ def test_names_are_text(page: Page) -> None:
 def test_another_suffix_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """An input given by mistake is not written over."""
     assert main(["advise", str(VECTORS / "restarts"), "--html", str(tmp_path / "x.log")]) == 2
-    assert "does not end in .html" in capfd.readouterr().err
+    assert "must end in .html" in capfd.readouterr().err
 
 
 def test_nothing_is_overwritten_without_force(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

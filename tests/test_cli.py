@@ -411,7 +411,7 @@ def test_export_overwrites_nothing(tmp_path: Path, run: Run) -> None:
     for source in (segment, tmp_path):
         status, _, err = run("export", source, "--output", segment, "--format", "csv", "--force")
         assert status == 2
-        assert "one of the files to be read" in err
+        assert "one of the files to read" in err
     assert segment.read_bytes() == SEGMENT.read_bytes()
     random = SMALL / "one-byte-values" / "one-byte-values-0"
     status, _, err = run("export", random, "--output", target, "--force")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pkgutil
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,7 +15,11 @@ import kafkacomp as kc
 if TYPE_CHECKING:
     from pathlib import Path
 
-MODULES = ("kafkacomp.advice", "kafkacomp.log._model", "kafkacomp.record")
+MODULES = sorted(
+    each.name
+    for each in pkgutil.walk_packages(kc.__path__, "kafkacomp.")
+    if not each.name.startswith("kafkacomp.bench") and "__main__" not in each.name
+)
 
 
 def examples() -> list[doctest.DocTest]:
@@ -37,8 +42,8 @@ def _example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("test", examples(), ids=lambda test: test.name)
-def test_example(test: doctest.DocTest, example: Path) -> None:
-    test.globs["example"] = example
+def test_example(test: doctest.DocTest, example: Path, tmp_path: Path) -> None:
+    test.globs |= {"example": example, "target": tmp_path / "target"}
     told: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(test, out=told.append)

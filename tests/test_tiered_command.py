@@ -58,7 +58,7 @@ def test_export_of_the_storage_alone(case: TieredCase, tmp_path: Path, capsys: p
         assert "give remote_log_metadata" in message
         return
     assert status == 0
-    assert "is not known without" in message
+    assert "without remote_log_metadata" in message
     about = case.partition
     found = [row for row in table_rows(pq.read_table(target)) if row.offset >= about["logStartOffset"]]
     assert_same(found, [row for row in case.expected() if row.offset <= about["latestTieredOffset"]], case.folder)
@@ -154,7 +154,7 @@ def test_dump_and_verify_what_cannot_be_read(tmp_path: Path, capsys: pytest.Capt
     case = next(case for case in CASES if case.name == "gold-a-both-txn-0")
     for command in ("dump", "verify"):
         assert run([command, str(case.folder)]) in {1, 2}
-        assert "its private key is not given" in capsys.readouterr().err
+        assert "whose private key is not available" in capsys.readouterr().err
     folder = tmp_path / case.folder.relative_to(case.storage)
     shutil.copytree(case.folder, folder)
     logs, manifests = sorted(folder.glob("*.log")), sorted(folder.glob("*.rsm-manifest"))

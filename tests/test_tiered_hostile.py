@@ -76,7 +76,7 @@ def test_a_truncated_object(tmp_path: Path) -> None:
     folder = copied(BOTH, tmp_path)
     cut = some(folder, "log")
     cut.write_bytes(cut.read_bytes()[:-1])
-    with pytest.raises(OSError, match=r"the object has .* its manifest says"):
+    with pytest.raises(OSError, match=r"the object has .* its manifest gives"):
         list(kc.scan(folder, **BOTH.known))
 
 
@@ -422,10 +422,10 @@ def test_no_metadata_there(tmp_path: Path) -> None:
 
 def test_what_is_not_known_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     kc.scan(LOCAL.folder)
-    assert "not known without remote_log_metadata and local_log_dir" in caplog.text
+    assert "without remote_log_metadata and local_log_dir" in caplog.text
     caplog.clear()
     kc.scan(LOCAL.folder, remote_log_metadata=LOCAL.metadata)
-    assert "where the log starts is not known without local_log_dir" in caplog.text
+    assert "without local_log_dir, the log start offset is unknown" in caplog.text
     caplog.clear()
     kc.scan(LOCAL.folder, **LOCAL.known)
     assert not caplog.text

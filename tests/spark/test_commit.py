@@ -143,7 +143,7 @@ def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     (file,) = staged(staging, 0, {("t", 0): 10})
     with file.path.open("ab") as cut:
         cut.truncate(file.size - 1)
-    with pytest.raises(OSError, match="do they share this folder"):
+    with pytest.raises(OSError, match="driver and executors must share this folder"):
         commit(tmp_path, staging, [file], overwrite=False, segment_bytes=SEGMENT_BYTES)
     with pytest.raises(CorruptRecordError, match="batches"):
         _kafkacomp.assemble_log([file.path], tmp_path / "x-0", None, SEGMENT_BYTES, None)

@@ -71,7 +71,9 @@ def test_save_modes(tmp_path: Path, partition_by: tuple[str, ...]) -> None:
     assert not list(target.glob("*-delete"))
     if partition_by:
         assert names(target) == {"_SUCCESS", "topic=even", "topic=odd"}
-    with pytest.raises(FileExistsError, match="the target has files already; save_mode append or overwrite"):
+    with pytest.raises(
+        FileExistsError, match="the target has files: choose another target, or save_mode append or overwrite"
+    ):
         job(target, [5], "errorifexists", partition_by)
     job(target, [5, 6], "append", partition_by)
     assert content(target) == [1, 2, 3, 4, 5, 6]
@@ -136,9 +138,9 @@ def test_what_tasks_wrote_must_be_there(tmp_path: Path) -> None:
     files = attempt(staging, 1, [{"topic": "t", "offset": 1}])
     (path,) = (staging / f"{1:032x}").iterdir()
     for wrong in ({**files, "more.parquet.staged": 3}, {name: size + 1 for name, size in files.items()}, {}):
-        with pytest.raises(OSError, match="do they share this folder"):
+        with pytest.raises(OSError, match="driver and executors must share this folder"):
             commit(tmp_path, staging, {f"{1:032x}": wrong}, "append", ())
-    with pytest.raises(OSError, match="do they share this folder"):
+    with pytest.raises(OSError, match="driver and executors must share this folder"):
         commit(tmp_path, staging, {f"{2:032x}": files}, "append", ())
     assert path.exists()
     assert content(tmp_path) == []
@@ -226,7 +228,7 @@ def test_forged_states(tmp_path: Path, pending: dict[str, Any]) -> None:
         (tmp_path / name / "x.parquet").write_bytes(b"precious")
     whole = {"staging": STAGING, "attempts": [ATTEMPT], "removed": []}
     (target / NAME).write_text(json.dumps({"version": 1, "generation": 1, "pending": {**whole, **pending}}))
-    with pytest.raises(OSError, match="it is not from kafkacomp, and nothing was changed") as raised:
+    with pytest.raises(OSError, match="not written by kafkacomp; nothing was changed") as raised:
         recover(target)
     assert raised.value.filename == str(target / NAME)
     assert (tmp_path / "home" / "x.parquet").exists()
@@ -240,7 +242,7 @@ def test_only_files_of_an_export_get_a_place(tmp_path: Path, name: str) -> None:
     path.touch()
     pending = {"staging": STAGING, "attempts": [ATTEMPT], "removed": []}
     (tmp_path / NAME).write_text(json.dumps({"version": 1, "generation": 1, "pending": pending}))
-    with pytest.raises(OSError, match="it is not from kafkacomp"):
+    with pytest.raises(OSError, match="not written by kafkacomp"):
         recover(tmp_path)
     assert path.exists()
 

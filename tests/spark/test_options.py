@@ -164,9 +164,9 @@ def test_no_path() -> None:
             StructType(
                 [StructField("headers", ArrayType(cast("ArrayType", TYPES["headers"]).elementType, containsNull=False))]
             ),
-            "column 'headers' is nullable in all its parts",
+            "must declare all fields of column 'headers' as nullable",
         ),
-        (StructType([]), "the schema has no column"),
+        (StructType([]), "the schema is empty"),
     ],
 )
 def test_bad_schemas(schema: StructType, message: str) -> None:

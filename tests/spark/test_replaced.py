@@ -166,7 +166,7 @@ def test_a_segment_that_retention_deletes(tmp_path: Path) -> None:
         first, second, *_ = logs(folder)
         first.unlink()
         if is_loss == "true":
-            with pytest.raises(FileNotFoundError, match=f"deleted or replaced by the broker.*{first.name}"):
+            with pytest.raises(FileNotFoundError, match=f"the broker has deleted or replaced it.*{first.name}"):
                 read(reader, tasks[0])
         else:
             assert read(reader, tasks[0]) == []

@@ -294,7 +294,7 @@ def test_a_stream_needs_a_checkpoint_of_its_own(spark: SparkSession, tmp_path: P
     try:
         frame = spark.readStream.format("text").load(str(tmp_path))
         query = frame.writeStream.format("kafkacomp").option("topic", "t").start(str(tmp_path / "logs"))
-        with pytest.raises(PySparkException, match="give the query the option checkpointLocation"):
+        with pytest.raises(PySparkException, match="no checkpointLocation: give the query this option"):
             (tmp_path / "1").write_text("a\n")
             query.awaitTermination(60)
     finally:

@@ -119,7 +119,7 @@ def test_bounds(spark: SparkSession) -> None:
 
 def test_a_missing_key(spark: SparkSession, tmp_path: Path) -> None:
     case = next(case for case in CASES if case.keys)
-    with pytest.raises(Exception, match="its private key is not given"):
+    with pytest.raises(Exception, match="whose private key is not available"):
         read(spark, case, encryptionKeys=json.dumps({"other": str(next(iter((case.keys or {}).values())))})).collect()
     with pytest.raises(Exception, match="encryptionKeys must be JSON"):
         read(spark, case, encryptionKeys=str(tmp_path)).collect()

@@ -1,8 +1,9 @@
 """The command ``kafkacomp``; also ``python -m kafkacomp``.
 
-Exit status: 0 fine, 1 corrupt or missing data found, 2 wrong use, 3 any other failure (a full disk, no permission), 130
-interrupted, 141 the reader of a pipe went away, 143 terminated. Results go to standard output, everything else to
-standard error. click and rich come with the extra ``cli`` and are imported only here.
+Exit status: 0 success, 1 corrupt or missing data found, 2 wrong usage, 3 any other failure (a full disk, no
+permission), 130 interrupted (SIGINT), 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM). Results are written to
+standard output, everything else to standard error. Only this package imports click and rich, which the extra ``cli``
+installs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit status."""
+    """Run the command and return the exit status."""
     try:
         from kafkacomp._cli.command import run  # noqa: PLC0415 - needs the extra
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""``kafkacomp advise``: which compression a topic should have, from a sample of its own bytes."""
+"""``kafkacomp advise``: recommend compression for topics from a sample of their own bytes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["advise"]
 
-#: The width where standard output is not a terminal.
+#: The width of tables if standard output is not a terminal.
 _WIDTH = 200
-#: With more topics than this the terminal shows the advice, not every topic's figures.
+#: If there are more topics, the terminal shows the advice without the figures of each topic.
 _MOST_TABLES = 5
 
 
@@ -43,14 +43,14 @@ def _sizes(text: str) -> tuple[int, ...]:
     sizes = parse_sizes(text)
     words = [size for size in sizes if isinstance(size, str)]
     if words:
-        raise ValueError(f"{words[0]!r} is not a number of bytes")
+        raise ValueError(f"{words[0]!r} is not a size: expected bytes such as 16384 or 16k")
     return tuple(size for size in sizes if isinstance(size, int))
 
 
 def _page(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
-    """Accept only the suffix of a page, so that an input given by mistake is not overwritten."""
+    """Accept only the suffix .html, so that an input given by mistake is not overwritten."""
     if value is not None and value.suffix != ".html":
-        raise click.BadParameter(f"{value} does not end in .html", param=option)
+        raise click.BadParameter(f"{value}: the name must end in .html", param=option)
     return value
 
 
@@ -63,21 +63,21 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--codecs", callback=parsed(parse_codecs), default=DEFAULT_CODECS, show_default=True,
-              help="Types and levels to try, such as lz4,zstd:1-6.")  # fmt: skip
+              help="Compression types and levels to try, such as lz4,zstd:1-6.")  # fmt: skip
 @click.option("--batch-sizes", callback=parsed(_sizes), default=",".join(map(str, DEFAULT_BATCH_SIZES)),
-              show_default=True, help="batch.size of producers to try; 1 is one record a batch.")  # fmt: skip
+              show_default=True, help="batch.size values to try; 1 is one record for each batch.")  # fmt: skip
 @click.option("--sample-bytes", callback=parsed(parse_size), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m",
-              show_default=True, help="Bytes on disk to read of each topic.")  # fmt: skip
+              show_default=True, help="Bytes on disk to sample of each topic.")  # fmt: skip
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of the sampling; the same seed gives the same sample."
+    "--seed", type=int, default=0, show_default=True, help="Seed of the sample; the same seed draws the same sample."
 )
 @click.option("--time-budget", type=click.FloatRange(0, min_open=True), default=DEFAULT_TIME_BUDGET, show_default=True,
-              help="Processor seconds for other batch sizes than today's, for all topics together.")  # fmt: skip
+              help="CPU seconds for measuring further batch sizes, for all topics together.")  # fmt: skip
 @click.option("--assume-rate", callback=parsed(parse_size), metavar="BYTES/S",
-              help="Bytes a second for each topic whose timestamps do not show the rate, such as 500k.")  # fmt: skip
+              help="Bytes per second of each topic whose timestamps do not show the rate, such as 500k.")  # fmt: skip
 @click.option("--internal-topics", is_flag=True, help="Include Kafka's internal topics.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="TOML file of prices and traffic; --example-prices prints an example.")  # fmt: skip
+              help="TOML file with prices and traffic; --example-prices prints an example.")  # fmt: skip
 @click.option("--example-prices", is_flag=True, is_eager=True, expose_value=False, callback=_example,
               help="Print an example of a price file.")  # fmt: skip
 @click.option(
@@ -88,9 +88,9 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--consumers", type=click.FloatRange(0),
               help="How often each record is read, for all topics; overrides the price file.")  # fmt: skip
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
-              help="The most milliseconds that a batch may take longer, with the time to fill it.")  # fmt: skip
+              help="The most milliseconds that a larger batch may add, including the time to fill it.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
-              default="producer", show_default=True, help="compression.type of the topics today.")  # fmt: skip
+              default="producer", show_default=True, help="Current compression.type of the topics.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Measuring threads; by default one per core.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), callback=_page,
@@ -108,14 +108,14 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
 ) -> int:  # fmt: skip
     """Recommend whether to compress topics, with what, and what that saves, from a sample of their batches.
 
-    PATHS are log folders, partitions, segments, URLs of these, or files of sample records: JSON lines or Parquet.
-    The exit status is 1 if something could not be read or a line of the price file is wrong; the rest was done.
+    PATHS are log directories, partitions, segments, URLs of these, or files of sample records: JSON lines or Parquet.
+    The exit status is 1 if something could not be read or a line of the price file is wrong; the rest is evaluated.
     """
     from kafkacomp.advice import advise as run  # noqa: PLC0415 - needs pyarrow
 
     if html is not None:
         if html.exists() and not force:
-            raise click.UsageError(f"{html} exists already: --force overwrites it")
+            raise click.UsageError(f"{html} exists: use --force to replace it")
         from kafkacomp.advice import charts  # noqa: PLC0415 - an extra
 
         try:
@@ -148,7 +148,7 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
             with new_file(html, replace=force) as path:
                 path.write_text(report.to_html(), encoding="utf-8")
         except FileExistsError:
-            raise click.UsageError(f"{html} exists already: --force overwrites it") from None
+            raise click.UsageError(f"{html} exists: use --force to replace it") from None
     _give(report, as_json=as_json)
     return FINE if report.complete else CORRUPT
 

@@ -1,4 +1,4 @@
-"""Batches and records as rows: a dict each, under the names of kafka-dump-log."""
+"""Convert batches and records to rows: dicts with the field names of kafka-dump-log."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ TIMESTAMP_NAMES = {
 
 
 class Damage(NamedTuple):
-    """What ends a file's batches, or is wrong with one."""
+    """A corrupt batch, or corruption that ends a file's batches."""
 
     position: int
     message: str
 
 
 def segment_of(file: SourceFile) -> Segment:
-    """The file as the core reads it."""
+    """Convert the file to a segment for the core."""
     return Segment(file.name, file.source, file.size, base_offset=file.base_offset)
 
 
 def batches(
     file: SourceFile, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, *, may_be_cut: bool = False
 ) -> Iterator[RecordBatch | Damage]:
-    """Iterate over a file's batches, chunk by chunk; damage to the framing comes last and ends it."""
+    """Iterate over a file's batches in chunks; corrupt framing is yielded last and ends the iteration."""
     options = {"verify_crc": False, "may_be_truncated": may_be_cut}  # callers report wrong checksums
     try:
         with BatchStream(segment_of(file), max_output_size, **options) as found:
@@ -51,7 +51,7 @@ def batches(
 
 
 def batch_row(batch: RecordBatch) -> dict[str, Any]:
-    """A batch's header. ``count`` is null in magic 0 and 1, which do not declare one."""
+    """Convert a batch's header. ``count`` is null in magic 0 and 1, whose headers do not have it."""
     try:
         codec = str(batch.compression_type)
     except KafkaCompError:
@@ -86,10 +86,10 @@ def batch_row(batch: RecordBatch) -> dict[str, Any]:
 
 
 def record_row(record: Record, batch: RecordBatch, *, payload: bool = True) -> dict[str, Any]:
-    """A record. Bytes that are no UTF-8 stand as base64 under ``keyBase64``, ``payloadBase64``, ``valueBase64``.
+    """Convert a record. Bytes that are not UTF-8 become base64 in ``keyBase64``, ``payloadBase64``, ``valueBase64``.
 
     Raises:
-        CorruptRecordError: a control record that does not follow its schema.
+        CorruptRecordError: a control record does not follow its schema.
     """
     key, value = record.key, record.value
     row: dict[str, Any] = {
@@ -120,7 +120,7 @@ def record_row(record: Record, batch: RecordBatch, *, payload: bool = True) -> d
 
 
 def bytes_fields(name: str, content: bytes | None) -> dict[str, Any]:
-    """Bytes as text, or as base64 under a name that says so."""
+    """Bytes as text, or as base64 in a field whose name ends in Base64."""
     if content is None:
         return {name: None}
     try:

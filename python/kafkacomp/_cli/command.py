@@ -1,4 +1,4 @@
-"""The command line itself: options, progress, exit status."""
+"""The commands with their options and exit statuses."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ from kafkacomp.tiered.source import SourceOptions
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
 
-#: A path that does not exist, exists already, or is of the wrong kind: what was asked for is wrong.
+#: Errors of paths that count as wrong usage: a path does not exist, exists, or is of the wrong kind.
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 
 _PATHS = click.argument("paths", nargs=-1, required=True)
 
 
 def run(arguments: list[str] | None) -> int:
-    """Run the command; the exit status."""
+    """Run the command and return the exit status."""
     logger, handler = logging.getLogger("kafkacomp"), _ToStandardError()
     propagated = logger.propagate
     logger.addHandler(handler)
@@ -85,11 +85,11 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
         error.show()
         return WRONG_USE
     except BrokenPipeError:
-        # Whoever read the output has enough. Python would complain once more while it ends.
+        # The reader of the pipe has closed it. Without this, Python would report a second error when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except SystemExit:
-        # click replaces standard output where the pipe behind it is closed, and ends with 1.
+        # If the pipe of standard output is closed, click replaces standard output and exits with 1.
         if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             return PIPE_CLOSED
         raise
@@ -110,7 +110,7 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
 
 
 def _failed(error: OSError | MemoryError) -> int:
-    """Say what the operating system refused; the exit status."""
+    """Report an error of the operating system, and return the exit status."""
     if isinstance(error, MemoryError):
         complain(str(error) or "out of memory")
         return FAILED
@@ -123,13 +123,13 @@ class _ToStandardError(logging.Handler):
         complain(f"warning: {record.getMessage()}")
 
 
-#: What most people need, in the order in which they need it.
+#: The commands that are most often needed, in the order of their use.
 _FIRST_STEPS = """\
-kafkacomp info DIR            what is in a log directory
-kafkacomp dump DIR --last 10  the last records of each partition
-kafkacomp verify DIR          whether anything is corrupt or missing
-kafkacomp export DIR -o FILE  records to Parquet, Arrow, CSV or JSON lines
-kafkacomp advise DIR          which compression its topics should have
+kafkacomp info DIR            summarize a log directory
+kafkacomp dump DIR --last 10  show the last records of each partition
+kafkacomp verify DIR          find corrupt and missing data
+kafkacomp export DIR -o FILE  write records to Parquet, Arrow, CSV or JSON lines
+kafkacomp advise DIR          recommend compression for topics
 
 kafkacomp --help lists all commands, kafkacomp COMMAND --help the options of one."""
 
@@ -138,10 +138,10 @@ kafkacomp --help lists all commands, kafkacomp COMMAND --help the options of one
 @click.version_option(kafkacomp.__version__, prog_name="kafkacomp")
 @click.pass_context
 def cli(context: click.Context) -> int:
-    """Kafka's log segments and what lies beside them, without a broker.
+    """Read, verify and rewrite Kafka's log segments and index files without a broker.
 
-    Exit status: 0 fine, 1 corrupt or missing data found, 2 wrong use, 3 any other failure such as a full disk,
-    130 interrupted, 141 the reader of a pipe went away, 143 terminated.
+    Exit status: 0 success, 1 corrupt or missing data found, 2 wrong usage, 3 any other failure such as a full disk,
+    130 interrupted, 141 broken pipe, 143 terminated.
     """
     if context.invoked_subcommand is None:
         click.echo(_FIRST_STEPS)
@@ -150,15 +150,15 @@ def cli(context: click.Context) -> int:
 
 @cli.command()
 @_PATHS
-@click.option("--deep", is_flag=True, help="Records too; control records are decoded.")
-@click.option("--payload/--no-payload", default=True, show_default=True, help="Keys, values and headers of records.")
+@click.option("--deep", is_flag=True, help="Also show records; control records are decoded.")
+@click.option("--payload/--no-payload", default=True, show_default=True, help="Show keys, values and headers.")
 @click.option(
     "--format", "form", type=click.Choice(tuple(FORMATS)), default="table", show_default=True,
-    help="kafka has the lines of kafka-dump-log --deep-iteration.",
+    help="Output format; kafka prints the lines of kafka-dump-log --deep-iteration.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
-@click.option("--first", type=click.IntRange(0), metavar="N", help="Only the first N records of each partition.")
-@click.option("--last", type=click.IntRange(0), metavar="N", help="Only the last N records of each partition.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format jsonl.")
+@click.option("--first", type=click.IntRange(0), metavar="N", help="Show only the first N records of each partition.")
+@click.option("--last", type=click.IntRange(0), metavar="N", help="Show only the last N records of each partition.")
 @bound_options
 @row_options
 @LOG_FORMAT
@@ -184,16 +184,16 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     header: tuple[str, ...],
     **bounds: Any,  # noqa: ANN401 - handed on
 ) -> int:
-    """Show what is in segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
+    """Show the content of segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
 
-    PATHS are files, folders or URLs. Segments that Aiven's plugin has stored are shown as the broker had them, after
-    their manifests. A file with a name that Kafka does not give is read as a record set.
+    PATHS are files, folders or URLs. Segments that Aiven's plugin has stored are decoded, and shown after their
+    manifests. A file whose name is not one of Kafka's is read as a record set.
 
     With --first, --last, --limit or a condition on records, the chosen records are shown with their batches. With these
     and with bounds, files without batches are left out.
     """
     if first is not None and last is not None:
-        raise click.UsageError("--first and --last contradict each other: choose one")
+        raise click.UsageError("--first and --last cannot be given together")
     out = renderer("jsonl" if as_json else form)
     chosen = Bounds.of(conditions=conditions_of(key, key_regex, value_contains, header), **bounds)
     selected = Selected(bounds=chosen, first=first, last=last, limit=limit)
@@ -205,8 +205,10 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 
 @cli.command()
 @_PATHS
-@click.option("--threads", type=click.IntRange(1, 1024), help="Segments checked at a time; default: one per core.")
-@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@click.option(
+    "--threads", type=click.IntRange(1, 1024), help="Threads, each of which checks a segment; default: one per core."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @LOG_FORMAT
 @tiered_options
 @MAX_OUTPUT_SIZE
@@ -221,12 +223,13 @@ def verify(  # noqa: PLR0917 - click hands everything over by name
     encryption_keys: dict[str, str] | None,
     storage_options: dict[str, object] | None,
 ) -> int:
-    """Check every checksum and decode every record of files or folders; hold indexes against their segments.
+    """Check every checksum and decode every record of files or folders; compare indexes with their segments.
 
-    What is damaged is an error and makes the exit status 1. What Kafka reads but others may stumble over is a warning.
+    Corruption is an error, and the exit status is 1. Anomalies that Kafka accepts but other readers may not are
+    warnings.
 
-    PATHS are files, folders or URLs. With --remote-log-metadata or --local-log-dir only what belongs to the log is
-    checked: the segments, and the offsets of them, that kafkacomp export reads.
+    PATHS are files, folders or URLs. With --remote-log-metadata or --local-log-dir only the valid segments and offsets
+    are checked, which are those that kafkacomp export reads.
     """
     options: dict[str, Any] = {
         "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
@@ -304,40 +307,44 @@ def _show(report: Report) -> None:
 @click.option("-o", "--output", "target", required=True, type=click.Path(path_type=Path, allow_dash=True),
               help="The file to write, such as orders.parquet or orders.csv.gz; - for standard output.")  # fmt: skip
 @click.option(
-    "--format", "form", type=click.Choice(writers.FORMATS), help="File format; by default that of the file's suffix."
+    "--format", "form", type=click.Choice(writers.FORMATS), help="File format; default: by the suffix of the file."
 )
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--partition-by", callback=parsed(keys_of), metavar="NAMES",
-              help=f"Write a new folder of files, divided by some of {', '.join(KEYS)}.")  # fmt: skip
+              help=f"Write a new folder with files divided by some of {', '.join(KEYS)}.")  # fmt: skip
 @click.option("--parquet-compression", "compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")),
               default="zstd", show_default=True,
-              help="Compression of Parquet files, and of Arrow files, which have none, lz4 or zstd.")  # fmt: skip
+              help="Compression of Parquet and Arrow files; for Arrow files none, lz4 or zstd.")  # fmt: skip
 @click.option("--bytes", "encoding", type=click.Choice(writers.BYTES), default="utf8", show_default=True,
-              help="How CSV and JSON lines have keys and values.")  # fmt: skip
+              help="Encoding of keys and values in CSV and JSON lines.")  # fmt: skip
 @click.option("--columns", callback=parsed(names_of), metavar="NAMES",
-              help=f"Columns to write, separated by commas, of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
+              help=f"Columns to write, separated by commas: some of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
+@click.option("--topic", help="The topic of segments whose folder names none; --topics is the filter.")
 @click.option(
-    "--topic", help="What to call the topic of segments whose folder does not name it; --topics is the filter."
+    "--partition", type=int, help="The partition of segments whose folder names none; --partitions is the filter."
 )
-@click.option("--partition", type=int, help="The partition of segments whose folder does not name one.")
 @bound_options
 @row_options
 @click.option("--isolation-level", type=click.Choice(("read_uncommitted", "read_committed")),
-              default="read_uncommitted", show_default=True)  # fmt: skip
+              default="read_uncommitted", show_default=True,
+              help="read_committed leaves out aborted transactions, and all from the first open one on.")  # fmt: skip
 @click.option("--on-error", type=click.Choice(("raise", "skip")), default="raise", show_default=True,
-              help="raise writes nothing; skip continues with the next intact batch.")  # fmt: skip
+              help="At corrupt batches: raise writes no file; skip continues with the next intact batch.")  # fmt: skip
 @click.option("--visible-only", is_flag=True,
-              help="Leave out records below the log start offset and from the high watermark on.")  # fmt: skip
-@click.option("--include-control", is_flag=True, help="Control records too.")
-@click.option("--batch-rows", type=click.IntRange(1), default=65536, show_default=True, help="The most rows at a time.")
+              help="Leave out records below the log start offset, and from the high watermark on.")  # fmt: skip
+@click.option("--include-control", is_flag=True, help="Also write control records.")
+@click.option(
+    "--batch-rows", type=click.IntRange(1), default=65536, show_default=True, help="The most rows decoded at a time."
+)
 @click.option("--arrow-batch-bytes", type=click.IntRange(1), default=8 << 20, show_default=True,
               help="The most bytes of column data decoded at a time.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
-@click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns", "int64")), default="ms", show_default=True)
-@click.option("--verify-crc/--no-verify-crc", default=True, show_default=True)
+@click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns", "int64")), default="ms", show_default=True,
+              help="Unit of timestamps; int64 writes milliseconds since the epoch as integers.")  # fmt: skip
+@click.option("--verify-crc/--no-verify-crc", default=True, show_default=True, help="Verify the checksums of batches.")
 @LOG_FORMAT
 @tiered_options
-@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
@@ -347,7 +354,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
 ) -> int:  # fmt: skip
     """Write the records of segments, folders or URLs to a Parquet, Arrow, CSV or JSON lines file.
 
-    The file appears whole or not at all. In CSV and JSON lines timestamps are numbers in --timestamp-unit.
+    The file appears complete or not at all. In CSV and JSON lines, timestamps are numbers in --timestamp-unit.
     """
     form = form or writers.format_of(target.name)[0]
     form = form or ("parquet" if partition_by else None)
@@ -355,11 +362,11 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     if partition_by and (to_standard_output or target.exists()):
         raise click.UsageError(f"{target}: --partition-by needs the name of a new folder")
     if form is None:
-        raise click.UsageError(f"{target}: the suffix is none of {', '.join(writers.SUFFIXES)}; give --format")
+        raise click.UsageError(f"{target}: unknown suffix: expected {', '.join(writers.SUFFIXES)}; or give --format")
     if to_standard_output and as_json:
-        raise click.UsageError("--json and -o - both write to standard output")
+        raise click.UsageError("--json and -o - would both write to standard output: choose one")
     if form == "arrow" and compression not in {"none", "lz4", "zstd"}:
-        raise click.UsageError("Arrow files are compressed with lz4 or zstd, or not at all")
+        raise click.UsageError("--parquet-compression: Arrow files support none, lz4 and zstd")
     columns = columns or list(arrow.DEFAULT_COLUMNS)
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:

@@ -1,4 +1,4 @@
-"""What all commands share: exit status, messages, the progress bar, options."""
+"""Shared by all commands: exit status, messages, the progress bar, options."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 
 FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2, 3, 130, 141, 143
 
-#: Where a context keeps whether --quiet was given.
+#: The key of a context's value for --quiet.
 QUIET = "kafkacomp.quiet"
 #: Seconds after which a progress bar appears.
 _PATIENCE = 2.0
@@ -65,27 +65,27 @@ MAX_OUTPUT_SIZE = click.option(
 
 
 def complain(message: str) -> None:
-    """Say something on standard error; on a terminal in colour, unless NO_COLOR is set."""
+    """Print a message to standard error; on a terminal in colour, unless NO_COLOR is set."""
     colour = "yellow" if message.startswith("warning:") else "red"
     name = click.style("kafkacomp:", fg=colour, bold=True)
     click.echo(f"{name} {printable(message)}", err=True, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def say(line: str) -> None:
-    """Write a line for people to standard output."""
+    """Print a line of text to standard output."""
     click.echo(printable(line))
 
 
 def say_json(value: object) -> None:
-    """Write a value to standard output as one line of JSON."""
+    """Print a value to standard output as one line of JSON."""
     click.echo(json_text(value))
 
 
 @contextmanager
 def progress_bar(what: str, total: int | None) -> Iterator[Callable[..., object]]:
-    """A bar on standard error if that is a terminal, --quiet is not given, and the work takes more than two seconds.
+    """Show a bar on standard error if it is a terminal, --quiet is not given, and the work takes over two seconds.
 
-    What it gives is called with the bytes done since the last call and, if it was not known at first, the total.
+    The result is called with the bytes done since the last call and, if it was not known at first, the total.
     """
     context = click.get_current_context(silent=True)
     if not sys.stderr.isatty() or (context is not None and context.meta.get(QUIET)):
@@ -120,7 +120,7 @@ def quiet_option() -> click.Option:
 
 
 def bound(_: click.Context, option: click.Parameter, value: str | None) -> int | dt.datetime | None:
-    """Milliseconds, or a date and time with its zone."""
+    """Parse milliseconds, or a date and time with a time zone."""
     if value is None:
         return None
     try:
@@ -130,19 +130,19 @@ def bound(_: click.Context, option: click.Parameter, value: str | None) -> int |
     try:
         moment = dt.datetime.fromisoformat(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is neither milliseconds nor ISO 8601", param=option) from None
+        raise click.BadParameter(f"{value!r}: expected milliseconds or ISO 8601", param=option) from None
     if moment.tzinfo is None:
         raise click.BadParameter(f"{value!r} has no time zone: add Z or +01:00", param=option)
     return moment
 
 
 def names_of(text: str) -> list[str]:
-    """Names separated by commas."""
+    """Parse names separated by commas."""
     return [name.strip() for name in text.split(",")]
 
 
 def numbers_of(text: str) -> list[int]:
-    """Numbers separated by commas; ValueError for other text."""
+    """Parse numbers separated by commas; ValueError for other text."""
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:

@@ -1,4 +1,4 @@
-"""``kafkacomp diff``: whether two logs have the same records."""
+"""``kafkacomp diff``: compare the records of two logs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diff"]
 
-#: What makes two records the same.
+#: The columns in which equal records must agree.
 _COLUMNS = ("offset", "timestamp", "key", "value", "headers")
 
 
@@ -44,9 +44,9 @@ class _Difference:
 
     topic: str | None
     partition: int | None
-    #: The offset of the first record that differs; ``None`` if one side lacks the partition.
+    #: The offset of the first record that differs; ``None`` if one log does not have the partition.
     offset: int | None
-    #: What differs, for people.
+    #: The difference in words.
     message: str
 
 
@@ -58,7 +58,7 @@ class _Difference:
 @click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
               help="Compare only partitions with these numbers, separated by commas.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads of each log; default: one per core.")
-@click.option("--json", "as_json", is_flag=True, help="The differences as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as one JSON object.")
 @LOG_FORMAT
 @STORAGE_OPTIONS
 @MAX_OUTPUT_SIZE
@@ -68,9 +68,9 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
 ) -> int:  # fmt: skip
     """Compare the records of two logs: offset, timestamp, key, value and headers.
 
-    SOURCE and OTHER are log folders, partitions, segments or URLs of these. How the records are stored does not matter:
-    batches, segments and compression may differ. What is corrupt or missing on one side differs. Exit status 1: a
-    record differs, and the first one of each partition is named.
+    SOURCE and OTHER are log directories, partitions, segments or URLs of these. Batches, segments and compression may
+    differ. Records that are corrupt or missing in one log count as different. The exit status is 1 if a record differs;
+    the first one of each partition is shown.
     """
     opening = SourceOptions(storage_options=storage_options)
     sides = [_by_name(select(opening.resolve(each), topics, partitions)) for each in (source, other)]
@@ -126,7 +126,7 @@ def _compared(
     advance: Callable[[int], object],
     options: dict[str, Any],
 ) -> tuple[_Difference | None, int]:
-    """The first difference of two partitions, and how many records are the same."""
+    """Find the first difference of two partitions, and count the equal records before it."""
     one, two = (_Rows(each, advance, options) for each in pair)
     same = 0
     while True:
@@ -151,7 +151,7 @@ def _compared(
 def _unread(
     key: tuple[str | None, int | None], rows: tuple[_Rows, _Rows], names: tuple[str, str]
 ) -> _Difference | None:
-    """What both sides lack because it cannot be read is not the same."""
+    """A difference for bytes that cannot be read, which are not compared."""
     for each, name in zip(rows, names, strict=True):
         if each.unread_bytes:
             return _Difference(*key, None, f"{each.unread_bytes:,} bytes in {name} cannot be read")
@@ -171,7 +171,7 @@ def _difference(
 
 
 class _Rows:
-    """The rows of a partition, some at a time."""
+    """Reads the rows of a partition in batches."""
 
     def __init__(self, partition: Partition, advance: Callable[[int], object], options: dict[str, Any]) -> None:
         self._done = 0
@@ -186,7 +186,7 @@ class _Rows:
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes that were left out."""
+        """The number of bytes that were skipped."""
         return sum(each.length for each in self._reader.report.skipped)
 
     def here(self) -> pa.RecordBatch | None:
@@ -196,6 +196,6 @@ class _Rows:
         return self._rows
 
     def skip(self, count: int) -> None:
-        """Go on after so many rows."""
+        """Skip this number of rows."""
         if self._rows is not None:
             self._rows = self._rows.slice(count)

@@ -1,4 +1,4 @@
-"""``kafkacomp dump``: what is in a file of a broker."""
+"""``kafkacomp dump``: show the content of a broker's files."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ __all__ = ["Selected", "dump"]
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """What is shown of the files."""
+    """The selection of what is shown."""
 
     bounds: Bounds
-    #: The first, or the last, records of each partition; the most records of all.
+    #: The number of first or last records of each partition, and the most records of all partitions.
     first: int | None = None
     last: int | None = None
     limit: int | None = None
 
     @property
     def chooses_records(self) -> bool:
-        """Whether single records are chosen, so that records are shown."""
+        """Whether single records are chosen, in which case records are shown."""
         return self.bounds.conditions is not None or (self.first, self.last, self.limit) != (None, None, None)
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing is left out of a file."""
+        """Whether the whole file is shown."""
         return not self.chooses_records and not self.bounds.are_of_batches
 
 
@@ -59,7 +59,7 @@ def dump(
     log_format: LogFormat = "auto",
     selected: Selected | None = None,
 ) -> bool:
-    """Write the rows of all files; damage is told by ``complain`` and the rest still written. Whether all was sound.
+    """Write the rows of all files, and report corruption with ``complain``; return whether everything was intact.
 
     Raises:
         ValueError: bounds or conditions on a log of Kafka 0.7.
@@ -98,12 +98,12 @@ def _is_old(file: SourceFile, log_format: LogFormat, selected: Selected) -> bool
     if log_format_of(file.source, file.name, wanted) != "0.7":
         return False
     if not selected.is_everything:
-        raise ValueError(f"{file.name}: a log of Kafka 0.7: choose its records with kafkacomp export")
+        raise ValueError(f"{file.name}: a log of Kafka 0.7: use kafkacomp export to select its records")
     return True
 
 
 class _Course:
-    """How many more records are shown, of all and of the partition; and of which file the last one was."""
+    """The number of records still to show, of all partitions and of the current one, and the current file."""
 
     def __init__(self, limit: int | None) -> None:
         self._of_all = limit
@@ -112,22 +112,22 @@ class _Course:
         self._file: str | None = None
 
     def is_another(self, file: SourceFile) -> bool:
-        """Whether the file is another one than at the last call."""
+        """Whether the file differs from that of the last call."""
         before, self._file = self._file, file.name
         return before != file.name
 
     def begin(self, folder: str, first: int | None) -> None:
-        """Begin the files of a folder."""
+        """Start with the files of a folder."""
         if folder != self._folder:
             self._folder, self._of_partition = folder, first
 
     @property
     def is_none(self) -> bool:
-        """Whether no more is shown."""
+        """Whether no further record is shown."""
         return self._of_all == 0 or self._of_partition == 0
 
     def take(self, records: list[Record]) -> list[Record]:
-        """Take as many records as are left."""
+        """Take the records that are still to be shown."""
         limits = [each for each in (self._of_all, self._of_partition) if each is not None]
         taken = records[: min(limits)] if limits else records
         self._of_all = None if self._of_all is None else self._of_all - len(taken)
@@ -137,7 +137,7 @@ class _Course:
 
 @dataclass(frozen=True, kw_only=True)
 class _Dump:
-    """Where rows and complaints go, and what is asked for."""
+    """Writes rows and reports corruption, for one run of the command."""
 
     out: Renderer
     complain: Callable[[str], None]
@@ -192,13 +192,13 @@ class _Dump:
         return self._written(file, batch, chosen) and sound
 
     def _head(self, file: SourceFile, batch: RecordBatch) -> None:
-        """Name the file before its first record, and write the batch of the records that follow."""
+        """Write the file's name before its first record, and the batch before its records."""
         if self.course.is_another(file):
             self.out.file(file.name, file.kind)
         self.out.row("batch", batch_row(batch))
 
     def _chosen(self, file: SourceFile, batch: RecordBatch) -> tuple[list[Record], bool]:
-        """The records of a batch that are shown, as far as they can be read."""
+        """The records of a batch to show, as far as they can be read, and whether all could be read."""
         records: list[Record] = []
         sound = True
         if batch.is_control_batch and self.selected.chooses_records:
@@ -220,7 +220,7 @@ class _Dump:
         return True
 
     def last_of(self, files: Sequence[SourceFile]) -> bool:
-        """Write the last records of a partition, and read only the segments that have them."""
+        """Write the last records of a partition; only the segments that contain them are read."""
         wanted = self.selected.last or 0
         found: list[tuple[SourceFile, list[tuple[RecordBatch, list[Record]]]]] = []
         sound = True
@@ -240,7 +240,7 @@ class _Dump:
         return sound
 
     def _last_in(self, file: SourceFile, wanted: int) -> tuple[list[tuple[RecordBatch, list[Record]]], bool]:
-        """The last records of a file, by batch. Only the batches at its end that may have them are decompressed."""
+        """The last records of a file, by batch. Only batches at its end that may contain them are decompressed."""
         tail: deque[RecordBatch] = deque()
         sound = True
         declared = 0
@@ -268,7 +268,7 @@ class _Dump:
     def _keep(
         self, file: SourceFile, batch: RecordBatch, kept: list[tuple[RecordBatch, list[Record]]], wanted: int
     ) -> bool:
-        """Add the records of a batch, and drop earlier ones beyond those wanted."""
+        """Add the records of a batch, and drop the earliest ones if there are too many."""
         if not batch.is_valid:
             self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
         records, sound = self._chosen(file, batch)
@@ -302,7 +302,7 @@ class _Dump:
 
 
 def _declared(batch: RecordBatch) -> int:
-    """The least number of records of a batch, as far as its header shows."""
+    """The least number of records of a batch that its header guarantees."""
     return 1 if batch.records_count is None else max(batch.records_count, 0)
 
 

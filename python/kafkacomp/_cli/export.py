@@ -1,4 +1,4 @@
-"""``kafkacomp export``: a scan into a file. The file appears whole or not at all."""
+"""``kafkacomp export``: write a scan to a file, which appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ __all__ = ["RefusedError", "as_dict", "check_target", "columns_to_read", "export
 
 
 class RefusedError(ValueError):
-    """A target that must not be written."""
+    """The target must not be written."""
 
 
 def check_target(target: Path, sources: list[str], *, force: bool) -> None:
-    """Refuse a target that is there already, or that is one of the files to be read.
+    """Refuse a target that exists, or that is one of the files to read.
 
     Raises:
-        RefusedError: with the reason.
+        RefusedError: the message has the reason.
     """
     if not target.exists():
         if not target.absolute().parent.is_dir():
-            raise RefusedError(f"{target}: the folder {target.absolute().parent} is not there")
+            raise RefusedError(f"{target}: the folder {target.absolute().parent} does not exist")
         return
     if target.is_dir():
-        raise RefusedError(f"{target}: is a folder")
+        raise RefusedError(f"{target}: this is a folder: give a file, or --partition-by")
     if any(Path(source).exists() and target.samefile(source) for source in sources):
-        raise RefusedError(f"{target}: is one of the files to be read")
+        raise RefusedError(f"{target}: this is one of the files to read: choose another target")
     if not force:
-        raise RefusedError(f"{target}: is there already; --force replaces it")
+        raise RefusedError(f"{target}: exists: use --force to replace it")
 
 
 def columns_to_read(
@@ -55,7 +55,7 @@ def columns_to_read(
 ) -> list[str]:
     """The columns of a scan that writes ``columns``.
 
-    With those that conditions and folders are about, and if bytes may not be UTF-8, those that say where they are.
+    They include the columns of conditions and of --partition-by and, if bytes may not be UTF-8, those that errors name.
     """
     needed = list(conditions.columns) if conditions is not None else []
     needed += [KEYS[key] for key in partition_by or ()]
@@ -75,14 +75,14 @@ def export(
     force: bool,
     partition_by: list[str] | None = None,
 ) -> int:
-    """Write ``columns`` of the rows to ``target``, ``-`` for standard output; the number of rows.
+    """Write ``columns`` of the rows to ``target``, ``-`` for standard output, and return the number of rows.
 
     With ``partition_by`` the target is a new folder of files.
 
     Raises:
-        RefusedError: the target has appeared meanwhile.
-        KafkaCompError, OSError: the scan's.
-        ValueError: bytes that are not UTF-8 in a text format.
+        RefusedError: the target was created since it was checked.
+        KafkaCompError, OSError: as in :func:`kafkacomp.scan`.
+        ValueError: bytes are not UTF-8, in a text format.
     """
     schema = require("pyarrow").schema(reader)
 
@@ -112,7 +112,7 @@ def export(
         with new_file(target, replace=force) as path, path.open("xb") as file:
             return write_to(file, format_of(target.name)[1])
     except FileExistsError:
-        raise RefusedError(f"{target}: has appeared meanwhile; --force replaces it") from None
+        raise RefusedError(f"{target}: was created while this command ran: use --force to replace it") from None
 
 
 def is_standard_output(target: Path) -> bool:
@@ -145,16 +145,16 @@ class _Unclosed:
         return False
 
     def seekable(self) -> bool:
-        """No: it may be a pipe."""
+        """False: it may be a pipe."""
         return False
 
     def close(self) -> None:
-        """Keep it open."""
+        """Keep standard output open."""
         self.flush()
 
 
 def show_losses(report: ScanReport) -> None:
-    """Print a summary of what was skipped and what is missing; each of it was logged as a warning before."""
+    """Print a summary of skipped and missing ranges, each of which was logged as a warning before."""
     if report.skipped:
         complain(
             f"skipped: {len(report.skipped)} ranges of bytes, {sum(each.length for each in report.skipped):,} bytes"
@@ -168,7 +168,7 @@ def show_losses(report: ScanReport) -> None:
 
 
 def as_dict(report: ScanReport) -> dict[str, object]:
-    """The report as JSON has it."""
+    """Convert the report to the fields of its JSON."""
     return {
         "records": report.records,
         "batches": report.batches,

@@ -26,7 +26,7 @@ __all__ = ["Bounds", "bound_options", "conditions_of", "row_options"]
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
-#: Topics that an error lists.
+#: The most topics that an error lists.
 _SHOWN = 20
 
 _BOUNDS = (
@@ -35,18 +35,18 @@ _BOUNDS = (
     click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
                  help="Read only partitions with these numbers, separated by commas."),
     click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive."),
-    click.option("--end-offset", type=click.IntRange(0), help="The end, exclusive."),
+    click.option("--end-offset", type=click.IntRange(0), help="The end offset, exclusive."),
     click.option("--start-time", callback=bound, metavar="TIME",
                  help="The first timestamp, inclusive: milliseconds, or ISO 8601 with a time zone."),
-    click.option("--end-time", callback=bound, metavar="TIME", help="The end, exclusive."),
+    click.option("--end-time", callback=bound, metavar="TIME", help="The end offset, exclusive."),
 )  # fmt: skip
 _ROWS = (
-    click.option("--key", help="Only records with this key."),
-    click.option("--key-regex", metavar="REGEX", help="Only records whose key this regular expression (RE2) matches."),
-    click.option("--value-contains", metavar="TEXT", help="Only records whose value contains this."),
+    click.option("--key", help="Select records with this key."),
+    click.option("--key-regex", metavar="REGEX", help="Select records whose key matches this RE2 expression."),
+    click.option("--value-contains", metavar="TEXT", help="Select records whose value contains this text."),
     click.option("--header", multiple=True, metavar="NAME=VALUE",
-                 help="Only records with this header. Can be repeated."),
-    click.option("--limit", type=click.IntRange(0), help="The most records."),
+                 help="Select records with this header. Can be repeated."),
+    click.option("--limit", type=click.IntRange(0), help="The most records to read."),
 )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def conditions_of(
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What ``dump`` shows of batches and records."""
+    """The bounds of the batches and records that ``dump`` shows."""
 
     topics: Sequence[str] | None = None
     partitions: Sequence[int] | None = None
@@ -111,19 +111,19 @@ class Bounds:
         times = milliseconds("start_time", start_time), milliseconds("end_time", end_time)
         for name, (first, end) in {"offset": (start_offset, end_offset), "time": times}.items():
             if first is not None and end is not None and first > end:
-                raise ValueError(f"--start-{name} {first} is above --end-{name} {end}: nothing lies between them")
+                raise ValueError(f"--start-{name} {first} is above --end-{name} {end}: swap them")
         return cls(start_offset=start_offset, end_offset=end_offset, start_time=times[0], end_time=times[1], **others)
 
     @property
     def are_of_batches(self) -> bool:
-        """Whether they are about batches: other files than segments have none."""
+        """Whether they apply to batches, so that files without batches are left out."""
         return self != Bounds(topics=self.topics, partitions=self.partitions)
 
     def files(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Choose files by the topic and partition of their folder.
 
         Raises:
-            ValueError: a name or glob that no topic matches; no topic has a partition with one of the numbers.
+            ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
         """
         owners = {file.name: _owner(file) for file in files}
         topics = sorted({topic for topic, _ in owners.values() if topic is not None})
@@ -143,7 +143,7 @@ class Bounds:
         return self.partitions is None or partition in self.partitions
 
     def has_batch(self, batch: RecordBatch) -> bool:
-        """Whether the batch may have records within the bounds, by its header."""
+        """Whether the header allows records within the bounds."""
         first = batch.base_offset if batch.magic >= 2 else None  # noqa: PLR2004 - the format that declares it
         if self.start_offset is not None and batch.last_offset < self.start_offset:
             return False

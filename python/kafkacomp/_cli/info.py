@@ -1,4 +1,4 @@
-"""``kafkacomp info``: what is in a log directory, on one screen."""
+"""``kafkacomp info``: summarize a log directory on one screen."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
-#: How many missing ranges, transactions and files are listed.
+#: The most missing ranges, transactions and files that are listed.
 _SHOWN = 20
 _COLUMNS = (
     Column("bytes"), Column("records"), Column("gaps", 1), Column("codecs", 2), Column("first time", 3),
@@ -52,11 +52,11 @@ _ORDERS = ("bytes", "records", "name")
 @click.option("--partitions", "by_partition", is_flag=True, help="Show each partition.")
 @click.option("--topics", callback=parsed(names_of), metavar="NAMES",
               help="Show only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
-@click.option("--deep", is_flag=True, help="Verify every batch, and count what can be read.")
+@click.option("--deep", is_flag=True, help="Verify every batch, and count the records that can be read.")
 @click.option("--sort", type=click.Choice(_ORDERS), default="name", show_default=True,
-              help="Order of topics and partitions.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, 1024), help="Partitions read at a time; default: one per core.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+              help="Sort order of topics and partitions.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), help="Threads, one for each partition; default: one per core.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @LOG_FORMAT
 @tiered_options
 @MAX_OUTPUT_SIZE
@@ -64,13 +64,13 @@ def info(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...], by_partition: bool, topics: list[str] | None, deep: bool, sort: str, threads: int | None,
     as_json: bool, log_format: LogFormat, max_output_size: int, **opening: Any,  # noqa: ANN401 - handed on
 ) -> int:  # fmt: skip
-    """Show what is in a log directory: topics, sizes, records, time span, codecs, gaps, open transactions.
+    """Summarize a log directory: topics, sizes, records, time span, compression types, gaps, open transactions.
 
-    PATHS are log folders, partitions, segments or URLs of these. Only the headers of batches are read, and batches
-    smaller than 2 KiB whole; --deep reads and verifies everything. Records of compressed messages of magic 0 and 1 are
-    estimated ("about") unless --deep counts them.
+    PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read, and all of
+    batches smaller than 2 KiB; --deep reads and verifies everything. Records of compressed messages of magic 0 and 1
+    are estimated ("about") unless --deep counts them.
 
-    Exit status 1: something is corrupt, missing or unreadable.
+    The exit status is 1 if something is corrupt, missing or unreadable.
     """
     chosen = select(SourceOptions(**opening).resolve(paths), topics, None)
     total = sum(segment.size for each in chosen for segment in each.segments)
@@ -110,7 +110,7 @@ def _show(found: LogDirInfo, *, by_partition: bool, sort: str) -> None:
 
 
 def _lines(found: LogDirInfo) -> Sequence[str]:
-    """What is true of all topics together, and what is wrong."""
+    """The sums of all topics, and the problems."""
     counted = (
         f"{_count(len(found.topics), 'topic')}, {_count(len(found.partitions), 'partition')}, "
         f"{_count(found.segments_count, 'segment')}, {_count(found.size, 'byte')}: "
@@ -175,7 +175,7 @@ def _row(each: TopicInfo | PartitionInfo) -> list[str]:
 
 
 def _second(milliseconds: int | None) -> str:
-    """A time to the second; ``--json`` has milliseconds."""
+    """Format a time in seconds; ``--json`` has milliseconds."""
     return "" if milliseconds is None else time_text(milliseconds - milliseconds % 1000)
 
 

@@ -1,4 +1,4 @@
-"""Log files and sets of Kafka 0.7: their messages as rows."""
+"""Convert messages of Kafka 0.7 to rows."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _PLACE = re.compile(r"at byte \d+$")
 class Entry(NamedTuple):
     """A top-level message."""
 
-    #: The byte of the file at which it begins.
+    #: Its position in the file.
     position: int
-    #: The position in the partition behind it.
+    #: The offset after it: a position in the partition.
     offset: int
     message: Message
-    #: With its size: a set of its own.
+    #: Its bytes with the size field, which are a message set.
     data: bytes
 
     def messages(self, max_output_size: int) -> Iterator[MessageAndOffset]:
-        """The messages in it, of all levels, or itself."""
+        """The messages in it, of all levels, or the message itself if it is not compressed."""
         start = self.offset - len(self.data)
         return message_set.read_messages(self.data, initial_offset=start, max_output_size=max_output_size)
 
 
 def entries(source: SourceFile, initial_offset: int, *, may_be_cut: bool) -> Iterator[Entry | Damage]:
-    """Iterate over the top-level messages of a file, chunk by chunk; damage comes last and ends them."""
+    """Iterate over a file's top-level messages in chunks; corruption is yielded last and ends the iteration."""
     position = 0
     try:
         for origin, data in MessageChunks(segment_of(source)):
@@ -52,23 +52,23 @@ def entries(source: SourceFile, initial_offset: int, *, may_be_cut: bool) -> Ite
         yield Damage(position, placed(error, position))
         return
     rest = source.size - position
-    # A set's only message that is truncated is an error in any file, as for Kafka.
+    # As in Kafka, a truncated message is an error if it is the only one.
     if rest and (not may_be_cut or (not position and rest >= _SIZE_LENGTH)):
-        yield Damage(position, f"message at byte {position}: truncated by the file's end, {rest} bytes are there")
+        yield Damage(position, f"message at byte {position}: truncated by the file's end after {rest} bytes")
 
 
 def placed(error: KafkaCompError, position: int) -> str:
-    """An error's text, which ends with the place in the bytes that were read, with the place in the file."""
+    """Replace the position at the end of an error's text, which is relative to a chunk, by that in the file."""
     return _PLACE.sub(f"at byte {position}", str(error))
 
 
 def entry_row(entry: Entry) -> dict[str, Any]:
-    """A top-level message."""
+    """Convert a top-level message."""
     return {"position": entry.position} | _row(entry.message, entry.offset)
 
 
 def message_row(message: Message, offset: int, *, payload: bool) -> dict[str, Any]:
-    """A message that is no wrapper."""
+    """Convert a message that is not a wrapper."""
     return _row(message, offset) | (bytes_fields("payload", message.payload) if payload else {})
 
 

@@ -1,4 +1,4 @@
-"""``kafkacomp export --partition-by``: a folder of files, in the layout of Hive that Arrow, Spark and DuckDB read."""
+"""``kafkacomp export --partition-by``: write a folder in Hive's layout, which Arrow, Spark and DuckDB read."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 __all__ = ["KEYS", "columns_of", "keys_of", "partitioned"]
 
-#: What a folder of files can be divided by, and the column that gives it.
+#: The keys by which files can be divided, with the columns of their values.
 KEYS = {"topic": "topic", "partition": "partition", "date": "timestamp"}
 #: Hive's name for null.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-#: Files that are open at a time; the one that was written to least recently is closed for another.
+#: The most open files; before another one is opened, the least recently used one is closed.
 _MOST_OPEN = 64
 
 
 def keys_of(text: str) -> list[str]:
-    """Names of ``KEYS``, separated by commas; ValueError for others."""
+    """Parse names of ``KEYS`` separated by commas; ValueError for others."""
     keys = [name.strip() for name in text.split(",")]
     unknown = [name for name in keys if name not in KEYS]
     if unknown or len(set(keys)) < len(keys):
-        problem = f"unknown {unknown[0]!r}" if unknown else "each can be named once"
+        problem = f"unknown {unknown[0]!r}" if unknown else "a name is given twice"
         raise ValueError(f"{problem}: expected some of {', '.join(KEYS)}")
     return keys
 
 
 def columns_of(columns: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """The columns of the files: names of folders have the others."""
+    """The columns of the files; the others are in the names of folders."""
     return [name for name in columns if name not in keys]
 
 
@@ -59,10 +59,10 @@ def partitioned(
     Args:
         target: The folder, which must not exist.
         kind: The format of the files.
-        keys: What it is divided by.
-        schema: That of the batches.
-        suffix: What the names of the files end with.
-        options: Those of :func:`kafkacomp._cli.writers.writer`.
+        keys: The keys by which it is divided.
+        schema: The schema of the batches.
+        suffix: The suffix of the files.
+        options: The options of :func:`kafkacomp._cli.writers.writer`.
     """
     hidden = target.with_name(f".{secrets.token_hex(8)}.tmp")
     hidden.mkdir()
@@ -91,7 +91,7 @@ class _Files:
         self._counts: dict[str, int] = {}
 
     def write(self, batch: pa.RecordBatch, keys: Sequence[str]) -> None:
-        """Write each row to the file that its keys belong to."""
+        """Write each row to the file of its keys."""
         compute = require("pyarrow.compute")
         texts = [_text(batch, key) for key in keys]
         joined = compute.binary_join_element_wise(*texts, "/")
@@ -121,7 +121,7 @@ class _Files:
 
 
 def _text(batch: pa.RecordBatch, key: str) -> Any:  # noqa: ANN401 - an array of pyarrow
-    """The names of the folders that the rows belong to."""
+    """The name of the folder of each row."""
     pa, compute = require("pyarrow"), require("pyarrow.compute")
     column = batch.column(KEYS[key])
     if key == "date":

@@ -1,4 +1,4 @@
-"""Rows on standard output: tables for people, kafka-dump-log's lines, JSON lines and CSV for machines."""
+"""Write rows to standard output as tables, lines of kafka-dump-log, JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Renderer", "csv_cell", "renderer"]
 
-#: A table's cell shows no more characters of a key, a value or a list.
+#: The most characters of a key, a value or a list that a table shows.
 CELL = 60
 
 _CONTROL_LABELS = {
@@ -51,17 +51,17 @@ class JsonLines:
 
 
 class Csv:
-    """RFC 4180, with ``file``. Where the kind of rows changes a blank line and a new header line follow."""
+    """RFC 4180 with a column ``file``. If the kind of rows changes, a blank line and a new header line follow."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._file = ""
         self._columns: tuple[str, ...] | None = None
 
-    def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the columns tell
+    def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the columns show it
         self._file = name
 
-    def row(self, kind: str, row: dict[str, Any]) -> None:  # noqa: ARG002 - the columns tell
+    def row(self, kind: str, row: dict[str, Any]) -> None:  # noqa: ARG002 - the columns show it
         flat = {"file": self._file} | row
         columns = tuple(flat)
         if columns != self._columns:
@@ -72,14 +72,14 @@ class Csv:
 
 
 class Table:
-    """Columns for the eye: times as times, long texts truncated with an ellipsis and their length, base64 by name."""
+    """Columns for reading: times are formatted, long texts are truncated and followed by their length."""
 
     WIDTHS = {  # noqa: RUF012 - a constant table
         "offset": 9, "baseOffset": 10, "lastOffset": 10, "position": 10, "count": 6, "size": 8, "magic": 5,
         "compresscodec": 13, "timestamp": 24, "crc": 10, "isvalid": 7, "producerId": 10, "producerEpoch": 13,
         "keySize": 7, "valueSize": 9, "sequence": 8, "timestampType": 13,
     }  # fmt: skip
-    #: Left out of tables, as they would make lines of 250 characters; other formats have them.
+    #: Fields that tables omit, because lines would have 250 characters; other formats have them.
     HIDDEN = frozenset(
         {"baseSequence", "lastSequence", "deleteHorizonMs", "isTransactional", "isControl", "timestampType", "headers"}
     )
@@ -122,12 +122,12 @@ class Table:
 
 
 class KafkaLines:
-    """The lines of ``kafka-dump-log --deep-iteration``, word for word; with payloads those of ``--print-data-log``."""
+    """Exactly the lines of ``kafka-dump-log --deep-iteration``; with payloads those of ``--print-data-log``."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
-    def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the name tells
+    def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the name shows it
         self._out.write(f"Dumping {printable(name)}\n")
 
     def row(self, kind: str, row: dict[str, Any]) -> None:
@@ -144,7 +144,7 @@ def renderer(name: str, out: TextIO | None = None) -> Renderer:
 
 
 def csv_cell(value: object) -> str:
-    """A cell: nothing for null, text in quotes, numbers and truth values bare, lists and objects as JSON."""
+    """Format a cell: null is empty, text is quoted, numbers and booleans are not, lists and objects are JSON."""
     if value is None:
         return ""
     if isinstance(value, bool):

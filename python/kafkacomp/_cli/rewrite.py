@@ -22,7 +22,7 @@ _TARGET = click.argument("target")
 _SEGMENT_BYTES = click.option(
     "--segment-bytes",
     type=click.IntRange(1, 2**31 - 1),
-    help="The most bytes of a segment; by default segments begin where those of the source do.",
+    help="The most bytes of a segment; by default segments begin at the offsets of those of the source.",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 
@@ -33,7 +33,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report a
 @click.option("-c", "--compression-type", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")),
               default="zstd", show_default=True, help="Compression type of the new batches.")  # fmt: skip
 @click.option("--compression-level", type=int,
-              help="Level: gzip -1 or 1 to 9, lz4 1 to 17, zstd -131072 to 22; by default Kafka's.")  # fmt: skip
+              help="Level: gzip -1 or 1 to 9, lz4 1 to 17, zstd -131072 to 22; default: Kafka's.")  # fmt: skip
 @click.option(
     "--merge", is_flag=True, help="Join small consecutive batches of one producer, transaction and leader epoch."
 )
@@ -46,12 +46,12 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report a
 @_JSON
 @MAX_OUTPUT_SIZE
 def recompress(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
-    """Rewrite a log with other compression.
+    """Rewrite a log with another compression type.
 
-    SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to make,
-    which a broker can read; it appears complete or not at all. Offsets, timestamps, producers, sequences, transactions
-    and control batches stay, and without --merge also the batches' bounds. Logs of Kafka 0.7, whose offsets are byte
-    positions, are refused: use convert.
+    SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to
+    create, which a broker can read; it appears complete or not at all. Offsets, timestamps, producers, sequences,
+    transactions and control batches are kept and, without --merge, the division into batches. Logs of Kafka 0.7, whose
+    offsets are byte positions, are refused: use convert.
     """
     report = _run("recompress", log.recompress, source, target, **options)
     return _show(target, report, as_json)
@@ -62,7 +62,7 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @_TARGET
 @click.option("--to-magic", type=click.IntRange(0, 2), required=True, help="The message format to write: 0, 1 or 2.")
 @click.option("--upgrade/--no-upgrade", default=True, show_default=True,
-              help="Also convert batches of older formats up to it; otherwise they are copied.")  # fmt: skip
+              help="Also convert batches of older formats to --to-magic; otherwise they are copied.")  # fmt: skip
 @click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=16384, show_default=True,
               help="The most bytes of a batch that is made of uncompressed messages of older formats.")  # fmt: skip
 @LOG_FORMAT
@@ -72,7 +72,7 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
     help="For logs of 0.7: the offset of the first message; 0 by default.",
 )
 @click.option("--offset-map", type=click.Path(path_type=Path),
-              help="For logs of 0.7: a .parquet or .csv file to write, with old positions and offsets.")  # fmt: skip
+              help="For logs of 0.7: a .parquet or .csv file to write, which maps positions to offsets.")  # fmt: skip
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
@@ -81,7 +81,7 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Rewrite a log in another message format.
 
-    SOURCE and TARGET are as for recompress. To an older format, the conversion drops control batches, headers and
+    SOURCE and TARGET are as for recompress. A conversion to an older format drops control batches, headers and
     producers and refuses zstd, as a broker does for old consumers. Logs of Kafka 0.7 get offsets from --first-offset
     on.
     """
@@ -93,7 +93,7 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # 
 @_SOURCE
 @_TARGET
 @click.option("--corrupt", type=click.Choice(("quarantine", "drop")), default="quarantine", show_default=True,
-              help="Corrupt bytes: quarantine keeps them in a file of the new folder, drop does not.")  # fmt: skip
+              help="Corrupt bytes: quarantine keeps them in a file of the new folder, drop discards them.")  # fmt: skip
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
@@ -103,9 +103,9 @@ def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any
     """Rewrite the intact part of a log.
 
     SOURCE and TARGET are as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are fixed,
-    altered offset fields and leader epochs are restored if the batches around them determine them, corrupt batches and
-    a truncated end are quarantined, repeated batches are written once, indexes are rebuilt. The exit status is 1 if
-    anything is missing in the new log that compaction does not explain. Logs of Kafka 0.7 are refused.
+    altered offset fields and leader epochs are restored if the adjacent batches determine them, corrupt and truncated
+    batches are quarantined, repeated batches are written once, and indexes are rebuilt. The exit status is 1 if the new
+    log lacks offsets that compaction does not explain. Logs of Kafka 0.7 are refused.
     """
     report = _run("repair", log.repair, source, target, quarantine=corrupt == "quarantine", **options)
     if not as_json:

@@ -1,4 +1,4 @@
-"""Side files as rows: a dict per entry, under Kafka's names."""
+"""Convert the entries of side files to rows: dicts with Kafka's field names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["entries"]
 
 
 def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - one for each kind
-    """The entries of a side file.
+    """Read the entries of a side file.
 
     Raises:
-        CorruptRecordError: the file is damaged.
-        OSError: it cannot be read.
+        CorruptRecordError: the file is corrupt.
+        OSError: the file cannot be read.
     """
     path: PathOrBytes = file.name if file.stored is None else file.read()
     match file.kind:
@@ -56,7 +56,7 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - 
         case "rsm-manifest":
             return [_manifest(Manifest.parse(file.read(), file.name))]
         case kind:
-            raise ValueError(f"{file.name}: {kind} is no side file")
+            raise ValueError(f"{file.name}: {kind} is not a kind of side file")
 
 
 def _manifest(manifest: Manifest) -> dict[str, Any]:
@@ -101,9 +101,9 @@ def _json(file: SourceFile) -> dict[str, Any]:
     try:
         content = json.loads(file.read())
     except (ValueError, RecursionError) as error:
-        raise CorruptRecordError(f"{file.name}: no JSON: {error}") from None
+        raise CorruptRecordError(f"{file.name}: invalid JSON: {error}") from None
     if not isinstance(content, dict):
-        raise CorruptRecordError(f"{file.name}: no JSON object at byte 0")
+        raise CorruptRecordError(f"{file.name}: not a JSON object at byte 0")
     return content
 
 

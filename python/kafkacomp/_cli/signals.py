@@ -1,4 +1,4 @@
-"""SIGTERM ends a command as Ctrl-C does: what it was writing is removed."""
+"""Make SIGTERM end a command as Ctrl-C does, so that incomplete files are removed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TerminatedError(BaseException):
 def sigterm_raises() -> Iterator[None]:
     """Raise :class:`TerminatedError` in the block when SIGTERM arrives, so that its ``finally`` clauses run."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield  # only the main thread may set handlers; a handler of the caller's stays
+        yield  # only the main thread may set handlers, and a handler of the caller is kept
         return
     signal.signal(signal.SIGTERM, _raise)
     try:

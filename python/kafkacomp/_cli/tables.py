@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: columns are left out by importance, names wrap, and no number is ever truncated."""
+"""Tables that fit the terminal: less important columns are left out, names wrap, and numbers are never truncated."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "show_table", "width_of_output"]
 
-#: What stands between two columns.
+#: The separator of two columns.
 _SPACE = 2
-#: Names do not wrap to less than this.
+#: The least width to which names are wrapped.
 _LEAST_NAME = 12
 
 
@@ -24,21 +24,21 @@ class Column(NamedTuple):
     """A column of a table."""
 
     name: str
-    #: Columns of higher numbers are left out first; those of 0 never are.
+    #: Columns with greater numbers are left out first, those with 0 never.
     importance: int = 0
     #: Whether it is a name, which is aligned left and may wrap.
     is_name: bool = False
 
 
 def width_of_output() -> int | None:
-    """The columns of the terminal, or of ``COLUMNS``; ``None`` where standard output is neither."""
+    """The width of the terminal, or ``COLUMNS``; ``None`` if standard output is not a terminal and it is not set."""
     if os.environ.get("COLUMNS", "").isdecimal() or sys.stdout.isatty():
         return shutil.get_terminal_size((80, 24)).columns
     return None
 
 
 def show_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, width: int | None) -> None:
-    """Write a table. If it does not fit even without the less important columns, each row becomes lines of its own."""
+    """Write a table. If it does not fit even without the less important columns, each cell gets a line."""
     shown = list(range(len(columns)))
     widths = [max(len(column.name), *(len(row[at]) for row in rows)) for at, column in enumerate(columns)]
     left_out: list[int] = []

@@ -34,7 +34,7 @@ Command = TypeVar("Command", bound="Callable[..., Any]")
 def _key(text: str) -> tuple[str, str]:
     key_id, equals, path = text.partition("=")
     if not equals or not key_id or not path:
-        # The text is not repeated: it may be a key.
+        # The message omits the text, which may be a key.
         raise ValueError("expected ID=PATH, the id of a key pair and the path of its private key")
     return key_id, path
 
@@ -49,14 +49,14 @@ def _keys(_: click.Context, option: click.Parameter, values: tuple[str, ...]) ->
 def _storage_option(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        # The text is not repeated: it may be a credential.
+        # The message omits the text, which may be a credential.
         raise ValueError("expected NAME=VALUE")
     if value[:1] not in {"{", "["} and value not in {"true", "false", "null"}:
         return name, value
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):
-        raise ValueError(f"the value of {name} is not JSON, as its first character says") from None
+        raise ValueError(f"the value of {name} begins like JSON, but is not valid JSON") from None
 
 
 def _storage_options(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, object] | None:
@@ -67,7 +67,7 @@ def _storage_options(_: click.Context, option: click.Parameter, values: tuple[st
 
 
 def without_credentials(arguments: Iterable[str]) -> list[str]:
-    """The arguments of a command without the values of storage options, to be shown."""
+    """The arguments of a command for display, without the values of storage options."""
     found: list[str] = []
     for argument in arguments:
         option, equals, value = argument.partition("=")
@@ -81,15 +81,15 @@ def without_credentials(arguments: Iterable[str]) -> list[str]:
     return found
 
 
-#: The option of every command that reads URLs.
+#: An option of all commands that read URLs.
 STORAGE_OPTIONS = click.option(
     _STORAGE_OPTION,
     "storage_options",
     multiple=True,
     metavar="NAME=VALUE",
     callback=_storage_options,
-    help="What fsspec opens the file system of a URL with: credentials, an endpoint. Can be repeated. A value that is "
-    "a JSON object or array, true, false or null is taken as such.",
+    help="An option with which fsspec opens the file system of a URL, such as a credential or an endpoint. Can be "
+    "repeated. A value that is a JSON object or array, true, false or null is parsed.",
 )
 
 
@@ -106,14 +106,14 @@ ENCRYPTION_KEYS = click.option(
 def files_of(
     sources: Iterable[str], encryption_keys: dict[str, str] | None, storage_options: dict[str, object] | None
 ) -> list[SourceFile]:
-    """Find the files at paths and URLs; those of segments that Aiven's plugin has stored, as the broker had them."""
+    """Find the files at paths and URLs; segments that Aiven's plugin has stored are decoded."""
     keys = EncryptionKeys(encryption_keys)
     opened = partial(open_filesystem, storage_options=storage_options)
     return find(sources, opened, partial(chunked_files, keys=keys))
 
 
 def tiered_options(command: Command) -> Command:
-    """Add the options about segments in tiered storage, which have the names of :func:`kafkacomp.scan`'s arguments."""
+    """Add the options for tiered storage, which have the names of the arguments of :func:`kafkacomp.scan`."""
     for option in reversed(
         (
             click.option(
@@ -135,13 +135,13 @@ def tiered_options(command: Command) -> Command:
 @click.command()
 @click.argument("path")
 @tiered_options
-@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each segment.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each segment.")
 def tiered(path: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
-    """List the remote segments at PATH: state, offsets, epochs, sizes, and which offsets are read.
+    """List the remote segments at PATH: state, offsets, epochs, sizes, and the offsets that are read.
 
-    PATH is a folder or URL of a remote storage, of Kafka's LocalTieredStorage or of Aiven's plugin, or a part of it.
-    Without --remote-log-metadata states are not known, and without --local-log-dir it is not known which offsets of
-    overlapping segments are valid.
+    PATH is a folder or URL of a remote storage of Kafka's LocalTieredStorage or Aiven's plugin, or a folder in it.
+    Without --remote-log-metadata the states are unknown; without --local-log-dir the valid offsets of overlapping
+    segments are unknown.
     """
     opened = partial(open_filesystem, storage_options=options["storage_options"])
     found = inspect(path, TieredOptions.of(**options), opened)

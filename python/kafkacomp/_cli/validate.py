@@ -1,4 +1,4 @@
-"""``kafkacomp validate``: what a broker would do with these record sets."""
+"""``kafkacomp validate``: show what a broker would do with record sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["validate"]
 
 _TIMESTAMP_TYPES = {"CreateTime": TimestampType.CREATE_TIME, "LogAppendTime": TimestampType.LOG_APPEND_TIME}
 
-#: Refused records that are shown to people; JSON has them all.
+#: The most refused records that the text output shows; JSON has all of them.
 SHOWN = 10
 
 
@@ -24,7 +24,7 @@ class Verdict(NamedTuple):
     """The result for one file."""
 
     file: Path
-    #: What the broker stores; None if it refuses the file.
+    #: The bytes that the broker stores; None if it refuses the file.
     stored: bytes | None
     #: Kafka's error code, 0 if the file is accepted, None where the connection is closed.
     error_code: int | None
@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
     message: str | None
     record_errors: tuple[RecordError, ...]
     batches: list[dict[str, Any]]
-    #: What of the input is kept: "as sent", "header changed" or "rebuilt"; None if the file is refused.
+    #: How the input was changed: "as sent", "header changed" or "rebuilt"; None if the file is refused.
     how: str | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _how(sent: bytes, stored: bytes) -> str:
 
 
 def _payload(data: bytes, batch: record.RecordBatch) -> bytes:
-    """A batch without the fields that a broker sets where it lies: offset, epoch, checksum, attributes, times."""
+    """A batch without the fields that a broker changes in place: offset, epoch, checksum, attributes, timestamps."""
     piece = data[batch.position : batch.position + batch.size_in_bytes]
     return piece[8:12] + (piece[43:] if batch.magic == 2 else piece[18 if batch.magic == 0 else 26 :])  # noqa: PLR2004
 
@@ -116,14 +116,14 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
             for batch in record.read_batches(stored)
         )
     except KafkaCompError as error:
-        # An old broker stores what no reader reads.
+        # Old brokers store some batches that readers refuse.
         found.append({"unreadable": str(error)})
     return found
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--profile", default="4.x", show_default=True, help="The broker's version, from 0.8.2 on; 4.x is 4.4.")
+@click.option("--profile", default="4.x", show_default=True, help="The broker's version, from 0.8.2 on; 4.x means 4.4.")
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topic.")  # fmt: skip
 @click.option("--cleanup-policy", type=click.Choice(("delete", "compact", "compact,delete")), default="delete",
@@ -136,7 +136,7 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 @click.option("--timestamp-type", type=click.Choice(("CreateTime", "LogAppendTime")), default="CreateTime",
               show_default=True, help="message.timestamp.type of the topic.")  # fmt: skip
 @click.option("--timestamp-before-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
-              help="message.timestamp.before.max.ms; in older brokers ...difference.max.ms.")  # fmt: skip
+              help="message.timestamp.before.max.ms of the topic; in older brokers ...difference.max.ms.")  # fmt: skip
 @click.option("--timestamp-after-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
               help="message.timestamp.after.max.ms of the topic.")  # fmt: skip
 @click.option("--max-message-bytes", "max_message_size", type=click.IntRange(0, 2**31 - 1), default=(1 << 20) + 12,
@@ -149,12 +149,12 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 @click.option(
     "--now",
     type=click.IntRange(0, 2**63 - 1),
-    help="The time of the append, ms since the epoch; by default the current time.",
+    help="The time of the append in milliseconds since the epoch; default: the current time.",
 )
 @click.option(
     "--produce-version",
     type=click.IntRange(0, 100),
-    help="The version of the produce request; by default nothing that depends on it is checked.",
+    help="Version of the produce request; without it, checks that depend on the version are left out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each file.")
 @MAX_OUTPUT_SIZE
@@ -162,9 +162,9 @@ def validate(
     files: tuple[Path, ...], profile: str, cleanup_policy: str, timestamp_type: str, as_json: bool,
     **settings: Any,  # noqa: ANN401 - handed on to the profile
 ) -> int:  # fmt: skip
-    """Show what a broker would do with record sets: store them, and how, or refuse them, and why.
+    """Show whether a broker would store record sets, and how, or refuse them, and why.
 
-    FILES contain what a producer sends, one record set each. The exit status is 1 if a file is refused.
+    Each of FILES contains one record set as a producer sends it. The exit status is 1 if a file is refused.
     """
     chosen = broker.BrokerProfile(profile)
     settings["compacted"] = "compact" in cleanup_policy

@@ -1,4 +1,4 @@
-"""``kafkacomp verify``: checks all files of logs, and that nothing is missing between them."""
+"""``kafkacomp verify``: check all files of logs, and that no segment is missing between them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = ["Report", "verify", "verify_read"]
 
 #: Indexes that are checked with their segment.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
-#: Files that follow one another in a partition.
+#: Kinds of files that follow one another in a partition.
 _SEGMENTS = frozenset({"log", "message set"})
-#: How many missing ranges of a partition are shown to people.
+#: The most missing ranges of a partition that the text output shows.
 _SHOWN = 20
 
 
@@ -46,10 +46,10 @@ _Result = TypeVar("_Result")
 
 
 class FileCoverage(NamedTuple):
-    """What the intact batches of a segment cover."""
+    """The offsets and times that the intact batches of a segment cover."""
 
     file: str
-    #: The topic by the folder's name, else the folder.
+    #: The topic in the folder's name; otherwise the folder.
     owner: str
     first_offset: int | None
     last_offset: int | None
@@ -64,7 +64,7 @@ class FileCoverage(NamedTuple):
 
     @property
     def offsets(self) -> int:
-        """How many offsets its batches have."""
+        """The number of offsets of its batches."""
         if self.first_offset is None or self.last_offset is None:
             return 0
         return self.last_offset - self.first_offset + 1 - self.missing
@@ -82,7 +82,7 @@ class FileCoverage(NamedTuple):
         return cls(file, owner, first, last, missing, records, found.length, *times)
 
     def cells(self) -> list[str]:
-        """As a row of a table."""
+        """The cells of its row in a table."""
         folder, name = basename(parent_of(self.file)), basename(self.file)
         numbers = (self.first_offset, self.last_offset, self.missing, self.records, self.length)
         times = (time_text(time and time - time % 1000) for time in (self.first_timestamp, self.last_timestamp))
@@ -91,7 +91,7 @@ class FileCoverage(NamedTuple):
 
 @dataclass
 class Report:
-    """What was found in all files together."""
+    """The findings in all files."""
 
     segments: int = 0
     side_files: int = 0
@@ -99,7 +99,7 @@ class Report:
     counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     errors: list[_Found] = field(default_factory=list)
     warnings: list[_Found] = field(default_factory=list)
-    #: Findings beyond those that are kept of one file.
+    #: The number of findings that were dropped because a file has too many.
     more: int = 0
     corrupt_batches: int = 0
     repeated_batches: int = 0
@@ -107,7 +107,7 @@ class Report:
     #: Offsets that no segment of their partition has.
     missing: list[MissingRange] = field(default_factory=list)
     more_missing: int = 0
-    #: What each segment covers.
+    #: The coverage of each segment.
     files: list[FileCoverage] = field(default_factory=list)
 
     @property
@@ -152,7 +152,7 @@ class Report:
         }
 
     def missing_lines(self) -> Iterator[str]:
-        """For people: a line for each partition."""
+        """Lines of text, one for each partition."""
         for (topic, partition), ranges in groupby(self.missing, key=lambda each: (each.topic, each.partition)):
             listed = list(ranges)
             shown = ", ".join(
@@ -208,7 +208,7 @@ def verify_read(
     progress: Callable[[int], object],
     log_format: LogFormat = "auto",
 ) -> Report:
-    """Check what a scan reads of partitions in tiered storage, and nothing else."""
+    """Check the segments and offsets of tiered storage that a scan reads."""
     report = Report()
 
     def check(partition: Partition) -> log.PartitionReport:
@@ -225,7 +225,7 @@ def verify_read(
 def _on_threads(
     check: Callable[[_Item], _Result], items: Sequence[_Item], threads: int
 ) -> Iterator[tuple[_Item, _Result]]:
-    """Check the items on threads. After an error or an interrupt none is begun any more."""
+    """Check the items on threads; no further one is started after an error or an interrupt."""
     with ThreadPoolExecutor(threads) as pool:
         checked = pool.map(check, items)
         try:
@@ -236,7 +236,7 @@ def _on_threads(
 
 
 def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:
-    """Where segments begin whose names are wrong, and those in the same folders, by path."""
+    """The first offsets of segments in folders where a name is wrong, by path."""
     found = {}
     for folder in {file.folder for file in segments if file.kind == "log" and file.stored is None}:
         paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".log")]  # noqa: PTH118, PTH208
@@ -248,7 +248,7 @@ def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:
 
 
 def _partitions(segments: Sequence[SourceFile], begins: Mapping[str, int]) -> list[list[SourceFile]]:
-    """The segments by partition, in the order of their base offsets; each other file for itself."""
+    """Group the segments by partition in the order of their base offsets; other files are on their own."""
     groups: dict[object, list[SourceFile]] = {}
     for file in segments:
         is_segment = file.kind in _SEGMENTS and _base_offset(file) is not None
@@ -267,7 +267,7 @@ def _begin(file: SourceFile, begins: Mapping[str, int]) -> int | None:
 
 
 def _following(group: Sequence[SourceFile], begins: Mapping[str, int]) -> Iterator[tuple[SourceFile, int]]:
-    """The base offset of the next segment of each that has one, named on the command line or not."""
+    """Yield each segment that has a next one in its folder, with the base offset of that."""
     kind = group[0].kind
     if _base_offset(group[0]) is None or kind not in _SEGMENTS:
         return
@@ -292,7 +292,7 @@ def _segment(
     progress: Callable[[int], object],
     log_format: LogFormat,
 ) -> log.SegmentReport | OSError:
-    """The report; the error of an object whose bytes are not what its manifest says."""
+    """The report of a segment, or the error of an object whose bytes do not match its manifest."""
     done = 0
 
     def step(now: int) -> None:
@@ -335,7 +335,7 @@ def _add_partition(
         base = _begin(file, begins) if file.kind in _SEGMENTS else None
         named = None if base is None or base == _base_offset(file) else _base_offset(file)
         segments.append(CheckedSegment(file.name, base, found[file.name], file.source, named_offset=named))
-    # Files that were named one by one need not be all of a partition.
+    # Files that were given one by one need not be all segments of a partition.
     cleaned_to = None if group[0].stored else _cleaned_to(Path(folder), owner)
     for file in group:
         _add(report, file.name, file.owner, found[file.name])
@@ -351,7 +351,7 @@ def _add_found(report: Report, found: log.PartitionReport) -> None:
 
 
 def _cleaned_to(folder: Path, owner: tuple[str | None, int | None]) -> int | None:
-    """Up to where compaction has cleaned a partition; a corrupt checkpoint is reported as a file of its own."""
+    """The offset below which compaction has cleaned a partition; a corrupt checkpoint is reported separately."""
     try:
         entries = log.read_offset_checkpoint(folder.parent / "cleaner-offset-checkpoint")
     except (OSError, KafkaCompError):
@@ -373,7 +373,7 @@ def _add(report: Report, file: str, owner: str, found: log.SegmentReport) -> Non
 
 
 def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:
-    """What is wrong with a side file: the byte, and the message."""
+    """Yield the errors of a side file: the byte, and the message."""
     try:
         rows = entries(file)
     except KafkaCompError as error:
@@ -381,8 +381,8 @@ def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:
         return
     is_local = file.stored is None
     if file.kind in _WITH_SEGMENT and is_local and not Path(file.path).with_suffix(".log").exists():
-        yield 0, f"an index without its log: its segment {file.path.with_suffix('.log').name} is not there"
+        yield 0, f"index without a segment: {file.path.with_suffix('.log').name} does not exist"
     if file.kind == "leader-epoch-checkpoint":
         for before, after in pairwise(rows):
             if after["epoch"] <= before["epoch"] or after["startOffset"] < before["startOffset"]:
-                yield 0, f"epoch {after['epoch']} does not follow on epoch {before['epoch']}"
+                yield 0, f"epoch {after['epoch']} does not follow epoch {before['epoch']}"

@@ -1,4 +1,4 @@
-"""The formats of ``kafkacomp export``: Parquet, Arrow, CSV and JSON lines, each by the writer of an Arrow library."""
+"""The formats of ``kafkacomp export``: Parquet, Arrow, CSV and JSON lines, written by Arrow libraries."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ BYTES = ("utf8", "base64", "hex")
 #: Suffixes of compressed text files, with pyarrow's names of the codecs.
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".lz4": "lz4", ".bz2": "bz2"}
 
-#: A row group of a Parquet file ends at this many rows or bytes of column data: Parquet's usual size, and what readers
-#: of a few columns or rows can skip.
+#: The rows or bytes of column data at which a Parquet row group ends; a usual size, which readers can skip as a whole.
 _GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 64 << 20
 
-#: Columns that say in which record of which file a value is.
+#: Columns that identify a record in errors.
 PLACE = ("topic", "partition", "offset", "segment")
 
 _ENCODERS: dict[str, Callable[[bytes], str]] = {
@@ -41,12 +40,12 @@ _ENCODERS: dict[str, Callable[[bytes], str]] = {
 
 
 def is_text(kind: str) -> bool:
-    """Whether files of this format have bytes as text."""
+    """Whether files of this format contain bytes as text."""
     return kind in {"csv", "jsonl"}
 
 
 def format_of(name: str) -> tuple[str | None, str | None]:
-    """The format that the suffixes of a file's name stand for, and the codec that a text file is compressed with.
+    """The format by the suffixes of a file's name, and the codec with which a text file is compressed.
 
     >>> format_of("orders.csv.gz"), format_of("orders.parquet"), format_of("orders")
     (('csv', 'gzip'), ('parquet', None), (None, None))
@@ -61,7 +60,7 @@ def format_of(name: str) -> tuple[str | None, str | None]:
 
 @contextmanager
 def compressed(sink: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
-    """A file whose content is compressed into ``sink``, complete once the block has ended."""
+    """Open a file whose content is compressed to ``sink``; it is complete at the end of the block."""
     if codec is None:
         yield sink
         return
@@ -74,15 +73,15 @@ def compressed(sink: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
 def writer(
     kind: str, sink: BinaryIO, schema: pa.Schema, *, columns: list[str], compression: str, encoding: str
 ) -> Iterator[Write]:
-    """Open a writer of one of ``FORMATS``; the file is complete once the block has ended.
+    """Open a writer of one of ``FORMATS``; the file is complete at the end of the block.
 
     Args:
         kind: One of ``FORMATS``.
-        sink: Where to write.
-        schema: That of the batches.
-        columns: The columns to write. Batches may have more: those of ``PLACE`` are named by errors.
-        compression: That of Parquet and Arrow files.
-        encoding: How text formats have bytes: one of ``BYTES``.
+        sink: The binary file to write to.
+        schema: The schema of the batches.
+        columns: The columns to write. Batches may have more, such as those of ``PLACE`` for errors.
+        compression: The compression of Parquet and Arrow files.
+        encoding: The encoding of bytes in text formats: one of ``BYTES``.
 
     Yields:
         A function that writes a batch. It raises ValueError for bytes that are not UTF-8, if ``encoding`` is ``utf8``.
@@ -150,7 +149,7 @@ def _json_lines(sink: BinaryIO, columns: list[str]) -> Iterator[Write]:  # noqa:
 
 
 def _flat(column: pa.Array) -> pa.Array:
-    """Lists as JSON: CSV has no lists."""
+    """Convert lists to JSON for CSV, which has no lists."""
     pa = require("pyarrow")
 
     if not pa.types.is_list(column.type):
@@ -172,12 +171,12 @@ def _with_text(batch: pa.RecordBatch, columns: list[str], encoding: str) -> pa.R
 
 
 def _text(column: pa.Array, encoding: str) -> pa.Array:
-    """The column with text in place of bytes, also of those in lists, and numbers in place of timestamps."""
+    """Convert bytes, also in lists, to text, and timestamps to numbers."""
     pa = require("pyarrow")
 
     kind = column.type
     if pa.types.is_timestamp(kind):
-        # A date with four digits of a year ends in 9999, Kafka's timestamps do not.
+        # Kafka's timestamps may be after the year 9999, the last one with four digits.
         return column.cast(pa.int64())
     if pa.types.is_list(kind):
         sizes, values = column.value_lengths().fill_null(0).to_pylist(), _text(column.flatten(), encoding)

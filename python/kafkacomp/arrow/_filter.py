@@ -40,9 +40,9 @@ def filter_rows(
 
     >>> import kafkacomp as kc
     >>> from kafkacomp.arrow import filter_rows
-    >>> for batch in filter_rows(kc.scan(example), value_contains="b", limit=1):
+    >>> for batch in filter_rows(kc.scan(example), value_contains="3", limit=1):
     ...     print(batch.column("offset").to_pylist())
-    [1]
+    [3]
 
     Args:
         reader: What :func:`kafkacomp.scan` returned, with the columns that the conditions are about.

@@ -1,7 +1,8 @@
-"""Logs of a broker: the files next to segments, control records, verification, and rewriting.
+"""Logs of a broker: index files, control records, verification, and rewriting.
 
-:func:`recompress`, :func:`convert` and :func:`repair` write a new log and leave the source as it is. What a broker does
-with a record set is in :mod:`kafkacomp.broker`.
+:class:`kafkacomp.LogDir` is the model of a log directory, and :func:`kafkacomp.scan` reads its records.
+:func:`recompress`, :func:`convert` and :func:`repair` write a new log and do not change the source.
+:class:`kafkacomp.broker.LogValidator` shows what a broker does with a record set.
 
 ====================================================== =============================================
 file                                                   function

@@ -1,4 +1,4 @@
-"""Verify segments and partitions: what a broker's recovery would find, and more."""
+"""Verify segments and partitions more thoroughly than a broker's recovery does."""
 
 from __future__ import annotations
 
@@ -42,23 +42,29 @@ def verify_segment(
 ) -> SegmentReport:
     """Check every checksum and every record of a segment, its offsets and leader epochs, and the indexes next to it.
 
-    Of a log file of Kafka 0.7 every checksum and every message of all levels; the report's batches are its top-level
-    messages then, and its offsets the positions of bytes.
+    In a log file of Kafka 0.7, every checksum and the messages of all levels are checked; ``batches`` in the report are
+    then top-level messages, and offsets are byte positions.
 
-    Corruption does not end the check; it resumes at the next intact batch.
+    Corruption does not end the check, which resumes at the next intact batch.
 
     Args:
         source: A segment (indexes of the same name are checked with it), a snapshot of the metadata log, or a record
             set, whose end may be truncated: a file of any other name, or bytes.
-        next_base_offset: The base offset of the next segment. Offsets that are missing up to there are reported, and
-            zeros at the end are corruption; without it, the segment is taken for the last one of its partition.
+        next_base_offset: The base offset of the next segment: offsets missing before it are reported, and zeros at the
+            end are corruption. By default, the segment is considered the last one of its partition.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
         max_output_size: The most bytes that one batch's records may decompress to.
-        progress: Called as ``progress(bytes_done)`` now and then.
+        progress: Called regularly as ``progress(bytes_done)``.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: an unknown ``log_format``, or content that both log formats could have.
+        ValueError: ``log_format`` is unknown, or the content is valid in both log formats.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> report = kc.log.verify_segment(kc.LogDir(example)["orders", 3].segments[0].path)
+        >>> report.is_intact, report.first_offset, report.last_offset
+        (True, 0, 4)
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -89,7 +95,7 @@ def check_segment(
     max_output_size: int,
     progress: Callable[[int], object] | None,
 ) -> SegmentReport:
-    """Do what :func:`verify_segment` does, wherever the segment is; ``owner`` is its topic and partition."""
+    """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition."""
     name = segment.name
     is_named = not name.startswith("<")
     old = log_format_of(segment.source, name if is_named else None, log_format) == "0.7"
@@ -114,10 +120,9 @@ def check_segment(
 
 
 def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
-    """Check all segments of a partition's folder, and whether they follow one another.
+    """Check all segments of a partition's folder, and that no segment is missing between them.
 
-    Besides what :func:`verify_segment` finds, this finds missing segments, and compares the records of segments that
-    have offsets in common.
+    Each segment is checked as by :func:`verify_segment`. Segments whose offsets overlap must have the same records.
 
     Args:
         source: A folder ``<topic>-<partition>``, or the URL of one.
@@ -126,10 +131,15 @@ def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTP
     Raises:
         OSError: a file cannot be read.
         ValueError: the folder is not that of one partition.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> kc.log.verify_partition(kc.LogDir(example)["orders", 3].path).is_intact
+        True
     """
     found = resolve(os.fspath(source))
     if len(found) != 1:
-        raise ValueError(f"{os.fspath(source)}: {len(found)} partitions; give the folder of one")
+        raise ValueError(f"{os.fspath(source)}: contains {len(found)} partitions: give the folder of one")
     return check_partition(found[0], max_output_size=max_output_size)
 
 
@@ -140,7 +150,7 @@ def check_partition(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> PartitionReport:
-    """Do what :func:`verify_partition` does, wherever the segments are; ``progress`` is called with further bytes."""
+    """Verify a partition of any file system; ``progress`` is called with the bytes since its last call."""
     owner = (partition.topic, partition.partition)
     bases = [each.base_offset for each in partition.segments]
     checked = []
@@ -150,7 +160,7 @@ def check_partition(
         report = check_segment(
             segment,
             owner,
-            # A segment of which only a part is valid need not end where the next one begins.
+            # If only a part of a segment is valid, it need not end where the next one begins.
             next_base_offset=following if segment.offsets is None else None,
             log_format=log_format,
             max_output_size=max_output_size,
@@ -165,7 +175,7 @@ def check_partition(
 
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:
-    """The entries of the partition's checkpoint; a corrupt one is reported as a file of its own."""
+    """The entries of the partition's leader epoch checkpoint; a corrupt checkpoint is reported separately."""
     content = segment.neighbour("leader-epoch-checkpoint") or segment.side_file("leader_epoch_checkpoint")
     try:
         return read_leader_epoch_checkpoint(content or b"")

@@ -31,7 +31,7 @@ def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:
 
 
 def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
-    """Read an offset checkpoint of a log folder, such as ``recovery-point-offset-checkpoint``.
+    """Read an offset checkpoint of a log directory, such as ``recovery-point-offset-checkpoint``.
 
     Raises:
         CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
@@ -40,9 +40,13 @@ def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
 
 
 def read_partition_metadata(source: PathOrBytes) -> PartitionMetadata:
-    """Read ``partition.metadata``.
+    r"""Read ``partition.metadata``.
 
     Raises:
         CorruptRecordError: a malformed line, or no topic id.
+
+    Example:
+        >>> read_partition_metadata(b"version: 0\ntopic_id: kOn_W5Y1QUyqZJ0xv1nFXg\n").topic_id
+        'kOn_W5Y1QUyqZJ0xv1nFXg'
     """
     return _kafkacomp.read_partition_metadata(*content_of(source))

@@ -1,4 +1,4 @@
-"""Control records: transaction markers, leader changes and what KRaft stores."""
+"""Control records: transaction markers, leader changes and the control records of KRaft."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find out whether a log is of Kafka 0.7 or of a later version."""
+"""Detect whether a log is of Kafka 0.7 or of a later version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["detect_log_format", "log_format_of"]
 
-#: The format that a file's suffix stands for if the content does not decide.
+#: The log format by the suffix of the file, if the content does not decide.
 _FORMATS: dict[str, LogFormat] = {"kafka": "0.7", "log": "0.8+", "checkpoint": "0.8+"}
 
 
@@ -24,12 +24,18 @@ def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> Lo
 
     Args:
         source: A path or bytes.
-        log_format: ``0.7`` or ``0.8+`` is returned as it is. ``auto``: the layout under which a checksum is right; if
-            neither is, the one that the file's suffix stands for (``.kafka``, ``.log``). An empty file is ``0.8+``.
+        log_format: ``0.7`` and ``0.8+`` are returned unchanged. ``auto`` chooses the layout in which a checksum is
+            correct; if there is none, the log format of the file's suffix (``.kafka``, ``.log``). An empty file is
+            ``0.8+``.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: an unknown ``log_format``, or content that both log formats could have.
+        ValueError: ``log_format`` is unknown, or the content is valid in both log formats.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> detect_log_format(kc.LogDir(example)["orders", 3].segments[0].path)
+        '0.8+'
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -38,7 +44,7 @@ def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> Lo
 
 
 def log_format_of(source: object, name: str | None, log_format: LogFormat) -> LogFormat:
-    """Detect the log format of what the core opens; ``name`` is the file's, ``None`` for bytes."""
+    """Detect the log format of a source of the core; ``name`` is the file's, ``None`` for bytes."""
     check_log_format(log_format)
     if log_format != "auto":
         return log_format
@@ -50,7 +56,7 @@ def log_format_of(source: object, name: str | None, log_format: LogFormat) -> Lo
     return found or "0.8+"
 
 
-def _is_empty(source: Any) -> bool:  # noqa: ANN401 - whatever the core opens
+def _is_empty(source: Any) -> bool:  # noqa: ANN401 - any source of the core
     if isinstance(source, str):
         return Path(source).stat().st_size == 0
     if hasattr(source, "open_segment"):

@@ -1,4 +1,4 @@
-"""What a log directory contains, by the headers of its batches."""
+"""Summarize the content of a log directory from the headers of its batches."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BatchCounts(NamedTuple):
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction without an end marker: what was in flight."""
+    """A transaction without an end marker."""
 
     producer_id: int
     producer_epoch: int
@@ -77,16 +77,16 @@ class OpenTransaction(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentSummary:
-    """What the headers of a segment state."""
+    """A summary of the headers in a segment."""
 
     #: The segment's length in bytes.
     length: int
-    #: How many bytes of the segment were read.
+    #: The number of bytes that were read of the segment.
     bytes_read: int
     counts: list[BatchCounts]
     #: Control records: end markers of transactions, and those of KRaft.
     control_records: int
-    #: Whether the records were counted; otherwise they are estimated by the offsets.
+    #: Whether the records were counted; otherwise they are estimated from the offsets.
     is_exact: bool
     #: The first offset of a batch; ``None`` without batches.
     first_offset: int | None
@@ -104,23 +104,23 @@ class SegmentSummary:
     is_compacted: bool
     #: Batches whose offsets are below those of the batch before.
     repeated_batches: int
-    #: Ranges of bytes without an intact batch.
+    #: The number of byte ranges without an intact batch.
     corrupt_ranges: int
     #: Their bytes.
     corrupt_bytes: int
-    #: Whether the end truncates a batch.
+    #: Whether the last batch is truncated.
     is_truncated: bool
     #: Zero bytes after the last batch.
     zero_tail_bytes: int
 
 
-#: Of each segment what its headers state, or why it cannot be read; and the transactions that are open at the end.
+#: For each segment its summary, or the error that prevents reading it; and the transactions that are open at the end.
 Summaries: TypeAlias = "tuple[list[SegmentSummary | OSError | ValueError], list[OpenTransaction]]"
 
 
 @dataclass(frozen=True)
 class SegmentInfo:
-    """A segment, and what it contains."""
+    """A segment with its summary."""
 
     #: The path of the file.
     path: str
@@ -128,14 +128,14 @@ class SegmentInfo:
     base_offset: int | None
     #: Length in bytes when it was listed.
     size: int
-    #: What its headers state; ``None`` if it cannot be read.
+    #: The summary of its headers; ``None`` if it cannot be read.
     summary: SegmentSummary | None
-    #: Why it cannot be read.
+    #: The error that prevents reading it.
     error: str | None = None
 
 
 class _Sums:
-    """What partitions, topics and log directories have in common."""
+    """The sums of partitions, topics and log directories."""
 
     @property
     def _parts(self) -> tuple[PartitionInfo, ...]:
@@ -143,7 +143,7 @@ class _Sums:
 
     @property
     def segments_count(self) -> int:
-        """How many segments there are."""
+        """The number of segments."""
         return sum(len(each.segments) for each in self._parts)
 
     @property
@@ -153,7 +153,7 @@ class _Sums:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes that were read of the segments; those that :attr:`PartitionInfo.report` took are not counted."""
+        """Bytes that were read of the segments, without those for :attr:`PartitionInfo.report`."""
         return sum(each.bytes_read for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
 
     @property
@@ -178,7 +178,7 @@ class _Sums:
 
     @property
     def first_timestamp(self) -> int | None:
-        """The least timestamp that headers state, in milliseconds; ``None`` without timestamps."""
+        """The least timestamp in the headers, in milliseconds; ``None`` without timestamps."""
         found = (each.first_timestamp for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
         return min((time for time in found if time is not None), default=None)
 
@@ -190,7 +190,7 @@ class _Sums:
 
     @property
     def gaps(self) -> int:
-        """How many ranges of offsets are missing that compaction does not explain."""
+        """The number of missing ranges of offsets that compaction does not explain."""
         return sum(each.reason != "compacted" for part in self._parts for each in part.missing)
 
     @property
@@ -200,17 +200,17 @@ class _Sums:
 
     @property
     def transactions_count(self) -> int:
-        """How many transactions are open."""
+        """The number of open transactions."""
         return sum(len(each.open_transactions) for each in self._parts)
 
     @property
     def errors(self) -> list[tuple[str, str]]:
-        """Segments that cannot be read, and why."""
+        """The paths of segments that cannot be read, with the errors."""
         return [(each.path, each.error) for part in self._parts for each in part.segments if each.error is not None]
 
     @property
     def ratio(self) -> float | None:
-        """Bytes of the records for each byte stored; ``None`` if that is unknown of a compression type."""
+        """Bytes of the records for each byte stored; ``None`` if it is unknown for a compression type."""
         plain = [each.records_bytes for each in self.counts]
         known = [each for each in plain if each is not None]
         stored = sum(each.stored_bytes for each in self.counts)
@@ -219,7 +219,7 @@ class _Sums:
 
 @dataclass(frozen=True)
 class PartitionInfo(_Sums):
-    """What a partition contains."""
+    """A summary of a partition."""
 
     topic: str
     partition: int
@@ -242,11 +242,11 @@ class PartitionInfo(_Sums):
     lost_bytes: int
     #: Transactions without an end marker, by their first offsets.
     open_transactions: tuple[OpenTransaction, ...]
-    #: The offset from which on consumers read nothing, by ``replication-offset-checkpoint``.
+    #: The high watermark in ``replication-offset-checkpoint``: consumers read only lower offsets.
     high_watermark: int | None
-    #: The offset below which consumers read nothing, by ``log-start-offset-checkpoint``.
+    #: The log start offset in ``log-start-offset-checkpoint``: consumers read no lower offsets.
     log_start_offset: int | None
-    #: What was verified; ``None`` without ``deep``.
+    #: The report of the verification; ``None`` without ``deep``.
     report: PartitionReport | None = None
 
     @property
@@ -260,7 +260,7 @@ class PartitionInfo(_Sums):
 
 @dataclass(frozen=True)
 class TopicInfo(_Sums):
-    """What a topic contains."""
+    """A summary of a topic."""
 
     topic: str
     partitions: tuple[PartitionInfo, ...]
@@ -277,7 +277,7 @@ class TopicInfo(_Sums):
 
 @dataclass(frozen=True)
 class LogDirInfo(_Sums):
-    """What a log directory contains; see :meth:`kafkacomp.LogDir.info`."""
+    """A summary of a log directory; see :meth:`kafkacomp.LogDir.info`."""
 
     partitions: tuple[PartitionInfo, ...]
 
@@ -301,7 +301,7 @@ def describe(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> LogDirInfo:
-    """Describe partitions; ``progress`` is called with further bytes, from any thread."""
+    """Summarize partitions; ``progress`` is called with the bytes since its last call, from any thread."""
 
     def one(partition: Partition) -> PartitionInfo:
         return describe_partition(
@@ -325,7 +325,7 @@ def describe_partition(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> PartitionInfo:
-    """Describe one partition."""
+    """Summarize one partition."""
     advance = progress or (lambda _: None)
     found, transactions = _kafkacomp.summarize_partition(partition, log_format, None if deep else advance)
     segments = tuple(
@@ -362,7 +362,7 @@ def describe_partition(
 def _verified(
     described: PartitionInfo, partition: Partition, report: PartitionReport, log_format: LogFormat, max_output_size: int
 ) -> PartitionInfo:
-    """With the counts of the batches that were decompressed."""
+    """Replace the counts by those of the batches that were decompressed."""
     verified: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for segment in report.segments.values():
         for codec, found in segment.by_compression_type.items():
@@ -394,11 +394,11 @@ def _verified(
 
 
 def _with_bytes(counts: BatchCounts, stored: dict[str, int], verified: dict[str, list[int]]) -> BatchCounts:
-    """With the bytes of the records; several message formats of a compression type share them by their stored bytes."""
+    """Add the bytes of the records, which are divided among message formats in proportion to their stored bytes."""
     codec = counts.compression_type
     total, plain = verified[codec]
     share = counts.stored_bytes / stored[codec] if stored[codec] else 0
-    # What is corrupt has no ratio.
+    # Corrupt batches have no ratio.
     return counts._replace(stored_bytes=round(total * share), records_bytes=round(plain * share)) if total else counts
 
 
@@ -413,7 +413,7 @@ class _Resolved:
 
 
 def _added(counts: Iterable[BatchCounts]) -> list[BatchCounts]:
-    """The sums by message format and compression type, in their order."""
+    """Sum by message format and compression type, in their order."""
     sums: dict[tuple[str, str], BatchCounts] = {}
     for each in counts:
         key = (each.message_format, each.compression_type)
@@ -435,7 +435,7 @@ def _added(counts: Iterable[BatchCounts]) -> list[BatchCounts]:
 
 
 def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[tuple[MissingRange, ...], int]:
-    """What no segment has, with what compaction explains; in Kafka 0.7 offsets are positions, which are all there."""
+    """The offsets that no segment has, including those that compaction explains; none in Kafka 0.7."""
     files = list(_files(partition, segments))
     if not files:
         return (), 0

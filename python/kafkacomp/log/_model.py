@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 __all__ = ["LogDir", "LogPartition", "LogSegment"]
 
-#: A timestamp that a batch without records, or of magic 0, has.
+#: The timestamp of a batch without records or of magic 0.
 _NO_TIMESTAMP = -1
-#: Partitions that an error lists.
+#: The most partitions that an error lists.
 _SHOWN = 10
 
 
 class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     """A log directory of a broker: a mapping of ``(topic, partition)`` to :class:`LogPartition`.
 
-    It is listed once, when it is first used; make another one to see what a broker has added since. Pickling keeps only
-    the arguments.
+    It is listed once, when it is first used; create another one to see files that a broker has added since. Pickling
+    keeps only the arguments.
 
     >>> import kafkacomp as kc
     >>> logs = kc.LogDir(example)
@@ -61,11 +61,10 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     LogPartition('orders', 3, offsets 0 to 5, 1 segment, 181 bytes)
 
     Args:
-        path: The folder that has folders ``<topic>-<partition>``, or one of these, or a segment; or a URL of it on a
-            file system of pyarrow or fsspec. Tiered storage is read as :func:`kafkacomp.scan` does, whose arguments the
-            others are.
-        filesystem: The file system that the path is on.
-        storage_options: What fsspec opens the file system of a URL with.
+        path: The folder that contains folders ``<topic>-<partition>``, or one of these, or a segment; or a URL of one
+            of these on a file system of pyarrow or fsspec. It and the other arguments are as in :func:`kafkacomp.scan`.
+        filesystem: The file system of the path.
+        storage_options: Options with which fsspec opens the file system of a URL.
         remote_log_metadata: A folder with the partitions of ``__remote_log_metadata``.
         local_log_dir: The log directory of the partitions' leader.
         encryption_keys: Private keys by their ids.
@@ -92,7 +91,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
 
     @property
     def path(self) -> str:
-        """The path or URL, as it was given."""
+        """The path or URL as given."""
         return self._path
 
     @cached_property
@@ -112,7 +111,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         """All partitions, by topic and number.
 
         Raises:
-            FileNotFoundError: the path does not exist, or there are no segments in it.
+            FileNotFoundError: the path does not exist, or contains no segments.
         """
         return tuple(self._partitions.values())
 
@@ -127,7 +126,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         except KeyError:
             known = ", ".join(f"{topic}-{number}" for topic, number in list(self._partitions)[:_SHOWN])
             more = ", ..." if len(self._partitions) > _SHOWN else ""
-            raise KeyError(f"no partition {key!r} in {self._path}; there are {known}{more}") from None
+            raise KeyError(f"no partition {key!r} in {self._path}: expected one of {known}{more}") from None
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return iter(self._partitions)
@@ -145,7 +144,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             partitions: Numbers of partitions. Default: all of them.
 
         Raises:
-            ValueError: a name or glob that no topic matches; no topic has a partition with one of the numbers.
+            ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
         """
         return [
             self._partitions[each.topic or "", each.partition or 0]
@@ -171,10 +170,10 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         threads: int | None = None,
         max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     ) -> LogDirInfo:
-        """Describe what the log directory contains, by the headers of its batches.
+        """Summarize the content of the log directory from the headers of its batches.
 
-        Of a segment of magic 2 with batches of 16 KiB less than 1% is read. Records of compressed messages of magic 0
-        and 1 are estimated by their offsets.
+        Less than 1% of a segment is read if its batches are of magic 2 and have 16 KiB. The number of records in
+        compressed messages of magic 0 and 1 is estimated from their offsets.
 
         >>> import kafkacomp as kc
         >>> found = kc.LogDir(example).info()
@@ -186,13 +185,13 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         Args:
             topics: Names or globs such as ``orders-*``. Default: all topics.
             partitions: Numbers of partitions. Default: all of them.
-            deep: Verify every batch and count what can be read.
-            threads: Partitions described at a time; default: one per core that the process may use.
+            deep: Verify every batch, and count the records that can be read.
+            threads: The number of threads, one for each partition; default: one per core that the process may use.
             max_output_size: The most bytes that one batch's records may decompress to, with ``deep``.
 
         Raises:
-            FileNotFoundError: the path does not exist, or there are no segments in it.
-            ValueError: a name or glob that no topic matches; no topic has a partition with one of the numbers.
+            FileNotFoundError: the path does not exist, or contains no segments.
+            ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
         """
         chosen = [each for found in self.select(topics, partitions) for each in found._resolved()]  # noqa: SLF001 - ours
         checked_max_output_size(max_output_size)
@@ -241,7 +240,7 @@ class LogPartition:
 
     @cached_property
     def segments(self) -> tuple[LogSegment, ...]:
-        """The segments in offset order; those that a broker has once it has started."""
+        """The segments in offset order, as a broker would load them when it starts."""
         return tuple(LogSegment(self._found, index) for index in range(len(self._found.segments)))
 
     @property
@@ -251,7 +250,7 @@ class LogPartition:
 
     @property
     def start_offset(self) -> int:
-        """The log start offset: of ``log-start-offset-checkpoint``, else the first segment's base offset."""
+        """The log start offset in ``log-start-offset-checkpoint``, or the first segment's base offset."""
         known = (self._found.log_start_offset, self._found.begins, self._found.segments[0].first_offset)
         return max(each or 0 for each in known)
 
@@ -264,7 +263,7 @@ class LogPartition:
 
     @property
     def high_watermark(self) -> int | None:
-        """The offset from which on consumers read nothing, of ``replication-offset-checkpoint``; ``None`` without."""
+        """The high watermark in ``replication-offset-checkpoint``; ``None`` if the file has no entry."""
         return self._found.high_watermark
 
     @cached_property
@@ -283,7 +282,7 @@ class LogPartition:
 
     @property
     def leader_epochs(self) -> list[LeaderEpochEntry]:
-        """The entries of ``leader-epoch-checkpoint``, or of the last remote segment's; empty if it does not exist."""
+        """The entries of ``leader-epoch-checkpoint``, in tiered storage of the last segment; empty without one."""
         last = self._found.segments[-1]
         content = last.neighbour("leader-epoch-checkpoint") or last.side_file("leader_epoch_checkpoint")
         return [] if content is None else read_leader_epoch_checkpoint(content)
@@ -299,7 +298,7 @@ class LogPartition:
 
     @property
     def topic_id(self) -> str | None:
-        """The topic's id, of ``partition.metadata`` or the remote storage; ``None`` if neither has it."""
+        """The topic's id in ``partition.metadata`` or the remote storage; ``None`` if neither has it."""
         content = self._found.segments[0].neighbour("partition.metadata")
         return self._found.topic_id if content is None else read_partition_metadata(content).topic_id
 
@@ -312,7 +311,7 @@ class LogPartition:
         return check_partition(self._found, max_output_size=max_output_size)
 
     def info(self, *, deep: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionInfo:
-        """Describe what the partition contains: see :meth:`LogDir.info`, whose options these are."""
+        """Summarize the content of the partition; the options are those of :meth:`LogDir.info`."""
         checked_max_output_size(max_output_size)
         return describe_partition(self._found, deep=deep, max_output_size=max_output_size)
 
@@ -361,12 +360,12 @@ class LogSegment:
 
     @property
     def base_offset(self) -> int | None:
-        """The offset in the file's name; of Kafka 0.7 the position of the first byte. ``None`` for other names."""
+        """The offset in the file's name, in Kafka 0.7 the position of the first byte; ``None`` for other names."""
         return self._found.base_offset
 
     @property
     def path(self) -> str:
-        """The path of the file, within its file system."""
+        """The path of the file in its file system."""
         return self._found.name
 
     @property
@@ -396,7 +395,7 @@ class LogSegment:
     def max_timestamp(self) -> int | None:
         """The greatest timestamp, in milliseconds; ``None`` if no batch has one.
 
-        The time index gives it; in the last segment, and without an index, the headers of the batches do.
+        It is read from the time index; for the last segment, or without an index, from the headers of the batches.
         """
         entries = self.time_index
         known, position = _NO_TIMESTAMP, 0
@@ -411,14 +410,14 @@ class LogSegment:
         return known if known > _NO_TIMESTAMP else None
 
     def batches(self, *, verify_crc: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> BatchStream:
-        """Iterate over the batches without holding more than a chunk of the segment in memory.
+        """Iterate over the batches with no more than a chunk of the segment in memory.
 
-        Records are decompressed when a batch is iterated over. A batch that the end of the last segment truncates ends
+        Records are decompressed when a batch is iterated over. A truncated batch at the end of the last segment ends
         the iteration without an error.
 
         Raises:
-            ValueError: the segment is of Kafka 0.7, which has messages in place of batches.
-            CorruptRecordError: while iterating, at a batch that is corrupt.
+            ValueError: the segment is of Kafka 0.7, which has messages instead of batches.
+            CorruptRecordError: while iterating, at a corrupt batch.
         """
         return self._open(verify_crc=verify_crc, max_output_size=max_output_size)
 

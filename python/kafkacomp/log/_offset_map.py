@@ -1,4 +1,4 @@
-"""The map of a migrated log: old byte positions, and the offsets that they lead to."""
+"""The offset map of a migrated log: byte positions of Kafka 0.7, and the offsets that replace them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Mappings: TypeAlias = list[tuple[int, int]]
-    #: Takes a partition's topic, its number, and mappings.
+    #: Called with a topic, a partition, and its mappings.
     Take: TypeAlias = Callable[[str | None, int | None, Mappings], object]
 
 __all__ = ["COLUMNS", "offset_map"]
 
-#: Topic and partition, null where no folder names them; a position that a consumer may have committed; the offset
-#: of the first message from there on, which is what to commit instead.
+#: Topic and partition, null if the folder is not named by them; a position that a consumer may have committed; and the
+#: offset of the first message from there on, to commit instead.
 COLUMNS = ("topic", "partition", "position", "offset")
 
 
 @contextmanager
 def offset_map(path: str | os.PathLike[str] | None) -> Iterator[Take | None]:
-    """Open a file of mappings, ``.parquet`` or ``.csv``, that appears when the block ends without an error.
+    """Open a ``.parquet`` or ``.csv`` file for mappings, which appears if the block ends without an error.
 
     Raises:
-        FileExistsError: it is there already.
-        ValueError: another suffix.
+        FileExistsError: the file exists.
+        ValueError: the path has another suffix.
     """
     if path is None:
         yield None

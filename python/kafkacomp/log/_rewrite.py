@@ -1,4 +1,4 @@
-"""Rewriting logs: recompressed, in another message format, repaired."""
+"""Rewrite logs: recompress, convert and repair them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Repair", "RepairReport", "RewriteReport", "convert", "recompress", "repair"]
 
-#: Next to a repaired log: the corrupt bytes, and the report. A broker ignores both.
+#: Files next to a repaired log with the corrupt bytes and the report; brokers ignore both.
 QUARANTINE = "kafkacomp-quarantine.bin"
 REPORT = "kafkacomp-repair.json"
 
-#: What is counted of the repairs of all partitions.
+#: The counts of repairs that are added up over all partitions.
 _REPAIR_COUNTS = (
     "more_repairs",
     "fixed_batches",
@@ -44,9 +44,9 @@ _REPAIR_COUNTS = (
 
 @dataclass(frozen=True)
 class RewriteReport:
-    """What was written."""
+    """The result of :func:`recompress` and :func:`convert`."""
 
-    #: Partitions of the source, each of which became a folder.
+    #: The number of partitions of the source; each became a folder.
     partitions: int
     segments: int
     batches: int
@@ -54,8 +54,8 @@ class RewriteReport:
     bytes_in: int
     #: Bytes of the new segments.
     bytes_out: int
-    #: Offsets that the source should have and has not, in order; ranges that meet are merged. At most 10,000 of each
-    #: partition. For a repair, with the offsets of what is corrupt.
+    #: Offsets that the source should have and does not, in order; adjacent ranges are merged. At most 10,000 of each
+    #: partition. For a repair, including the offsets of corrupt batches.
     missing: tuple[MissingRange, ...]
     #: Further ranges.
     more_missing: int
@@ -67,43 +67,43 @@ class RewriteReport:
 
 @dataclass(frozen=True)
 class Repair:
-    """Something that was repaired."""
+    """A repair."""
 
     #: The segment of the source.
     file: str
-    #: The byte at which the range begins.
+    #: The position of the first byte of the range.
     position: int
     #: Its length in bytes.
     length: int
     #: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch in the place of
     #: another), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
     action: str
-    #: The first offset that is missing because of it; ``None`` if none is, or if the batches around do not determine
-    #: it.
+    #: The first offset that is missing because of it; ``None`` if no offset is missing, or if the adjacent batches do
+    #: not determine it.
     first_offset: int | None
     #: The last offset that is missing because of it, inclusive.
     last_offset: int | None
-    #: What was wrong.
+    #: The fault that was repaired.
     reason: str
-    #: Where the range begins in the folder's ``kafkacomp-quarantine.bin``; ``None`` if it is not there.
+    #: The position of the range in the folder's ``kafkacomp-quarantine.bin``; ``None`` if the file does not have it.
     quarantined_at: int | None
 
 
 @dataclass(frozen=True)
 class RepairReport(RewriteReport):
-    """What was repaired and written."""
+    """The result of :func:`repair`."""
 
-    #: In file order, the first 10000 of each partition.
+    #: The repairs in file order, the first 10,000 of each partition.
     repairs: tuple[Repair, ...]
-    #: Repairs beyond those.
+    #: The number of further repairs.
     more_repairs: int
     #: Batches whose LZ4 header checksum was corrected.
     fixed_batches: int
     #: Batches whose offset field or leader epoch was restored.
     restored_batches: int
-    #: Batches that the source has twice; they are written once.
+    #: Batches that the source has twice and that were written once.
     repeated_batches: int
-    #: Corrupt ranges, which are not in the new log.
+    #: Corrupt ranges, which the new log does not contain.
     corrupt_ranges: int
     corrupt_bytes: int
     #: Zero bytes after last batches.
@@ -132,31 +132,31 @@ def recompress(
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
-    """Rewrite a log with other compression, as folders that a broker can read.
+    """Rewrite a log with another compression type, as folders that a broker can read.
 
-    Offsets, timestamps, producer ids, epochs, sequences, transactions, control batches and the batches' bounds stay;
-    indexes and producer snapshots are rebuilt, the topic's id and the leader epochs are copied. Control batches are
-    never compressed. Offsets that several files have are written once, repeated batches are left out, and gaps stay and
-    are reported. In formats 0 and 1, uncompressed messages are wrapped one by one unless ``merge`` is given, and
+    Offsets, timestamps, producer ids, epochs, sequences, transactions, control batches and the division into batches
+    are kept; indexes and producer snapshots are rebuilt; the topic id and the leader epochs are copied. Control batches
+    are never compressed. Offsets that several files have are written once, repeated batches are left out, and gaps are
+    kept and reported. In formats 0 and 1, uncompressed messages are wrapped one by one unless ``merge`` is given, and
     wrappers become plain messages if the new compression type is ``none``.
 
     Args:
-        source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is only read. Of
-            tiered storage all segments are rewritten that are there.
-        target: The folder to make: that of the one partition, or one with folders ``<topic>-<partition>``. It appears
-            complete or not at all.
+        source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is not changed.
+            In tiered storage, all segments of the storage are rewritten.
+        target: The folder to create, for the partition or for folders ``<topic>-<partition>`` if there are several. It
+            appears complete or not at all.
         compression_type: A :class:`kafkacomp.CompressionType` or its name.
         compression_level: The compression type's level (KIP-390); ``None`` is Kafka's default.
-        merge: Join neighbouring batches of one producer, transaction and leader epoch.
+        merge: Join consecutive batches of one producer, transaction and leader epoch.
         batch_bytes: With ``merge``: the bytes of records, before compression, at which a batch is closed.
-        segment_bytes: The most bytes of a segment. By default segments begin where those of the source do, and only
-            those that would have more than 1 GiB are divided.
+        segment_bytes: The most bytes of a segment. By default segments begin at the same offsets as in the source, and
+            only those that would have more than 1 GiB are divided.
         threads: Compressing threads; default: one per core. Merging uses one.
         max_output_size: The most bytes that one batch's records may decompress to.
-        filesystem: The file system that ``source`` is on: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
-        storage_options: What fsspec opens the file system of a URL with, such as credentials and an endpoint; not with
-            ``filesystem``.
-        encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
+        filesystem: The file system of ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        storage_options: Options with which fsspec opens the file system of a URL, such as credentials and an endpoint;
+            not together with ``filesystem``.
+        encryption_keys: Private keys by id, for segments that Aiven's tiered storage plugin has encrypted; as in
             :func:`kafkacomp.scan`.
         progress: Called regularly as ``progress(bytes_done, bytes_total)``.
 
@@ -169,6 +169,12 @@ def recompress(
         ValueError: an argument is out of range; the target is a URL or inside the source; the log is of Kafka 0.7,
             whose offsets are byte positions (see :func:`convert`).
         OSError: reading or writing fails.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> report = kc.log.recompress(example, target, compression_type="zstd")
+        >>> report.partitions, report.batches, report.missing
+        (1, 1, ())
     """
     kind = compression_type_of(compression_type)
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
@@ -200,19 +206,20 @@ def convert(
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
-    """Rewrite a log in another message format, as folders that a broker can read; see :func:`kafkacomp.record.convert`.
+    """Rewrite a log in another message format, as folders that a broker can read.
 
-    The messages of logs of Kafka 0.7, whose offsets are byte positions, get consecutive offsets, no key and no
-    timestamp; a compressed message becomes one batch with its codec, at any depth of nesting.
+    :func:`kafkacomp.record.convert` does the same for a record set. The messages of logs of Kafka 0.7, whose offsets
+    are byte positions, get consecutive offsets, no key and no timestamp; a compressed message becomes one batch with
+    its compression type, at any depth of nesting.
 
-    A conversion to an older format drops control batches, headers and producers and, to format 0, timestamps. Records
-    of aborted transactions cannot be told from others afterwards.
+    A conversion to an older format drops control batches, headers and producers and, to format 0, timestamps.
+    Afterwards records of aborted transactions cannot be distinguished from others.
 
     Args:
         source: As for :func:`recompress`.
         target: As for :func:`recompress`.
         to_magic: The newest message format in the result: 0, 1 or 2.
-        upgrade: Also convert batches of older formats up to it; otherwise they are copied.
+        upgrade: Also convert batches of older formats to ``to_magic``; otherwise they are copied.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
         first_offset: For logs of 0.7: the first message's offset in each partition; 0 by default.
         offset_map: For logs of 0.7: a ``.parquet`` or ``.csv`` file to write, with the columns ``topic``,
@@ -228,12 +235,17 @@ def convert(
 
     Raises:
         FileExistsError: ``target`` exists.
-        CorruptRecordError: corruption in the source, for which there is :func:`repair`, or two of its files have
-            different records at an offset.
+        CorruptRecordError: the source is corrupt (see :func:`repair`), or two of its files have different records at an
+            offset.
         UnsupportedCompressionTypeError: zstd batches would be converted to an older format.
         ValueError: an argument is out of range, or does not apply to the log's format; the content does not determine
             the log format.
         OSError: reading or writing fails.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> kc.log.convert(example, target, 1).batches
+        5
     """
     if to_magic not in {0, 1, 2}:
         message = f"to_magic must be 0, 1 or 2, not {to_magic!r}"
@@ -262,12 +274,12 @@ def convert(
 
 
 def _is_old(job: PartitionJob, given: str, name: str, *, upgrade: bool, only_old: bool) -> bool:
-    """Whether a partition is of Kafka 0.7; ValueError if the arguments do not apply to its format."""
+    """Whether a partition is of Kafka 0.7; ValueError if the arguments do not apply to its log format."""
     found = _kafkacomp.partition_format(job) if given == "auto" else given
     if found is None:
         raise undecided(name)
     if found == "0.7" and not upgrade:
-        message = f"{name}: a log of Kafka 0.7 is in none of the later formats and cannot be copied: use upgrade"
+        message = f"{name}: a log of Kafka 0.7 cannot be copied unchanged: use upgrade"
         raise ValueError(message)
     if found != "0.7" and only_old:
         message = f"{name}: first_offset and offset_map are for logs of Kafka 0.7; this one keeps its offsets"
@@ -276,7 +288,7 @@ def _is_old(job: PartitionJob, given: str, name: str, *, upgrade: bool, only_old
 
 
 def _refuse_old(job: PartitionJob, name: str) -> None:
-    """Refuse a log of 0.7: a change of a message's length changes all offsets after it."""
+    """Refuse a log of Kafka 0.7: a change of a message's length would change all offsets after it."""
     if _kafkacomp.partition_format(job) == "0.7":
         message = f"{name}: a log of Kafka 0.7, whose offsets are byte positions and would change: convert it instead"
         raise ValueError(message)
@@ -296,13 +308,13 @@ def repair(
 ) -> RepairReport:
     """Rewrite the intact part of a log, as folders that a broker can read.
 
-    Batches of formats 1 and 2 whose LZ4 header checksum alone is wrong are fixed (KIP-57's one-time patch). Offset
-    fields and leader epochs, which no checksum covers, are restored if the batches around them determine them. Batches
-    that are corrupt, truncated, repeated or out of place are left out. Offsets that several files have are written
-    once. Indexes and producer snapshots are rebuilt.
+    Batches of formats 1 and 2 in which only the LZ4 header checksum is wrong are fixed (KIP-57's one-time patch).
+    Offset fields and leader epochs, which no checksum covers, are restored if the adjacent batches determine them.
+    Batches that are corrupt, truncated, repeated or out of place are left out. Offsets that several files have are
+    written once. Indexes and producer snapshots are rebuilt.
 
-    Where something was repaired, ``kafkacomp-repair.json`` in the folder is the report, and
-    ``kafkacomp-quarantine.bin`` has the corrupt bytes.
+    If something was repaired, the partition's folder has the report in ``kafkacomp-repair.json`` and the corrupt bytes
+    in ``kafkacomp-quarantine.bin``.
 
     Args:
         source: As for :func:`recompress`.
@@ -320,9 +332,15 @@ def repair(
         CorruptRecordError: two files of a partition have different records at an offset.
         OutputLimitError: a batch's records take more than ``max_output_size`` bytes.
         UnknownServerError: a batch has a compression type that Kafka does not have.
-        MemoryError: memory ran out; batches are not left out for it.
+        MemoryError: memory is exhausted; batches are never left out for this reason.
         ValueError: an argument is out of range, or the log is of Kafka 0.7, as in :func:`recompress`.
         OSError: reading or writing fails.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> report = kc.log.repair(example, target)
+        >>> report.is_complete, report.repairs
+        (True, ())
     """
     sums: dict[str, Any] = dict.fromkeys(_REPAIR_COUNTS, 0)
     repairs: list[Repair] = []

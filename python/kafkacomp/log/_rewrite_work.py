@@ -1,4 +1,4 @@
-"""A rewritten log: the partitions of its source, one after another, and the folders that they become."""
+"""The work of rewriting a log: its partitions, and the folders that they are written to."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
 
 __all__ = ["PartitionJob", "RewriteWork"]
 
-#: The topic of a KRaft controller, and what is beside its segments that is not made from them.
+#: The topic of a KRaft controller, and the files in its folder that are copied.
 _METADATA = "__cluster_metadata"
-#: How much of a metadata file is copied at once.
+#: The bytes of a metadata file that are copied at a time.
 _PIECE = 1 << 20
 _METADATA_FILE = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint|quorum-state")
 
 
 @dataclass(frozen=True)
 class PartitionJob:
-    """A partition that the core rewrites into the folder of another one."""
+    """A partition that the core rewrites to another folder."""
 
     partition: Partition
     #: The content of the producer snapshot at the first segment's base offset.
     producer_snapshot: bytes | None
     leader_epoch_checkpoint: bytes | None
     partition_metadata: bytes | None
-    #: The folder to make.
+    #: The folder to create.
     target: str
-    #: ``None``: segments begin where they did.
+    #: ``None`` keeps the base offsets of the segments.
     segment_bytes: int | None
     max_output_size: int
-    #: Called as ``progress(bytes_done)`` now and then.
+    #: Called regularly as ``progress(bytes_done)``.
     progress: Callable[[int], object] | None
 
 
 class RewriteWork:
-    """The partitions of a source, one after another, and the folders that they become."""
+    """The partitions of a source, and the folders that they are written to."""
 
     def __init__(
         self,
@@ -78,12 +78,12 @@ class RewriteWork:
         first = self._partitions[0].segments[0].name
         self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}
         inside = _folder(first) if self._is_one else path
-        # A segment by itself may have any folder around it, such as the current one, where its copy may go as well.
+        # A segment given as a file may be in any folder, such as the current one, which may also contain the target.
         is_free = path == first and partition_of(basename(inside)) is None
         is_local = isinstance(self._filesystem.segment(path), str)
         if is_local and not is_free and _is_inside(self._target, inside):
             what = "the partition's folder" if self._is_one else "the folder"
-            raise ValueError(f"{target}: the target lies in {what} {inside}, which is read: give one outside of it")
+            raise ValueError(f"{target}: the target is in {what} {inside}, which is read: choose one outside of it")
         self._options = (segment_bytes, max_output_size)
         self._progress = progress
         self._total = sum(segment.size for each in self._partitions for segment in each.segments)
@@ -113,7 +113,7 @@ class RewriteWork:
             self._staged.discard()
 
     def _publish_one(self, staged: Path) -> None:
-        """Give the only partition its place."""
+        """Move the folder of a single partition to its place."""
         (folder,) = staged.iterdir()
         sync_folder(folder)
         if os.path.lexists(self._target):
@@ -122,7 +122,7 @@ class RewriteWork:
         sync_folder(self._target.absolute().parent)
 
     def _copy_metadata_files(self, target: Path) -> None:
-        """Copy what a controller needs beside the metadata log: its snapshots and the state of the quorum."""
+        """Copy the other files of a metadata log: its snapshots and the state of the quorum."""
         for path in self._metadata_files:
             with (target / path.replace("\\", "/").rpartition("/")[2]).open("xb") as file:
                 snapshot, at = self._filesystem.open(path), 0
@@ -132,7 +132,7 @@ class RewriteWork:
                 os.fsync(file.fileno())
 
     def jobs(self) -> Iterator[PartitionJob]:
-        """What the core is to do, partition by partition."""
+        """Yield the jobs of the core, one for each partition."""
         done = 0
         for each in self._partitions:
             folder = _folder(each.segments[0].name)
@@ -146,7 +146,7 @@ class RewriteWork:
             done += sum(segment.size for segment in each.segments)
 
     def add(self, log: WrittenLog | None, found: PartitionFindings | None = None) -> None:
-        """Count a partition that was written, and what was found in it."""
+        """Add the counts and findings of a partition that was written."""
         self.counts["partitions"] += 1
         if log is not None:
             for name, count in (("segments", log.segments), ("batches", log.batches), ("bytes_out", log.bytes)):
@@ -164,7 +164,7 @@ class RewriteWork:
             self.warnings.append(f"{gaps[0].segment}: {what} missing where nothing is corrupt{others}")
 
     def fields(self) -> dict[str, Any]:
-        """What was counted and found in all partitions, as the report has it."""
+        """The counts and findings of all partitions, as the fields of the report."""
         return self.counts | {
             "missing": tuple(self._missing),
             "more_missing": self._more_missing,
@@ -172,9 +172,9 @@ class RewriteWork:
         }
 
     def refuse_metadata(self) -> None:
-        """Refuse a metadata log with its snapshots: they and the log's control records are of format 2."""
+        """Refuse a metadata log: its snapshots and control records exist in format 2 only."""
         for path in self._metadata_files:
-            message = f"{path}: the metadata log of KRaft, which is of message format 2 only"
+            message = f"{path}: this is the metadata log of KRaft, which supports message format 2 only"
             raise ValueError(message)
 
     def _step(self, before: int) -> Callable[[int], object] | None:
@@ -196,7 +196,7 @@ class RewriteWork:
         return snapshot, epochs, self._checked(f"{folder}/{name}", content, _kafkacomp.read_partition_metadata)
 
     def _leader_epochs(self, last: Segment, folder: str) -> bytes | None:
-        """The partition's checkpoint; in tiered storage that of its last segment."""
+        """The partition's leader epoch checkpoint; in tiered storage that of its last segment."""
         name = f"{folder}/leader-epoch-checkpoint"
         content = last.neighbour("leader-epoch-checkpoint")
         if content is None:
@@ -204,7 +204,7 @@ class RewriteWork:
         return self._checked(name, content, _kafkacomp.read_leader_epoch_checkpoint)
 
     def _checked(self, path: str, content: bytes | None, check: Callable[[bytes, str], object]) -> bytes | None:
-        """What a side file has; a corrupt one is an error, or a warning where the log is repaired."""
+        """The content of a side file; a corrupt one is an error, or a warning if the log is repaired."""
         if content is None:
             return None
         try:
@@ -212,7 +212,7 @@ class RewriteWork:
         except CorruptRecordError as error:
             if not self._lenient:
                 raise
-            self.warnings.append(f"not used: {error}")
+            self.warnings.append(f"ignored: {error}")
             return None
         return content
 

@@ -38,30 +38,30 @@ __all__ = [
 
 
 def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> list[OffsetPosition]:
-    """Read an ``.index``; the zero tail of a preallocated one is left out.
+    """Read an ``.index``; zeros at the end of a preallocated file are left out.
 
     Args:
         source: The file or its content.
         base_offset: The segment's base offset; default: from the file's name.
 
     Raises:
-        CorruptRecordError: entries that are incomplete, negative or out of order.
-        ValueError: no base offset in the name.
+        CorruptRecordError: an entry is incomplete, negative or out of order.
+        ValueError: the name has no base offset, and ``base_offset`` is not given.
     """
     data, name = content_of(source)
     return _kafkacomp.read_offset_index(data, _base_offset(source, base_offset), name)
 
 
 def read_time_index(source: PathOrBytes, base_offset: int | None = None) -> list[TimestampOffset]:
-    """Read a ``.timeindex``; the zero tail of a preallocated one is left out.
+    """Read a ``.timeindex``; zeros at the end of a preallocated file are left out.
 
     Args:
         source: The file or its content.
         base_offset: The segment's base offset; default: from the file's name.
 
     Raises:
-        CorruptRecordError: entries that are incomplete, negative or out of order.
-        ValueError: no base offset in the name.
+        CorruptRecordError: an entry is incomplete, negative or out of order.
+        ValueError: the name has no base offset, and ``base_offset`` is not given.
     """
     data, name = content_of(source)
     return _kafkacomp.read_time_index(data, _base_offset(source, base_offset), name)
@@ -76,7 +76,7 @@ def read_transaction_index(source: PathOrBytes, base_offset: int | None = None) 
 
     Raises:
         CorruptRecordError: an unknown version, or a transaction that ends before the segment.
-        ValueError: no base offset in the name.
+        ValueError: the name has no base offset, and ``base_offset`` is not given.
     """
     data, name = content_of(source)
     return _kafkacomp.read_transaction_index(data, _base_offset(source, base_offset), name)
@@ -104,5 +104,5 @@ def _base_offset(source: PathOrBytes, base_offset: int | None) -> int:
         offset = leading_offset(Path(source).name)
         if offset is not None:
             return offset
-        raise ValueError(f"{os.fspath(source)}: the name does not begin with a base offset; give base_offset")
-    raise ValueError("base_offset is needed with the content of an index")
+        raise ValueError(f"{os.fspath(source)}: the name does not begin with a base offset: give base_offset")
+    raise ValueError("the content of an index does not contain its base offset: give base_offset")

@@ -1,4 +1,4 @@
-"""What a check of segments and partitions finds."""
+"""The findings of a verification of segments and partitions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CodecCounts(NamedTuple):
     records: int
     #: Bytes as stored, with headers.
     stored_bytes: int
-    #: Bytes that the records decompress to; as stored where they are not compressed.
+    #: Bytes that the records decompress to, or the stored bytes of uncompressed records.
     records_bytes: int
 
 
@@ -47,15 +47,15 @@ class Finding(NamedTuple):
     file: str
     #: The byte of that file.
     position: int
-    #: Whether it is an error; what Kafka accepts is a warning.
+    #: Whether it is an error; anomalies that Kafka accepts are warnings.
     is_error: bool
     #: What it is.
     message: str
-    #: The first offset that is missing for it; ``None`` where the batches around it do not determine it.
+    #: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine it.
     first_offset: int | None = None
-    #: The last offset that is missing for it, inclusive.
+    #: The last offset that is missing because of it, inclusive.
     last_offset: int | None = None
-    #: Whether these offsets are missing where nothing is corrupt.
+    #: Whether these offsets are missing although nothing is corrupt.
     is_gap: bool = False
 
 
@@ -74,11 +74,11 @@ class PartitionFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentToVerify:
-    """A segment with all that is known of it."""
+    """A segment to verify, with its index files and its place in the partition."""
 
-    #: What the core opens: a local path, bytes, or an object with ``open_segment`` and ``name``.
+    #: The source for the core: a local path, bytes, or an object with ``open_segment`` and ``name``.
     source: object
-    #: What reports call it.
+    #: Its name in reports.
     name: str
     topic: str | None
     partition: int | None
@@ -102,17 +102,17 @@ class SegmentToVerify:
 
 @dataclass(frozen=True)
 class SegmentReport:
-    """What :func:`kafkacomp.log.verify_segment` found."""
+    """The result of :func:`kafkacomp.log.verify_segment`."""
 
-    #: By compression type's name.
+    #: Counts by the name of the compression type.
     by_compression_type: dict[str, CodecCounts]
     #: The segment's length in bytes.
     length: int
-    #: Corrupt batches; a range in which no batch can be found counts as one.
+    #: Corrupt batches; a range without a recognizable batch counts as one.
     corrupt_batches: int
-    #: Batches that are there a second time.
+    #: Repeated batches.
     repeated_batches: int
-    #: Bytes of batches whose checksum is wrong, and bytes in which no batch can be found.
+    #: Bytes of batches whose checksum is wrong, and bytes without a recognizable batch.
     unreadable_bytes: int
     #: Zero bytes after the last batch; in the last segment, a preallocated file.
     zero_tail_bytes: int
@@ -120,11 +120,11 @@ class SegmentReport:
     first_offset: int | None
     #: The last one.
     last_offset: int | None
-    #: The least timestamp that the headers of intact batches state, in milliseconds; ``None`` without timestamps.
+    #: The least timestamp in the headers of intact batches, in milliseconds; ``None`` without timestamps.
     first_timestamp: int | None
     #: The greatest timestamp of intact batches, in milliseconds.
     last_timestamp: int | None
-    #: Offsets that the segment should have and has not, in order; ranges that meet are merged. At most 10,000.
+    #: Offsets that the segment should have and does not, in order; adjacent ranges are merged. At most 10,000.
     missing: tuple[MissingRange, ...]
     #: Further ranges.
     more_missing: int
@@ -134,9 +134,9 @@ class SegmentReport:
     first_leader_epoch: int | None
     #: The leader epoch of the last batch that has one.
     last_leader_epoch: int | None
-    #: By file and position; the first 10000.
+    #: Findings by file and position, the first 10,000.
     findings: tuple[Finding, ...]
-    #: Findings beyond those.
+    #: The number of further findings.
     more_findings: int
     #: Errors among all findings.
     errors: int
@@ -151,22 +151,22 @@ class SegmentReport:
 
 @dataclass(frozen=True)
 class PartitionReport:
-    """What :func:`kafkacomp.log.verify_partition` found."""
+    """The result of :func:`kafkacomp.log.verify_partition`."""
 
     topic: str | None
     partition: int | None
     #: The segments' reports by their path.
     segments: dict[str, SegmentReport]
-    #: What is wrong with all files of the log, in the order of the segments.
+    #: The findings in all files of the log, in the order of the segments.
     findings: tuple[PartitionFinding, ...]
-    #: Offsets that no segment has, in order; ranges that meet are merged. At most 10,000.
+    #: Offsets that no segment has, in order; adjacent ranges are merged. At most 10,000.
     missing: tuple[MissingRange, ...]
     #: Further ranges.
     more_missing: int
 
     @property
     def is_intact(self) -> bool:
-        """Whether there is no error: nothing corrupt, and nothing missing that compaction does not explain."""
+        """Whether there is no error: no corruption, and no missing offset that compaction does not explain."""
         return not any(finding.is_error for finding in self.findings)
 
 
@@ -178,46 +178,46 @@ class FileOffsets(NamedTuple):
     first_offset: int | None
     #: The last one.
     last_offset: int | None
-    #: Offsets that it should have and has not.
+    #: Offsets that it should have and does not.
     missing: list[MissingRange]
     #: Whether compaction has removed records from its batches.
     is_compacted: bool
 
 
 class CheckedSegment(NamedTuple):
-    """A segment with what was found in it."""
+    """A segment with its report."""
 
     name: str
     base_offset: int | None
     report: SegmentReport
-    #: What the core opens.
+    #: The source for the core.
     source: object
-    #: Which of its offsets belong to the log, if that is known: the first, and the one after the last.
+    #: Its valid offsets, if known: the first, and the one after the last.
     valid: tuple[int, int] | None = None
-    #: The offset in its name, where this is not where it begins.
+    #: The offset in its name, if it begins at another one.
     named_offset: int | None = None
 
     @property
     def base(self) -> int | None:
-        """The first offset that it is to have."""
+        """The first offset that it should have."""
         if self.base_offset is None or self.valid is None:
             return self.base_offset
         return max(self.base_offset, self.valid[0])
 
     @property
     def first_offset(self) -> int | None:
-        """The first offset of an intact batch, as far as it is valid."""
+        """The first valid offset of an intact batch."""
         first = self.report.first_offset
         return first if first is None or self.valid is None else max(first, self.valid[0])
 
     @property
     def last_offset(self) -> int | None:
-        """The last one."""
+        """The last valid offset of an intact batch."""
         last = self.report.last_offset
         return last if last is None or self.valid is None else min(last, self.valid[1] - 1)
 
     def offsets(self) -> FileOffsets:
-        """Its offsets, as far as they are valid."""
+        """Its valid offsets."""
         first, end = self.valid or (0, 2**63 - 1)
         found = (
             each._replace(first_offset=max(each.first_offset, first), last_offset=min(each.last_offset, end - 1))
@@ -233,10 +233,10 @@ def verified_partition(
     cleaned_to: int | None,
     max_output_size: int,
 ) -> PartitionReport:
-    """Put the reports of a partition's segments together, which come in order.
+    """Combine the reports of a partition's segments, which must be in order.
 
-    The gaps that the segments' reports have as errors are replaced by those that no other segment fills and compaction
-    does not explain.
+    Gaps in the reports of segments remain errors only if no other segment fills them and compaction does not explain
+    them.
     """
     findings: list[PartitionFinding] = []
     gaps: dict[tuple[str, int], int] = {}
@@ -259,7 +259,7 @@ def verified_partition(
     for lacking in together.missing:
         segment, first, last = ordered[lacking.file], lacking.first_offset, lacking.last_offset
         path = segment.name
-        # Of a truncated segment, compaction does not explain what is missing, and a finding has named it.
+        # In a truncated segment, compaction does not explain missing offsets, and there is a finding for them.
         is_reported = any(begin <= first and last <= end for begin, end in reported.get(path, ()))
         is_truncated = is_reported and lacking.reason in {"gap", "compacted"}
         missing.append(MissingRange(*owner, first, last, path, "gap" if is_truncated else lacking.reason))
@@ -271,7 +271,7 @@ def verified_partition(
     findings += _overlaps(ordered, together.overlaps, max_output_size)
     findings += _epochs(ordered)
     findings += _names(ordered)
-    # The files of a segment together, and its log first.
+    # Group findings by segment, those of the log first.
     places = {path: index for index, (path, *_) in enumerate(segments)}
     for index, (path, *_) in enumerate(segments):
         places |= dict.fromkeys((side_file(path, suffix) for suffix in ("index", "timeindex", "txnindex")), index)
@@ -292,7 +292,7 @@ def _overlaps(
     overlaps: Sequence[Overlap],
     max_output_size: int,
 ) -> list[PartitionFinding]:
-    """Whether the segments that have offsets in common agree about them."""
+    """Check that segments whose offsets overlap have the same records there."""
     found = []
     for overlap in overlaps:
         earlier, later = segments[overlap.earlier], segments[overlap.later]
@@ -301,10 +301,10 @@ def _overlaps(
         positions = (earlier.base_offset or 0, later.base_offset or 0) if is_old else None
         offset = _kafkacomp.compare_segments(earlier.source, later.source, first, last, max_output_size, positions)
         if offset is None and is_old:
-            message = f"positions {first} to {last} are in {one} as well: a broker of 0.7 does not start"
+            message = f"positions {first} to {last} are also in {one}: a broker of Kafka 0.7 does not start"
             found.append(_error(other, 0, message))
         elif offset is None:
-            message = f"offsets {first} to {last} are in {one} as well, with the same records"
+            message = f"offsets {first} to {last} are also in {one}, with the same records"
             found.append(PartitionFinding(other, 0, is_error=False, message=message))
         else:
             message = f"{one} has different records at offset {offset}"
@@ -313,17 +313,17 @@ def _overlaps(
 
 
 def _names(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
-    """Whether segments begin where their names say, and not within those before, with batches that follow these."""
+    """Check that segments begin at the offsets in their names, and after the segments before."""
     found = []
     end = 0
     for each in segments:
         path, base, first = each.name, each.base, each.first_offset
         if each.named_offset is not None:
-            message = f"the segment begins at offset {base}, not at the {each.named_offset} of its name"
+            message = f"the segment begins at offset {base}, but its name is {each.named_offset}"
             found.append(_error(path, 0, message))
         elif base is not None and first is not None and base < end <= first:
-            before = f"the segments before it reach to {end - 1}"
-            message = f"the segment begins at offset {first}, and {before}, past the {base} of its name"
+            before = f"the segments before it end at offset {end - 1}"
+            message = f"the segment begins at offset {first}, but its name is {base}, and {before}"
             found.append(_error(path, 0, message))
         if each.last_offset is not None:
             end = max(end, each.last_offset + 1)
@@ -331,7 +331,7 @@ def _names(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
 
 
 def _epochs(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
-    """Whether leader epochs do not decrease from segment to segment."""
+    """Check that leader epochs do not decrease from segment to segment."""
     found = []
     greatest: int | None = None
     end: int | None = None

@@ -294,7 +294,9 @@ def _is_log(folder: Path) -> bool:
 def _check_size(staged: Staged) -> None:
     size = staged.path.stat().st_size
     if size != staged.size:
-        reason = f"a task wrote {staged.size} bytes, but the driver sees {size}: driver and executors must share it"
+        reason = (
+            f"a task wrote {staged.size} bytes, but the driver sees {size}: driver and executors must share this folder"
+        )
         raise OSError(errno.EIO, reason, str(staged.path))
 
 
