@@ -140,7 +140,7 @@ def test_bounds_of_dump_are_those_of_scan(logs: Path, capsys: pytest.CaptureFixt
         (["--start-time=-1"], "start_time must be 0 to"),
         (["--topics=nothing*"], "no topic matches 'nothing*'"),
         (["--partitions=9"], "no topic has a partition 9"),
-        (["--first=1", "--last=1"], "contradict each other"),
+        (["--first=1", "--last=1"], "cannot be given together"),
         (["--header=trace"], "expected NAME=VALUE"),
         (["--key-regex=("], "invalid key_regex"),
     ],

@@ -97,7 +97,7 @@ def test_urls_of_files(tmp_path: Path) -> None:
     shutil.copytree(RESTARTS, folder)
     for url in (f"file://{folder.as_posix()}", f"FILE://localhost{quote(folder.as_posix())}"):
         assert rows(url).equals(WANTED)
-    with pytest.raises(ValueError, match="file://elsewhere/x is on the host elsewhere"):
+    with pytest.raises(ValueError, match="file://elsewhere/x names the host elsewhere"):
         rows("file://elsewhere/x")
 
 

@@ -217,7 +217,7 @@ def test_a_segment_that_vanishes_after_planning(
         ({"options": {"Path": "x"}}, ValueError, "Path is not an option of export: use the argument source"),
         ({"options": {"filterPushdown": True}}, ValueError, "filterPushdown is not an option of export"),
         ({"options": {"maxOffsetsPerTrigger": 5}}, ValueError, "is an option of spark.readStream"),
-        ({"target": "s3://bucket/x"}, ValueError, "is on s3: exports are written to paths only"),
+        ({"target": "s3://bucket/x"}, ValueError, "is a URL: exports are written to a local path"),
         ({"source": "missing"}, FileNotFoundError, "missing"),
         ({"target": __file__}, NotADirectoryError, "Not a directory"),
     ],
