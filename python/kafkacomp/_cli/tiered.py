@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from kafkacomp._cli.common import FINE, say_json
+from kafkacomp._cli.common import FINE, say_json, waiting
 from kafkacomp._storage.files import find
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
@@ -109,7 +109,8 @@ def files_of(
     """Find the files at paths and URLs; segments that Aiven's plugin has stored are decoded."""
     keys = EncryptionKeys(encryption_keys)
     opened = partial(open_filesystem, storage_options=storage_options)
-    return find(sources, opened, partial(chunked_files, keys=keys))
+    with waiting("listing files"):
+        return find(sources, opened, partial(chunked_files, keys=keys))
 
 
 def tiered_options(command: Command) -> Command:
@@ -144,7 +145,8 @@ def tiered(path: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - h
     segments are unknown.
     """
     opened = partial(open_filesystem, storage_options=options["storage_options"])
-    found = inspect(path, TieredOptions.of(**options), opened)
+    with waiting("reading manifests"):
+        found = inspect(path, TieredOptions.of(**options), opened)
     if as_json:
         for each in found:
             say_json(each.as_dict())

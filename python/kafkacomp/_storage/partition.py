@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias
 
 from kafkacomp._storage.checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
 from kafkacomp._storage.filesystem import read_local
@@ -118,6 +118,10 @@ class Segment:
     offsets: tuple[int, int] | None = None
     #: The offset in its name, if its batches show that it begins at another one.
     named_offset: int | None = None
+    #: What shows which transactions were aborted in it, and which are open after it: the headers of its ``batches``;
+    #: its ``indexes``, as a broker has copied them to tiered storage; its ``snapshot`` alone, where it is known that
+    #: none was aborted.
+    transactions_in: Literal["batches", "indexes", "snapshot"] = "batches"
 
     @property
     def first_offset(self) -> int | None:

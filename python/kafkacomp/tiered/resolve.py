@@ -8,6 +8,7 @@ import posixpath
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
@@ -93,6 +94,22 @@ class _Remote:
 
     known: RemoteSegment
     segment: Segment
+    #: Whether there is no ``.txnindex`` because no transaction was aborted.
+    has_no_aborted: bool
+
+    def read(self, offsets: tuple[int, int] | None, *, by_indexes: bool) -> Segment:
+        """The segment, of which these offsets are read; with ``by_indexes`` no segment overlaps it or is missing.
+
+        Its snapshot is that of its end, and does not say what is open where the log leaves it before.
+        """
+        if not by_indexes or (offsets is not None and offsets[1] != self.known.end_offset + 1):
+            return replace(self.segment, offsets=offsets)
+        return replace(self.segment, offsets=offsets, transactions_in="snapshot" if self.has_no_aborted else "indexes")
+
+
+def _follow_one_another(borders: list[tuple[int, int]]) -> bool:
+    """Whether ranges of offsets have neither gaps nor common offsets."""
+    return all(end == first for (_, end), (first, _) in pairwise(borders))
 
 
 def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> list[Partition]:
@@ -197,17 +214,20 @@ class _Reader:
         """The partition with the segments that are read, and their valid offsets."""
         local = self._local
         if local is None or not local.epochs:
-            segments = [each.segment for each in self._remote(needs_epochs=False)]
-            segments.sort(key=lambda each: (each.base_offset or 0, each.name))
+            remote = sorted(self._remote(needs_epochs=False), key=lambda each: (each.known.start_offset, each.known.id))
+            by_indexes = _follow_one_another([(each.known.start_offset, each.known.end_offset + 1) for each in remote])
+            segments = [each.read(None, by_indexes=by_indexes) for each in remote]
             self._warn()
             return self._made(segments, None)
         first = local.first_offset
         # A log start offset after that of the first epoch was set by DeleteRecords.
         begins = max(local.log_start or 0, local.epochs[0][1])
         remote = self._remote(needs_epochs=True)
-        by_id = {each.known.id: each.segment for each in remote}
+        by_id = {each.known.id: each for each in remote}
         ranges = valid_ranges((each.known for each in remote), local.epochs, begins, first)
-        segments = [replace(by_id[each.segment.id], offsets=(each.first, each.end)) for each in ranges]
+        borders = [(each.first, each.end) for each in ranges]
+        by_indexes = _follow_one_another(borders if first is None else [*borders, (first, first)])
+        segments = [by_id[each.segment.id].read((each.first, each.end), by_indexes=by_indexes) for each in ranges]
         for each in local.segments:
             # The local log is read to its end.
             segments.append(replace(each, offsets=None))
@@ -290,7 +310,7 @@ class _Reader:
             )  # fmt: skip
             if needs_epochs:
                 known = self._with_epochs(known, segment)
-        return _Remote(known, segment)
+        return _Remote(known, segment, known.has_no_aborted)
 
     def _with_epochs(self, known: RemoteSegment, segment: Segment) -> RemoteSegment:
         """Add the end offset and epochs, from the segment and its leader epoch checkpoint."""
@@ -314,7 +334,7 @@ class _Reader:
         opener = ChunkedSegment(self._folder.filesystem, log, indexes, manifest, self._options.keys)
         self._check_key(opener, manifest)
         segment = Segment(log, opener, manifest.chunks.file_size, base_offset=wanted.start)
-        return _Remote(wanted.known or manifest.segment, segment)
+        return _Remote(wanted.known or manifest.segment, segment, "txnindex" not in manifest.indexes)
 
     def _check_key(self, opener: ChunkedSegment, manifest: Manifest) -> None:
         """Check each key pair once, so that a wrong key is reported before the first row."""

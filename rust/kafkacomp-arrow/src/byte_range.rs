@@ -225,6 +225,7 @@ mod tests {
             boundaries: crate::split_boundaries::SplitBoundaries::default(),
             active: false,
             may_be_cut: true,
+            transactions_in: crate::options::TransactionsIn::default(),
         }
     }
 

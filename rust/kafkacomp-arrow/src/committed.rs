@@ -14,6 +14,7 @@ use kafkacomp_core::memory;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::in_order::InOrder;
+use crate::indexed;
 use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
@@ -33,9 +34,9 @@ pub struct Found {
     pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
 }
 
-/// Finds what a committed reader of `partition` sees. Only headers and markers are read with
-/// `on_error="raise"`, and damage ends the pass over its segment (the scan itself will say so when it gets there).
-/// Otherwise it is stepped over, for which all is read.
+/// Finds what a committed reader of `partition` sees. Of segments in tiered storage the indexes are read ([`indexed`]). Of
+/// others only headers and markers are read with `on_error="raise"`, and corruption ends the pass over its segment (the
+/// scan itself reports it). Otherwise it is stepped over, for which all is read.
 ///
 /// # Errors
 /// What the file system says.
@@ -51,13 +52,16 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
     let mut segments: Vec<&Segment> = partition.segments.iter().chain(&partition.context).collect();
     segments.sort_by_key(|segment| segment.first_offset());
     segments.dedup_by(|later, earlier| later.name == earlier.name && later.offsets == earlier.offsets);
+    let mut indexed = Vec::new();
     for segment in segments {
-        match pass.segment(segment) {
-            Err(error) if options.on_error == OnError::Skip && error.skip_reason().is_some() => {}
-            other => other?,
+        if indexed::add_aborted(segment, &mut pass.collector) {
+            indexed.push(segment);
+            continue;
         }
-        warnings.extend(pass.index(segment));
+        pass.end_indexed(&mut indexed, &mut warnings)?;
+        pass.read(segment, &mut warnings)?;
     }
+    pass.end_indexed(&mut indexed, &mut warnings)?;
     pass.in_order.finish(&mut pass.collector);
     Ok(Found { filter: pass.collector.finish(), warnings, large_corrupt: pass.large_corrupt })
 }
@@ -71,6 +75,32 @@ struct Pass<'o> {
 }
 
 impl Pass<'_> {
+    /// Continues after segments whose indexes show the aborted transactions: the snapshot of the last one shows those that
+    /// are open. Without it all of them are read.
+    fn end_indexed(&mut self, indexed: &mut Vec<&Segment>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
+        let Some(last) = indexed.last() else { return Ok(()) };
+        match indexed::open_transactions(last) {
+            Ok(Some(open)) => {
+                self.in_order.finish(&mut self.collector);
+                self.in_order = InOrder::default();
+                self.collector.set_open(open);
+                indexed.clear();
+            }
+            Ok(None) => {}
+            Err(error) => warnings.push(format!("{}: .snapshot ignored: {error}", last.name)),
+        }
+        indexed.drain(..).try_for_each(|segment| self.read(segment, warnings))
+    }
+
+    fn read(&mut self, segment: &Segment, warnings: &mut Vec<String>) -> Result<(), ScanError> {
+        match self.segment(segment) {
+            Err(error) if self.options.on_error == OnError::Skip && error.skip_reason().is_some() => {}
+            other => other?,
+        }
+        warnings.extend(self.index(segment));
+        Ok(())
+    }
+
     fn segment(&mut self, segment: &Segment) -> Result<(), ScanError> {
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
         let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
@@ -93,7 +123,7 @@ impl Pass<'_> {
         let mut walk = HeaderWalk::new(source, 0, length);
         let mut buffer = Vec::new();
         while let Hop::Batch(header) = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
-            if !header.is_transactional || !is_valid(segment, header.last_offset) {
+            if !header.is_transactional || !segment.has_offset(header.last_offset) {
                 continue;
             }
             if !header.is_control_batch {
@@ -113,7 +143,7 @@ impl Pass<'_> {
         let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
                 let batches = Batches::new(data, position).flatten();
-                for batch in batches.filter(|batch| is_valid(segment, batch.last_offset())) {
+                for batch in batches.filter(|batch| segment.has_offset(batch.last_offset())) {
                     self.in_order.push(&batch, &mut self.reader, &mut self.collector);
                 }
             }
@@ -136,17 +166,12 @@ impl Pass<'_> {
             Ok(index) => index,
             Err(error) => return Some(format!("{}: .txnindex ignored: {error}", segment.name)),
         };
-        for entry in index.iter().filter(|entry| is_valid(segment, entry.last_offset)) {
+        for entry in index.iter().filter(|entry| segment.has_offset(entry.last_offset)) {
             let range = AbortedRange { first_offset: entry.first_offset, last_offset: entry.last_offset };
             self.collector.add_aborted(entry.producer_id, range);
         }
         None
     }
-}
-
-/// Whether an offset of the segment belongs to the log.
-fn is_valid(segment: &Segment, offset: i64) -> bool {
-    segment.offsets.is_none_or(|(first, end)| (first..end).contains(&offset))
 }
 
 /// The batch of a header, read whole into `buffer`; `None` where it is no longer there, or has more than `most` bytes: a

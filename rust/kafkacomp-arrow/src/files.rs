@@ -8,7 +8,7 @@ use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{InMemory, OpenSegment, ReadAt, SideFile, open_file};
 use kafkacomp_core::memory;
 
-use crate::options::Segment;
+use crate::options::{Segment, TransactionsIn};
 use crate::split_boundaries::SplitBoundaries;
 
 /// A segment at a path; its side files lie beside it under the same name.
@@ -83,6 +83,7 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> 
             offsets: None,
             active: false,
             may_be_cut: false,
+            transactions_in: TransactionsIn::default(),
         }
     }
 }

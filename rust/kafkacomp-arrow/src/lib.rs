@@ -21,6 +21,7 @@ mod course;
 pub mod files;
 mod headers_column;
 mod in_order;
+mod indexed;
 mod leader_epochs;
 pub mod log_format;
 pub mod lookup;
@@ -46,7 +47,7 @@ mod worker;
 
 pub use binary_type::BinaryType;
 pub use missing::{Missing, MissingOffsets};
-pub use options::{Checkpoints, IsolationLevel, OnError, Partition, ScanOptions, Segment};
+pub use options::{Checkpoints, IsolationLevel, OnError, Partition, ScanOptions, Segment, TransactionsIn};
 pub use report::{ScanError, ScanReport, SkippedRange};
 pub use scan::{Closer, Scan, Step};
 pub use schema::Column;

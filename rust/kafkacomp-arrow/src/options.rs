@@ -107,6 +107,19 @@ impl Default for ScanOptions {
     }
 }
 
+/// What shows which transactions were aborted in a segment, and which are open after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TransactionsIn {
+    /// The headers of its batches, and `.txnindex` in addition.
+    #[default]
+    Batches,
+    /// `.txnindex` and `.snapshot`, as a broker has copied them to tiered storage with the segment: all of it is read, and
+    /// the segment after it begins where it ends.
+    Indexes,
+    /// `.snapshot` alone: as `Indexes`, and it is known that no transaction was aborted in the segment.
+    Snapshot,
+}
+
 /// One segment of a partition, or bytes that are read like one.
 #[derive(Debug, Clone)]
 pub struct Segment {
@@ -130,12 +143,19 @@ pub struct Segment {
     pub active: bool,
     /// Whether it may end inside a batch, as Kafka cuts the answer to a fetch: a warning, not an error.
     pub may_be_cut: bool,
+    /// What shows its transactions.
+    pub transactions_in: TransactionsIn,
 }
 
 impl Segment {
     /// The first offset that is read from it, as far as that is known before it is opened.
     pub fn first_offset(&self) -> Option<i64> {
         self.offsets.map_or(self.base_offset, |(first, _)| Some(first))
+    }
+
+    /// Whether an offset of the segment belongs to the log.
+    pub(crate) fn has_offset(&self, offset: i64) -> bool {
+        self.offsets.is_none_or(|(first, end)| (first..end).contains(&offset))
     }
 }
 

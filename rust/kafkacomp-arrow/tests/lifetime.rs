@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use kafkacomp_arrow::{
-    OnError, Partition, Scan, ScanError, ScanOptions, Segment, Step, split_boundaries::SplitBoundaries,
+    OnError, Partition, Scan, ScanError, ScanOptions, Segment, Step, TransactionsIn, split_boundaries::SplitBoundaries,
 };
 use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 
@@ -97,6 +97,7 @@ fn segment(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault) -> S
         active: false,
         may_be_cut: false,
         offsets: None,
+        transactions_in: TransactionsIn::default(),
     }
 }
 

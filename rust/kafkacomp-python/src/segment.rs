@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::split_boundaries::{SplitBoundaries, SplitBoundary};
-use kafkacomp_arrow::{Checkpoints, Partition, Segment};
+use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
 use kafkacomp_core::log::{AbortedRange, OpenSegment, TransactionFilter};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -84,6 +84,7 @@ pub struct SegmentFields<'py> {
     active: bool,
     offsets: Option<(i64, i64)>,
     named_offset: Option<i64>,
+    transactions_in: String,
 }
 
 impl SegmentFields<'_> {
@@ -175,7 +176,8 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 /// # Errors
 /// As [`partition`].
 pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> {
-    let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, named_offset } = fields;
+    let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, named_offset, transactions_in } =
+        fields;
     let mut may_be_cut = false;
     let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
         Arc::new(LocalSegment(source.extract::<PathBuf>()?))
@@ -202,6 +204,11 @@ pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> 
         boundaries,
         active,
         may_be_cut,
+        transactions_in: match transactions_in.as_str() {
+            "indexes" => TransactionsIn::Indexes,
+            "snapshot" => TransactionsIn::Snapshot,
+            _ => TransactionsIn::Batches,
+        },
     })
 }
 

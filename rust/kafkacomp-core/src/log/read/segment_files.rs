@@ -17,6 +17,8 @@ pub enum SideFile {
     TimeIndex,
     /// `.txnindex`: aborted transactions.
     TransactionIndex,
+    /// `.snapshot`: producers. Next to a segment of a log it is of the segment's beginning, in tiered storage of its end.
+    ProducerSnapshot,
 }
 
 impl SideFile {
@@ -26,6 +28,7 @@ impl SideFile {
             Self::OffsetIndex => "index",
             Self::TimeIndex => "timeindex",
             Self::TransactionIndex => "txnindex",
+            Self::ProducerSnapshot => "snapshot",
         }
     }
 }

@@ -92,6 +92,11 @@ impl TransactionCollector {
         self.open.entry(producer_id).or_insert(first_offset);
     }
 
+    /// Takes note of the transactions that are open here, as a producer snapshot has them: producer ids and first offsets.
+    pub fn set_open(&mut self, open: impl IntoIterator<Item = (i64, i64)>) {
+        self.open = open.into_iter().collect();
+    }
+
     /// The first offset of the earliest transaction that is open.
     pub fn first_open(&self) -> Option<i64> {
         self.open.values().copied().min()
