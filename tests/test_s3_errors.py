@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 from obstore.store import S3Store
@@ -124,11 +125,44 @@ def test_an_object_that_is_deleted_while_it_is_read(server: S3Server, client: st
         server.fault = lambda found, path, _, method=method: (
             "404" if found == method and path.endswith(".log") else None
         )
-        # pyarrow reports it as it reports other failures, RESOURCE_NOT_FOUND, once the file is opened.
+        # pyarrow reports it as it reports other failures, RESOURCE_NOT_FOUND, once the file is opened, and asked again
+        # the server still has it.
         expected = OSError if (client, method) == ("pyarrow", "GET") else FileNotFoundError
         with pytest.raises(expected, match=r"\.log"):
             list(reader)
         server.fault = None
+
+
+@CLIENT
+@pytest.mark.parametrize("case", [LOCAL, BOTH], ids=str)
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_an_object_that_is_deleted_after_it_was_opened(
+    server: S3Server, client: str, case: TieredCase, on_error: Any
+) -> None:
+    """From its first bytes on it is gone, whatever is asked: an error, or offsets that vanished."""
+    arguments, prefix = CLIENTS[client]
+    gone = [each["id"] for each in case.remote_segments() if each["foundAt"]][1] + ".log"
+    reader = kc.scan(
+        prefix + key_of(case), columns=["offset"], include_control=True, on_error=on_error, **case.known,
+        **arguments(server),
+    )  # fmt: skip
+    is_deleted = False
+
+    def fault(method: str, path: str, _: str | None) -> str | None:
+        nonlocal is_deleted
+        is_deleted |= method == "GET" and path.endswith(gone)
+        return "404" if is_deleted and path.endswith(gone) else None
+
+    server.fault = fault
+    if on_error == "raise":
+        with pytest.raises(FileNotFoundError, match=gone):
+            list(reader)
+        return
+    offsets = pa.table(reader)["offset"].to_pylist()
+    (missing,) = reader.report.missing
+    assert missing.reason == "vanished"
+    lost = range(missing.first_offset, missing.last_offset + 1)
+    assert sorted([*offsets, *lost]) == [*range(case.partition["logEndOffset"])]
 
 
 def test_a_command_names_it(server: S3Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

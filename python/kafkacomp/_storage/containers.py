@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["HEAD_BYTES", "refuse_container"]
+from kafkacomp._storage.filesystem import read_head
+from kafkacomp._storage.names import basename
+
+if TYPE_CHECKING:
+    from kafkacomp._storage.filesystem import FileSystem
+
+__all__ = ["HEAD_BYTES", "refuse_container", "refuse_packed", "refuse_packed_segment"]
 
 #: The number of a file's first bytes that are examined.
 HEAD_BYTES: Final = 264
@@ -24,6 +30,10 @@ _SIGNATURES: Final = (
     (b"ARROW1", "an Arrow file", _TABLE),
 )
 _TAR: Final = (257, b"ustar")
+#: Suffixes of what is looked into where a folder has no segments.
+_PACKED: Final = (".zip", ".gz", ".zst", ".lz4", ".bz2", ".xz", ".7z", ".tar", ".tgz")
+#: How many folders deep it is looked for.
+_MAX_DEPTH: Final = 3
 
 
 def refuse_container(name: str, head: bytes) -> None:
@@ -41,3 +51,36 @@ def refuse_container(name: str, head: bytes) -> None:
     for signature, kind, advice in _SIGNATURES:
         if head.startswith(signature):
             raise ValueError(f"{name}: this is {kind}, not a log segment: {advice}")
+
+
+def refuse_packed_segment(path: str) -> None:
+    """Refuse a local file with the name of a segment that is an archive or a compressed file.
+
+    A file that cannot be read is left to whoever reads it.
+
+    Raises:
+        ValueError: as :func:`refuse_container`.
+    """
+    try:
+        head = read_head(path, HEAD_BYTES)
+    except OSError:
+        return
+    refuse_container(path, head)
+
+
+def refuse_packed(filesystem: FileSystem, path: str, depth: int = 0) -> None:
+    """Refuse a folder without segments in which there are compressed segments or archives.
+
+    Raises:
+        ValueError: as :func:`refuse_container`, for the first such file.
+    """
+    try:
+        entries = sorted(filesystem.list(path), key=lambda each: each.path)
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.is_dir and entry.size and basename(entry.path).endswith(_PACKED):
+            refuse_container(entry.path, filesystem.open(entry.path).read_at(min(entry.size, HEAD_BYTES), 0))
+    for entry in entries:
+        if entry.is_dir and depth < _MAX_DEPTH:
+            refuse_packed(filesystem, entry.path, depth + 1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.commit_state import settled
-from kafkacomp._storage.containers import HEAD_BYTES, refuse_container
+from kafkacomp._storage.containers import HEAD_BYTES, refuse_container, refuse_packed, refuse_packed_segment
 from kafkacomp._storage.file_object import open_file_object
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.loader import Loaded, loaded
@@ -26,6 +26,7 @@ from kafkacomp._storage.names import (
     SIDE_FILES,
     SWAP,
     basename,
+    is_compressed_segment,
     is_like_a_segment,
     is_marked,
     is_segment,
@@ -88,6 +89,9 @@ def find_partitions(
             each.topic, each.partition = topic, partition
     merged = _merge(found)
     for each in merged:
+        for segment in each.segments:
+            if isinstance(segment.source, str):
+                refuse_packed_segment(segment.source)
         each.segments = well_named(each.segments)
     return merged
 
@@ -216,6 +220,7 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
         if failed is not None:
             failed(where, error)
     if not found:
+        refuse_packed(filesystem, path)
         raise FileNotFoundError(errno.ENOENT, "no Kafka log segments in this folder", path)
     for each in found:
         if each.remote is not None:
@@ -308,6 +313,8 @@ def log_files(
         _LOGGER.warning("%s: %s", folder, warning)
     for name in filter(is_like_a_segment, files):
         _LOGGER.warning("%s: skipped: %s", files[name].path, _NOT_A_SEGMENT)
+    for name in filter(is_compressed_segment, files):
+        _LOGGER.warning("%s: skipped: a compressed segment: decompress it first", files[name].path)
     return {name: entry for name, entry in files.items() if name not in state.removed}, state
 
 

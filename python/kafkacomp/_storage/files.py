@@ -17,7 +17,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
-from kafkacomp._storage.containers import HEAD_BYTES, refuse_container
+from kafkacomp._storage.containers import HEAD_BYTES, refuse_container, refuse_packed, refuse_packed_segment
 from kafkacomp._storage.discovery import log_files
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.names import (
@@ -151,8 +151,11 @@ def find(
         place = _Place.of(source, opened)
         inside = list(_files(place, chunked, set()))
         if not inside:
+            refuse_packed(place.filesystem, place.path)
             raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(source))
         for file in inside:
+            if file.stored is None and file.kind in BATCHES:
+                refuse_packed_segment(str(file.path))
             found.setdefault(file.name, file)
     return list(found.values())
 

@@ -188,6 +188,12 @@ def read_side_file(path: str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
+def read_head(path: StrPath, nbytes: int) -> bytes:
+    """Read the first bytes of a local file; OSError as :func:`open_local`."""
+    with open_local(path) as file:
+        return file.read(nbytes)
+
+
 def read_local(path: str) -> bytes | None:
     """Read a local index, snapshot or checkpoint; ``None`` if it does not exist."""
     try:

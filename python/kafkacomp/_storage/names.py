@@ -28,6 +28,7 @@ __all__ = [
     "SWAP",
     "basename",
     "check_topic",
+    "is_compressed_segment",
     "is_like_a_segment",
     "is_marked",
     "is_segment",
@@ -46,6 +47,7 @@ _MAX_PARTITION: Final = 2**31 - 1
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _PLAIN_SEGMENT = re.compile(r"([0-9]{20})\.(?:log|kafka)")
 _TIERED_SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
+_COMPRESSED_SEGMENT = re.compile(r"[0-9]{20}\.(?:log|kafka)\.(?:gz|zst|lz4|bz2|xz|7z|zip)")
 _LIKE_A_SEGMENT = re.compile(r"[0-9]+\.(?:log|kafka)|[0-9]{20}-[A-Za-z0-9_-]{22}\.log")
 _PARTITION = re.compile(r"(.+)-([0-9]{1,10})", re.DOTALL)
 _WITH_TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}", re.DOTALL)
@@ -97,6 +99,11 @@ def is_tiered_segment(name: str) -> bool:
 def is_like_a_segment(name: str) -> bool:
     """Whether a file name is like that of a segment, but has another number of digits or too great an offset."""
     return _LIKE_A_SEGMENT.fullmatch(name) is not None and segment_offset(name) is None
+
+
+def is_compressed_segment(name: str) -> bool:
+    """Whether a file name is that of a segment with the suffix of a compressed file."""
+    return _COMPRESSED_SEGMENT.fullmatch(name) is not None
 
 
 def leading_offset(name: str) -> int | None:

@@ -88,19 +88,34 @@ class ArrowStore:
         return b"".join(pieces)
 
     def open(self, path: str) -> File:
-        return _ArrowFile(self._fs.open_input_file(path))
+        return _ArrowFile(self, self._fs.open_input_file(path), path)
 
 
 class _ArrowFile:
-    def __init__(self, file: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
+    def __init__(self, store: ArrowStore, file: Any, path: str) -> None:  # noqa: ANN401 - pyarrow is an extra
+        self._store = store
         self._file = file
+        self._path = path
 
     def size(self) -> int:
         return int(self._file.size())
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        content: bytes = self._file.read_at(nbytes, offset)
+        try:
+            content: bytes = self._file.read_at(nbytes, offset)
+        except OSError as error:
+            self._raise_if_deleted(error)
+            raise
         return content
+
+    def _raise_if_deleted(self, error: OSError) -> None:
+        """FileNotFoundError for an object that was deleted since it was opened, which pyarrow does not raise."""
+        try:
+            self._store.info(self._path)
+        except FileNotFoundError as gone:
+            raise gone from error
+        except OSError:
+            return  # the first failure says more
 
 
 class FsspecStore(ArrowStore):
