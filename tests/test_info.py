@@ -117,7 +117,7 @@ def test_what_is_corrupt_or_missing(tmp_path: Path, capsys: pytest.CaptureFixtur
     corrupt_disk(tmp_path)
     # The headers of the batch with the flipped byte are right; its checksum is not looked at unless --deep is given.
     found = {each.partition: each for each in kc.LogDir(tmp_path).info(partitions=[2]).partitions}
-    assert found[2].lost_bytes > 0
+    assert found[2].corrupt_bytes > 0
     out = shown(capsys, 1, tmp_path, "--deep")
     assert "missing: orders-1: offsets 0 to 324 (corrupt)" in out
     deep = kc.LogDir(tmp_path).info(deep=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from golden.expect import SMALL
+from kafkacomp import record
+from kafkacomp._cli.command import cli
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
 
 RESTARTS = str(SMALL / "modern" / "restarts" / "restarts-0")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: Progress would begin after two seconds.
 PROGRAM = """
 import sys
@@ -26,40 +31,38 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def on_terminal(*command: str, **environment: str) -> str:
+def on_one_terminal(*command: str) -> str:
+    """Both outputs of a command that has one terminal."""
+    return on_terminal(*command, is_both=True)
+
+
+def on_terminal(*command: str, is_both: bool = False, **environment: str) -> str:
     """Standard error of a command for which it is a terminal."""
     ours, its = os.openpty()
+    known = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *command],
+        stdout=its if is_both else subprocess.DEVNULL,
+        stderr=its,
+        env=known | {"TERM": "xterm", "COLUMNS": "80"} | environment,
+    )
+    os.close(its)
+    shown = b""
     try:
-        known = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM, *command],
-            stdout=subprocess.DEVNULL,
-            stderr=its,
-            env=known | {"TERM": "xterm", "COLUMNS": "80"} | environment,
-            check=False,
-        )
-        os.close(its)
-        its = -1
-        shown = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # Linux's answer at the end
-                break
-            if not part:
-                break
+        while part := os.read(ours, 65536):
             shown += part
-        return shown.decode()
+    except OSError:  # Linux's answer at the end
+        pass
     finally:
         os.close(ours)
-        if its >= 0:
-            os.close(its)
+        process.wait()
+    return shown.decode()
 
 
 def test_errors_are_red_on_a_terminal(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     assert "\x1b[31m\x1b[1mkafkacomp:\x1b[0m " in on_terminal("verify", missing)
-    assert "\x1b" not in on_terminal("verify", missing, NO_COLOR="1")
+    assert "\x1b" not in on_terminal("verify", "--quiet", missing, NO_COLOR="1")
 
 
 def test_no_colours_in_a_pipe(tmp_path: Path) -> None:
@@ -72,11 +75,55 @@ def test_no_colours_in_a_pipe(tmp_path: Path) -> None:
     assert done.stderr.startswith("kafkacomp: ")
 
 
-@pytest.mark.parametrize("command", ["verify", "info", "export"])
+#: What each command is called with; TARGET is a new name each time. The bar of bench counts samples.
+COMMANDS = {
+    "advise": [RESTARTS, "--codecs=zstd", "--time-budget=0.2"],
+    "convert": [RESTARTS, "TARGET", "--to-magic=2"],
+    "diff": [RESTARTS, RESTARTS],
+    "dump": [RESTARTS, "--deep"],
+    "export": [RESTARTS, "-o", "TARGET.parquet"],
+    "info": [RESTARTS],
+    "recompress": [RESTARTS, "TARGET"],
+    "repair": [RESTARTS, "TARGET"],
+    "verify": [RESTARTS],
+}
+
+
+def test_every_command_is_here() -> None:
+    """The commands tiered and validate do not know how much there is: they show what they wait for."""
+    assert {*COMMANDS, "tiered", "validate"} == set(cli.commands)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_progress_on_a_terminal(command: str, tmp_path: Path) -> None:
-    output = ["-o", str(tmp_path / "a.parquet")] if command == "export" else []
-    assert command in on_terminal(command, RESTARTS, *output)
-    assert on_terminal(command, "--quiet", RESTARTS, *output, *(["--force"] if output else [])) == ""
+    """A bar with bytes, rate and remaining time; nothing with --quiet."""
+    arguments = [argument.replace("TARGET", str(tmp_path / "one")) for argument in COMMANDS[command]]
+    shown = on_terminal(command, *arguments)
+    assert command in shown
+    # Of so little, rate and remaining time are not known before it is done.
+    assert re.search(r"([0-9.]+)/\1 kB.*[0-9]:[0-9]{2}:[0-9]{2}", ESCAPES.sub("", shown), re.DOTALL), shown
+    arguments = [argument.replace("TARGET", str(tmp_path / "two")) for argument in COMMANDS[command]]
+    assert on_terminal(command, "--quiet", *arguments) == ""
+
+
+def test_what_is_waited_for(tmp_path: Path) -> None:
+    """Where the amount of work is not known, with the time that has passed."""
+    batch = tmp_path / "batch"
+    batch.write_bytes(record.build_batches(pa.table({"value": [b"x" * 100] * 300_000}), compression_type="none"))
+    assert re.search(r"validating .*0:00:0", on_terminal("validate", str(batch), "--compression-type=gzip"))
+    assert on_terminal("validate", "--quiet", str(batch), "--compression-type=gzip") == ""
+
+
+def test_rows_on_the_same_terminal() -> None:
+    """The bar is removed before a row is written."""
+    rows, found = on_one_terminal("dump", RESTARTS, "--key=no such key"), on_one_terminal("dump", RESTARTS, "--deep")
+    assert "dump" in rows
+    assert "dump" in found
+    records = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "dump", RESTARTS, "--deep"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    lines = [ESCAPES.sub("", line).strip("\r") for line in found.split("\n")]
+    assert [line for line in records if line not in lines] == []
 
 
 @pytest.mark.parametrize("command", ["verify", "info"])

@@ -26,12 +26,14 @@ from kafkacomp._cli.common import (
     PIPE_CLOSED,
     TERMINATED,
     WRONG_USE,
+    beside,
     complain,
     names_of,
     progress_bar,
     quiet_option,
     say,
     say_json,
+    waiting,
 )
 from kafkacomp._cli.diff import diff
 from kafkacomp._cli.dump import Selected
@@ -194,12 +196,13 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     """
     if first is not None and last is not None:
         raise click.UsageError("--first and --last cannot be given together")
-    out = renderer("jsonl" if as_json else form)
     chosen = Bounds.of(conditions=conditions_of(key, key_regex, value_contains, header), **bounds)
     selected = Selected(bounds=chosen, first=first, last=last, limit=limit)
     options = {"deep": deep, "payload": payload, "max_output_size": max_output_size, "selected": selected}
     files = files_of(paths, encryption_keys, storage_options)
-    sound = dump_files(files, out, complain, log_format=log_format, **options)  # type: ignore[arg-type]
+    with progress_bar("dump", sum(file.size for file in files)) as advance:
+        out = renderer("jsonl" if as_json else form, beside(advance))
+        sound = dump_files(files, out, complain, log_format=log_format, progress=advance, **options)  # type: ignore[arg-type]
     return FINE if sound else CORRUPT
 
 
@@ -245,7 +248,8 @@ def verify(  # noqa: PLR0917 - click hands everything over by name
             local_log_dir=local_log_dir,
             encryption_keys=encryption_keys,
         )
-        found = opening.resolve(paths)
+        with waiting("listing segments"):
+            found = opening.resolve(paths)
         total = sum(segment.size for each in found for segment in each.segments)
         with progress_bar("verify", total) as advance:
             report = verify_read(found, progress=advance, **options)
@@ -375,16 +379,17 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     if not to_standard_output:
         exporting.check_target(target, read, force=force)
     conditions = conditions_of(key, key_regex, value_contains, header)
-    with progress_bar("export", sum(Path(path).stat().st_size for path in read)) as advance:
+    with progress_bar("export", None) as advance:
         done = 0
 
-        def step(now: int, _: int) -> None:
+        def step(now: int, total: int) -> None:
             nonlocal done
-            advance(now - done)
+            advance(now - done, total)
             done = now
 
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
-        scanned = kafkacomp.scan(list(sources), columns=needed, progress=step, **options)
+        with waiting("listing segments"):
+            scanned = kafkacomp.scan(list(sources), columns=needed, progress=step, **options)
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
         rows = exporting.export(
             scanned if conditions is None and limit is None else reader,

@@ -12,14 +12,23 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 import kafkacomp
 from kafkacomp._log_format import LOG_FORMATS
 from kafkacomp._text import json_text, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from typing import TextIO
 
 __all__ = [
     "CORRUPT",
@@ -31,6 +40,8 @@ __all__ = [
     "PIPE_CLOSED",
     "TERMINATED",
     "WRONG_USE",
+    "Bar",
+    "beside",
     "bound",
     "complain",
     "names_of",
@@ -39,6 +50,7 @@ __all__ = [
     "quiet_option",
     "say",
     "say_json",
+    "waiting",
 ]
 
 FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2, 3, 130, 141, 143
@@ -81,31 +93,91 @@ def say_json(value: object) -> None:
     click.echo(json_text(value))
 
 
+class Bar:
+    """A bar that appears on standard error after two seconds; or nothing, if it is not to be shown."""
+
+    def __init__(self, what: str, total: int | None, *, is_shown: bool) -> None:
+        self._is_shown = is_shown
+        if is_shown:
+            columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+            # Standard output stays what it is: rows go there meanwhile.
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+            self._task = self._bar.add_task(what, total=total)
+            self._since = time.monotonic()
+            self._starting = threading.Lock()
+
+    def __call__(self, step: int, known: int | None = None) -> None:
+        """Go on by ``step`` bytes; ``known`` is the total, if it was not known at first."""
+        if not self._is_shown:
+            return
+        self._bar.update(self._task, advance=step, total=known)
+        if time.monotonic() - self._since > _PATIENCE and not self._bar.live.is_started:
+            with self._starting:
+                self._bar.start()
+
+    def clear(self) -> None:
+        """Remove it until nothing has been written to the terminal for two seconds."""
+        if self._is_shown:
+            self._since = time.monotonic()
+            if self._bar.live.is_started:
+                self._bar.stop()
+
+
+class _Beside:
+    """Standard output on the terminal that a bar is on: the bar is removed before anything is written."""
+
+    def __init__(self, out: TextIO, bar: Bar) -> None:
+        self._out = out
+        self._bar = bar
+
+    def write(self, text: str) -> int:
+        self._bar.clear()
+        return self._out.write(text)
+
+
+def beside(bar: Bar) -> TextIO:
+    """Standard output for rows that are written while a bar may be shown."""
+    return _Beside(sys.stdout, bar) if sys.stdout.isatty() else sys.stdout  # type: ignore[return-value] # what is used
+
+
 @contextmanager
-def progress_bar(what: str, total: int | None) -> Iterator[Callable[..., object]]:
+def progress_bar(what: str, total: int | None) -> Iterator[Bar]:
     """Show a bar on standard error if it is a terminal, --quiet is not given, and the work takes over two seconds.
 
     The result is called with the bytes done since the last call and, if it was not known at first, the total.
     """
-    context = click.get_current_context(silent=True)
-    if not sys.stderr.isatty() or (context is not None and context.meta.get(QUIET)):
-        yield lambda *_: None
-        return
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=total)
-    begun, starting = time.monotonic(), threading.Lock()
-
-    def advance(step: int, known: int | None = None) -> None:
-        bar.update(task, advance=step, total=known)
-        if time.monotonic() - begun > _PATIENCE and not bar.live.is_started:
-            with starting:
-                bar.start()
-
+    bar = Bar(what, total, is_shown=_shows_progress())
     try:
-        yield advance
+        yield bar
     finally:
-        bar.stop()
+        bar.clear()
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """After two seconds show what is waited for, and for how long: work whose size is not known, such as a listing."""
+    if not _shows_progress():
+        yield
+        return
+    bar = Progress(
+        TextColumn(what), TimeElapsedColumn(), console=Console(stderr=True), transient=True, redirect_stdout=False
+    )
+    bar.add_task(what, total=None)
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _shows_progress() -> bool:
+    context = click.get_current_context(silent=True)
+    return sys.stderr.isatty() and not (context is not None and context.meta.get(QUIET))
 
 
 def _be_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:

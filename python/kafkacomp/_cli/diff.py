@@ -18,6 +18,7 @@ from kafkacomp._cli.common import (
     progress_bar,
     say,
     say_json,
+    waiting,
 )
 from kafkacomp._cli.tiered import STORAGE_OPTIONS
 from kafkacomp._click import parsed
@@ -73,7 +74,8 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
     the first one of each partition is shown.
     """
     opening = SourceOptions(storage_options=storage_options)
-    sides = [_by_name(select(opening.resolve(each), topics, partitions)) for each in (source, other)]
+    with waiting("listing segments"):
+        sides = [_by_name(select(opening.resolve(each), topics, partitions)) for each in (source, other)]
     options["threads"] = checked_threads(threads)
     total = sum(segment.size for side in sides for each in side.values() for segment in each.segments)
     found = []

@@ -17,7 +17,7 @@ from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._detect import log_format_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kafkacomp._cli.render import Renderer
     from kafkacomp._log_format import LogFormat
@@ -58,8 +58,11 @@ def dump(
     max_output_size: int,
     log_format: LogFormat = "auto",
     selected: Selected | None = None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> bool:
-    """Write the rows of all files, and report corruption with ``complain``; return whether everything was intact.
+    """Write the rows of all files; corruption goes to ``complain``, and the rest is still written.
+
+    ``progress`` is called with the bytes read since the last call. Returns whether all is intact.
 
     Raises:
         ValueError: bounds or conditions on a log of Kafka 0.7.
@@ -73,6 +76,7 @@ def dump(
         max_output_size=max_output_size,
         selected=selected,
         course=_Course(selected.limit),
+        progress=progress,
     )
     files = selected.bounds.files(files)
     if not selected.is_everything:
@@ -146,16 +150,25 @@ class _Dump:
     max_output_size: int
     selected: Selected
     course: _Course
+    progress: Callable[[int], object]
+
+    def batches(self, file: SourceFile) -> Iterator[RecordBatch | Damage]:
+        """The batches of a file, which count as read one by one."""
+        for batch in batches(file, self.max_output_size, may_be_cut=file.kind == "record set"):
+            yield batch
+            if not isinstance(batch, Damage):
+                self.progress(batch.size_in_bytes)
 
     def file(self, file: SourceFile, *, is_old: bool) -> bool:
         """Write the rows of a file."""
         if not self.selected.chooses_records:
             self.out.file(file.name, "message set" if is_old else file.kind)
         try:
+            if not is_old and file.kind in BATCHES:
+                return self.batches_of(file)
+            self.progress(file.size)
             if is_old:
                 return self.messages_of(file)
-            if file.kind in BATCHES:
-                return self.batches_of(file)
             for entry in entries(file):
                 self.out.row(file.kind, entry)
         except KafkaCompError as error:
@@ -165,7 +178,7 @@ class _Dump:
 
     def batches_of(self, file: SourceFile) -> bool:
         sound = True
-        for batch in batches(file, self.max_output_size, may_be_cut=file.kind == "record set"):
+        for batch in self.batches(file):
             if isinstance(batch, Damage):
                 self.complain(_named(file, batch.message))
                 return False
@@ -248,7 +261,7 @@ class _Dump:
             topics=self.selected.bounds.topics, partitions=self.selected.bounds.partitions
         )
         kept: list[tuple[RecordBatch, list[Record]]] = []
-        for batch in batches(file, self.max_output_size, may_be_cut=file.kind == "record set"):
+        for batch in self.batches(file):
             if isinstance(batch, Damage):
                 self.complain(_named(file, batch.message))
                 sound = False

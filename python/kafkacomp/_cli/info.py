@@ -17,6 +17,7 @@ from kafkacomp._cli.common import (
     progress_bar,
     say,
     say_json,
+    waiting,
 )
 from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import tiered_options
@@ -68,11 +69,13 @@ def info(  # noqa: PLR0917 - click hands everything over by name
 
     PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read, and all of
     batches smaller than 2 KiB; --deep reads and verifies everything. Records of compressed messages of magic 0 and 1
-    are estimated ("about") unless --deep counts them.
+    are estimated ("about") unless --deep counts them. No header has the uncompressed size: without --deep the ratio is
+    "n/a".
 
     The exit status is 1 if something is corrupt, missing or unreadable.
     """
-    chosen = select(SourceOptions(**opening).resolve(paths), topics, None)
+    with waiting("listing segments"):
+        chosen = select(SourceOptions(**opening).resolve(paths), topics, None)
     total = sum(segment.size for each in chosen for segment in each.segments)
     with progress_bar("info", total) as advance:
         found = describe(
@@ -166,7 +169,7 @@ def _row(each: TopicInfo | PartitionInfo) -> list[str]:
         f"{each.size:,}", _records(each), f"{each.gaps:,}" if each.gaps else "", codecs,
         _second(each.first_timestamp), _second(each.last_timestamp),
         f"{each.transactions_count:,}" if each.transactions_count else "", f"{each.segments_count:,}",
-        "" if ratio is None else f"{ratio:.2f}", formats,
+        "n/a" if ratio is None else f"{ratio:.2f}", formats,
     ]  # fmt: skip
     if isinstance(each, TopicInfo):
         return [printable(_name(each)), *cells, f"{len(each.partitions):,}"]

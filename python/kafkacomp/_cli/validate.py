@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import click
 
 from kafkacomp import broker, record
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, say, say_json
+from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, say, say_json, waiting
+from kafkacomp._text import printable
 from kafkacomp._types import TimestampType
 from kafkacomp.exceptions import KafkaCompError, RecordError
 
@@ -171,7 +172,8 @@ def validate(
     settings["timestamp_type"] = _TIMESTAMP_TYPES[timestamp_type]
     accepted = True
     for file in files:
-        verdict = verdict_on(file, chosen, settings)
+        with waiting(f"validating {printable(str(file))}"):
+            verdict = verdict_on(file, chosen, settings)
         accepted &= verdict.stored is not None
         if as_json:
             say_json({"profile": chosen.name, **verdict.as_dict()})

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kafkacomp import _kafkacomp
+from kafkacomp._extras import require
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp.arrow import MissingRange, scan
 from kafkacomp.log._check import check_partition
-from kafkacomp.log._verify import FileOffsets
+from kafkacomp.log._verify import CodecCounts, FileOffsets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kafkacomp._kafkacomp import ScanReader
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.partition import Partition
     from kafkacomp.log._verify import PartitionReport
@@ -51,7 +53,7 @@ class BatchCounts(NamedTuple):
     records: int
     #: Bytes as stored, with headers.
     stored_bytes: int
-    #: Bytes that the records decompress to; ``None`` unless the batches were decompressed, or are not compressed.
+    #: Bytes that the records decompress to; ``None`` unless the batches were decompressed: headers do not state it.
     records_bytes: int | None = None
 
     @property
@@ -134,8 +136,8 @@ class SegmentInfo:
     error: str | None = None
 
 
-class _Sums:
-    """The sums of partitions, topics and log directories."""
+class _Segments:
+    """The sums of partitions, topics and log directories that follow from their segments."""
 
     @property
     def _parts(self) -> tuple[PartitionInfo, ...]:
@@ -157,24 +159,9 @@ class _Sums:
         return sum(each.bytes_read for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
 
     @property
-    def counts(self) -> list[BatchCounts]:
-        """Batches and records by message format and compression type."""
-        return _added(counts for each in self._parts for counts in each.format_counts)
-
-    @property
-    def records(self) -> int:
-        """Records, without control records."""
-        return sum(each.record_count for each in self._parts)
-
-    @property
     def control_records(self) -> int:
         """Control records."""
         return sum(each.control_records for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the records were counted; otherwise they are an estimate."""
-        return all(each.is_counted for each in self._parts)
 
     @property
     def first_timestamp(self) -> int | None:
@@ -194,11 +181,6 @@ class _Sums:
         return sum(each.reason != "compacted" for part in self._parts for each in part.missing)
 
     @property
-    def corrupt_bytes(self) -> int:
-        """Bytes without an intact batch."""
-        return sum(each.lost_bytes for each in self._parts)
-
-    @property
     def transactions_count(self) -> int:
         """The number of open transactions."""
         return sum(len(each.open_transactions) for each in self._parts)
@@ -210,26 +192,54 @@ class _Sums:
 
     @property
     def ratio(self) -> float | None:
-        """Bytes of the records for each byte stored; ``None`` if it is unknown for a compression type."""
-        plain = [each.records_bytes for each in self.counts]
-        known = [each for each in plain if each is not None]
-        stored = sum(each.stored_bytes for each in self.counts)
-        return sum(known) / stored if stored and len(known) == len(plain) else None
+        """Bytes of the records for each byte stored.
+
+        ``None`` where batches are compressed and were not decompressed: no header states the size of the records.
+        """
+        counts = _added(counts for part in self._parts for counts in part.counts)
+        known = [each.records_bytes for each in counts if each.records_bytes is not None]
+        stored = sum(each.stored_bytes for each in counts)
+        return sum(known) / stored if stored and len(known) == len(counts) else None
+
+
+class _Sums(_Segments):
+    """Sums over several partitions."""
+
+    @property
+    def counts(self) -> tuple[BatchCounts, ...]:
+        """Batches and records by message format and compression type."""
+        return tuple(_added(counts for each in self._parts for counts in each.counts))
+
+    @property
+    def records(self) -> int:
+        """Records, without control records."""
+        return sum(each.records for each in self._parts)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the records were counted; otherwise they are an estimate."""
+        return all(each.is_exact for each in self._parts)
+
+    @property
+    def corrupt_bytes(self) -> int:
+        """Bytes without an intact batch."""
+        return sum(each.corrupt_bytes for each in self._parts)
 
 
 @dataclass(frozen=True)
-class PartitionInfo(_Sums):
+class PartitionInfo(_Segments):
     """A summary of a partition."""
 
     topic: str
     partition: int
     segments: tuple[SegmentInfo, ...]
-    #: Batches and records by message format and compression type.
-    format_counts: tuple[BatchCounts, ...]
+    #: Batches and records by message format and compression type: those that headers state, or with ``deep`` those that
+    #: are intact.
+    counts: tuple[BatchCounts, ...]
     #: Records, without control records.
-    record_count: int
-    #: Whether they were counted.
-    is_counted: bool
+    records: int
+    #: Whether the records were counted; otherwise they are an estimate.
+    is_exact: bool
     #: The first offset of a batch; ``None`` without batches.
     first_offset: int | None
     #: The last one.
@@ -239,7 +249,7 @@ class PartitionInfo(_Sums):
     #: Further ranges.
     more_missing: int
     #: Bytes without an intact batch.
-    lost_bytes: int
+    corrupt_bytes: int
     #: Transactions without an end marker, by their first offsets.
     open_transactions: tuple[OpenTransaction, ...]
     #: The high watermark in ``replication-offset-checkpoint``: consumers read only lower offsets.
@@ -362,44 +372,68 @@ def describe_partition(
 def _verified(
     described: PartitionInfo, partition: Partition, report: PartitionReport, log_format: LogFormat, max_output_size: int
 ) -> PartitionInfo:
-    """Replace the counts by those of the batches that were decompressed."""
-    verified: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    """Replace the counts by those of the intact batches."""
+    verified: dict[str, CodecCounts] = {}
     for segment in report.segments.values():
         for codec, found in segment.by_compression_type.items():
-            verified[codec][0] += found.stored_bytes
-            verified[codec][1] += found.records_bytes
+            known = verified.get(codec, CodecCounts(0, 0, 0, 0))
+            verified[codec] = CodecCounts(*(one + other for one, other in zip(known, found, strict=True)))
     reader = scan(
         _Resolved(partition),
-        columns=["offset"],
+        columns=["magic", "compressionType"],
         on_error="skip",
         log_format=log_format,
         max_output_size=max_output_size,
     )
-    for _ in reader:
-        pass
-    stored: dict[str, int] = defaultdict(int)
-    for each in described.format_counts:
-        stored[each.compression_type] += each.stored_bytes
-    counts = tuple(_with_bytes(each, stored, verified) for each in described.format_counts)
+    records = _records_by_format(reader, described.counts)
     return replace(
         described,
-        format_counts=counts,
-        record_count=reader.report.records,
-        is_counted=True,
+        counts=tuple(_intact(each, described.counts, verified, records) for each in described.counts),
+        records=reader.report.records,
+        is_exact=True,
         missing=report.missing,
         more_missing=report.more_missing,
-        lost_bytes=sum(each.unreadable_bytes for each in report.segments.values()),
+        corrupt_bytes=sum(each.unreadable_bytes for each in report.segments.values()),
         report=report,
     )
 
 
-def _with_bytes(counts: BatchCounts, stored: dict[str, int], verified: dict[str, list[int]]) -> BatchCounts:
-    """Add the bytes of the records, which are divided among message formats in proportion to their stored bytes."""
+def _records_by_format(reader: ScanReader, counts: Sequence[BatchCounts]) -> Counter[tuple[str, str]]:
+    """Count records by message format and compression type."""
+    pa = require("pyarrow")
+    is_old = any(each.message_format == _MESSAGE_SET for each in counts)
+    found: Counter[tuple[str, str]] = Counter()
+    for batch in reader:
+        groups = pa.Table.from_batches([batch]).group_by(["magic", "compressionType"], use_threads=False)
+        for row in groups.aggregate([([], "count_all")]).to_pylist():
+            message_format = _MESSAGE_SET if is_old else str(row["magic"])
+            found[message_format, row["compressionType"]] += row["count_all"]
+    return found
+
+
+def _intact(
+    counts: BatchCounts,
+    all_counts: Sequence[BatchCounts],
+    verified: dict[str, CodecCounts],
+    records: Counter[tuple[str, str]],
+) -> BatchCounts:
+    """Replace counts by those of the intact batches.
+
+    Several message formats of a compression type share their bytes, and if not all of their batches are intact their
+    batches, as the headers do: a check counts by compression type.
+    """
     codec = counts.compression_type
-    total, plain = verified[codec]
-    share = counts.stored_bytes / stored[codec] if stored[codec] else 0
-    # Corrupt batches have no ratio.
-    return counts._replace(stored_bytes=round(total * share), records_bytes=round(plain * share)) if total else counts
+    same = [each for each in all_counts if each.compression_type == codec]
+    total = verified.get(codec, CodecCounts(0, 0, 0, 0))
+    stored = sum(each.stored_bytes for each in same)
+    share = counts.stored_bytes / stored if stored else 0
+    are_all = sum(each.batches for each in same) == total.batches
+    return counts._replace(
+        batches=counts.batches if are_all else round(total.batches * share),
+        records=records[counts.message_format, codec],
+        stored_bytes=round(total.stored_bytes * share),
+        records_bytes=round(total.records_bytes * share),
+    )
 
 
 @dataclass(frozen=True)
