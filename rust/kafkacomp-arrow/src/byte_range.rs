@@ -47,13 +47,14 @@ pub fn read_range(segment: &Segment, begin: u64, end: u64, options: &ScanOptions
     };
     let (mut bytes, mut is_truncated) = (Vec::new(), false);
     opened.read_on(&mut bytes, position, end)?;
-    let framed = position.saturating_add(opened.framed(&bytes)? as u64);
+    let whole = opened.framed(&bytes)?;
+    let framed = position.saturating_add(whole as u64);
     if framed < end {
         match opened.end_of(framed)? {
             Some(end) if end <= opened.length => opened.read_on(&mut bytes, position, end)?,
             Some(_) => {
                 is_truncated = true;
-                bytes.truncate(usize::try_from(framed.saturating_sub(position)).unwrap_or_default());
+                bytes.truncate(whole);
             }
             None => {}
         }
@@ -164,8 +165,8 @@ impl<'s> Opened<'s> {
         let known = bytes.len();
         let length = usize::try_from(end.saturating_sub(begin)).unwrap_or(usize::MAX);
         memory::resize(bytes, length.max(known)).map_err(|error| io(error.into()))?;
-        let rest = bytes.get_mut(known..).unwrap_or_default();
-        let read = read_full(self.source.as_ref(), rest, begin.saturating_add(known as u64)).map_err(io)?;
+        let read =
+            read_full(self.source.as_ref(), &mut bytes[known..], begin.saturating_add(known as u64)).map_err(io)?;
         bytes.truncate(known.saturating_add(read));
         Ok(())
     }
@@ -178,7 +179,7 @@ impl<'s> Opened<'s> {
         let memory = InMemory(bytes);
         let mut walk = HeaderWalk::new(&memory, 0, bytes.len() as u64);
         while let Hop::Batch(_) = walk.next_batch().map_err(|error| self.chunk(error))? {}
-        Ok(usize::try_from(walk.position()).unwrap_or_default())
+        Ok(usize::try_from(walk.position()).unwrap_or(usize::MAX).min(bytes.len()))
     }
 
     /// Where the batch or message ends that begins at `position`, which may be after the segment's end; `None` if it is

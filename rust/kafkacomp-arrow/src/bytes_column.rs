@@ -105,7 +105,7 @@ impl BytesColumn {
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
         // The next batch will be about as long as this one.
-        let mut offsets = memory::with_capacity(self.offsets.len()).unwrap_or_default();
+        let mut offsets = memory::with_capacity_hint(self.offsets.len());
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
         let next = self.pool.take(self.data.len());

@@ -473,7 +473,7 @@ fn push<T>(values: &mut Vec<T>, value: T, lacks: &mut Option<OutOfMemory>) {
 
 /// The vector's content; a new one with the same room, if there is memory for it, takes its place.
 fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
-    let room = memory::with_capacity(values.len()).unwrap_or_default();
+    let room = memory::with_capacity_hint(values.len());
     std::mem::replace(values, room)
 }
 

@@ -162,7 +162,7 @@ impl Pass<'_> {
             Ok(data) => data?,
             Err(error) => return Some(format!("{}: .txnindex ignored: {error}", segment.name)),
         };
-        let index = match TransactionIndex::parse(&data, segment.base_offset.unwrap_or_default()) {
+        let index = match TransactionIndex::parse(&data, segment.base_offset_or_zero()) {
             Ok(index) => index,
             Err(error) => return Some(format!("{}: .txnindex ignored: {error}", segment.name)),
         };
@@ -188,5 +188,5 @@ pub fn whole_batch<'b>(
     let Some(size) = usize::try_from(header.size).ok().filter(|&size| size <= most) else { return Ok(None) };
     memory::resize(buffer, size)?;
     let read = read_full(source, buffer, header.position)?;
-    Ok(RecordBatch::new(buffer.get(..read).unwrap_or_default(), header.position).ok())
+    Ok(RecordBatch::new(&buffer[..read], header.position).ok())
 }

@@ -63,7 +63,7 @@ impl Context {
             cleaned_to: checkpoints.cleaned_to,
             transactions: None,
             log_format: LogFormat::Records,
-            base_offset: segment.and_then(|segment| segment.base_offset).unwrap_or_default(),
+            base_offset: segment.map_or(0, Segment::base_offset_or_zero),
         }
     }
 

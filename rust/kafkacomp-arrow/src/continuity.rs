@@ -203,6 +203,7 @@ impl Continuity {
     pub fn observe(&mut self, batch: &RecordBatch<'_>) {
         let span = Span::of(batch);
         let thinned = is_thinned(batch);
+        // If neither offset is known, any last offset that a log can have follows.
         let is_next = self.calm && span.first == self.expected && span.last >= span.first.unwrap_or_default();
         if is_next && !thinned && self.epochs.goes_on(batch.partition_leader_epoch()) {
             self.expected = Some(span.last.saturating_add(1));
@@ -236,6 +237,7 @@ impl Continuity {
     /// [`Halt`] if it cannot be where it is.
     pub fn settle(&mut self, mut next: Following<'_>, verified: bool) -> Result<(), Halt> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
+        // Where no offset is expected, a batch waits only if its last offset is below its first one, or negative.
         let expected = self.expected.unwrap_or_default();
         let mut placement = self.judge(expected, pending.span, next.span, next.end_offset);
         if !verified && !matches!(placement, Placement::InOrder) {

@@ -95,7 +95,7 @@ impl HeadersColumn {
     /// # Errors
     /// None that data could cause.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<ListArray, ArrowError> {
-        let mut offsets = memory::with_capacity(self.offsets.len()).unwrap_or_default();
+        let mut offsets = memory::with_capacity_hint(self.offsets.len());
         offsets.push(0);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
         let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), self.value.finish(buffers)?];

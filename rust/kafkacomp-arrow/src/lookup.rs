@@ -40,7 +40,7 @@ pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOpti
 /// What the file system says; a log format that cannot be determined.
 pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
     let Opened { source, length, log_format } = open(segment, options)?;
-    let base_offset = segment.base_offset.unwrap_or_default();
+    let base_offset = segment.base_offset_or_zero();
     if log_format == LogFormat::MessageSet {
         return Ok(Some(base_offset.saturating_add_unsigned(length)));
     }

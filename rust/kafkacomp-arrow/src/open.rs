@@ -217,7 +217,7 @@ impl Open {
     fn read_entries(&mut self, buffer: &mut Vec<u8>, target: usize) -> Result<(usize, Framed), ReadError> {
         let Reader::MessageSet(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
         let last = self.context.last_offset.saturating_sub(self.context.base_offset);
-        let bound = u64::try_from(last.saturating_add(1)).unwrap_or_default();
+        let bound = last.saturating_add(1).max(0).unsigned_abs();
         let stop = bound.min(self.stop);
         let mut finish = None;
         let (length, end) = reader.read(self.source.0.as_ref(), buffer, target, |position| {

@@ -157,6 +157,11 @@ impl Segment {
     pub(crate) fn has_offset(&self, offset: i64) -> bool {
         self.offsets.is_none_or(|(first, end)| (first..end).contains(&offset))
     }
+
+    /// The base offset, or 0 if the name has none: offsets of Kafka 0.7 are then positions in the file.
+    pub(crate) fn base_offset_or_zero(&self) -> i64 {
+        self.base_offset.unwrap_or(0)
+    }
 }
 
 /// The segments of one partition in offset order.

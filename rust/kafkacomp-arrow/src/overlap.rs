@@ -21,7 +21,7 @@ pub fn order(segments: &mut [Segment], options: &ScanOptions) {
     let mut from = 0;
     while let Some(first) = segments.get(from) {
         let base = first.base_offset;
-        let rest = segments.get(from..).unwrap_or_default();
+        let rest = &segments[from..];
         let count = rest
             .iter()
             .take_while(|each| each.base_offset == base && each.range.is_none() && each.offsets.is_none())
@@ -46,6 +46,7 @@ pub fn order(segments: &mut [Segment], options: &ScanOptions) {
 /// Less for a file that comes first.
 fn reach(segment: &Segment, options: &ScanOptions) -> (Reverse<Option<i64>>, Reverse<u64>) {
     let end = end_offset(segment, options).ok().flatten();
+    // A file that cannot be read comes last; reading it reports why.
     let length = segment.files.open().and_then(|source| source.length()).unwrap_or_default();
     (Reverse(end), Reverse(length))
 }
@@ -81,9 +82,8 @@ pub fn disagreement(
     let length = one.length().map_err(|error| ScanError::io(&earlier.name, error))?;
     let compared = match log_format_of(earlier, one.as_ref(), length, options)? {
         LogFormat::MessageSet => {
-            let base = |segment: &Segment| segment.base_offset.unwrap_or_default();
-            let one = PositionedFile { source: one.as_ref(), base: base(earlier) };
-            let other = PositionedFile { source: other.as_ref(), base: base(later) };
+            let one = PositionedFile { source: one.as_ref(), base: earlier.base_offset_or_zero() };
+            let other = PositionedFile { source: other.as_ref(), base: later.base_offset_or_zero() };
             compare_positions(one, other, first, last)
         }
         LogFormat::Records => compare_overlap(one.as_ref(), other.as_ref(), first, last, options.max_output_size),

@@ -51,9 +51,7 @@ impl BufferPool {
             return Vec::new();
         }
         // A little more than last time, so that the next batch does not outgrow it.
-        // Room is a hint: where memory runs out, whoever fills the buffer says so.
-        self.tightest(bytes)
-            .unwrap_or_else(|| memory::with_capacity(bytes.saturating_add(bytes / 8)).unwrap_or_default())
+        self.tightest(bytes).unwrap_or_else(|| memory::with_capacity_hint(bytes.saturating_add(bytes / 8)))
     }
 
     /// A buffer with room for `bytes`: one that came back, with its old content, or a new one of zeros.

@@ -27,6 +27,7 @@ fn primitive<T: ArrowPrimitiveType>(runs: &[(Option<T::Native>, usize)]) -> Resu
     let mut values = memory::with_capacity(rows(runs))?;
     let mut validity = Validity::default();
     for (value, rows) in runs {
+        // The value of a null row is never read.
         values.resize(values.len().saturating_add(*rows), value.unwrap_or_default());
         validity.push_many(value.is_some(), *rows);
     }

@@ -363,6 +363,7 @@ fn run(shared: &Shared) {
             // What no row refers to comes back at once.
             let size = kept.pinned;
             drop(kept);
+            // Without memory for it, reading the next chunk into an empty buffer reports the lack.
             buffer = shared.pool.take_filled(size).unwrap_or_default();
         }
     }

@@ -27,7 +27,7 @@ impl SplitBoundary {
     pub(crate) fn is_at(&self, source: &dyn ReadAt, position: u64) -> io::Result<bool> {
         let mut head = [0_u8; HEADER_SIZE_UP_TO_MAGIC];
         let read = read_full(source, &mut head, position)?;
-        let head = BatchHead::read(head.get(..read).unwrap_or_default(), position);
+        let head = BatchHead::read(&head[..read], position);
         Ok(head
             .ok()
             .flatten()

@@ -42,7 +42,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
     if piece_bytes < last {
         let source = source.as_ref();
         let log_format = log_format_of(segment, source, length, options)?;
-        // An index that cannot be read or is none saves nothing, and is no reason to stop.
+        // An offset index that cannot be read or is invalid saves nothing, and is no reason to stop.
         let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
         let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
         let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
@@ -75,7 +75,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
 /// pieces.
 fn chunk_boundary(source: &dyn ReadAt, begin: u64, piece_bytes: u64) -> u64 {
     let chunk_size = source.chunk_size().max(1);
-    let chunks = |position: u64| position.checked_div(chunk_size).unwrap_or_default();
+    let chunks = |position: u64| position / chunk_size;
     let last = chunks(begin.saturating_add(piece_bytes)).max(chunks(begin).saturating_add(1));
     last.saturating_mul(chunk_size)
 }

@@ -236,7 +236,7 @@ impl ViewBuffers {
             return Ok(());
         }
         for (views, from) in columns.into_iter().zip(first) {
-            for view in views.get_mut(from..).unwrap_or_default() {
+            for view in &mut views[from..] {
                 if let Some(value) = value_in(*view, index, &bytes) {
                     *view = self.copy(value)?;
                 }

@@ -94,7 +94,7 @@ impl ViewColumn {
     /// # Errors
     /// None that data could cause: Arrow checks that each view lies in its buffer.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<BinaryViewArray, ArrowError> {
-        let next = memory::with_capacity(self.views.len()).unwrap_or_default();
+        let next = memory::with_capacity_hint(self.views.len());
         let views = std::mem::replace(&mut self.views, next);
         // A column whose values are all part of their views keeps no buffer.
         let refers = views.iter().any(|&view| view as u32 > 12);

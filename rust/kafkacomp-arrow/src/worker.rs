@@ -340,7 +340,7 @@ impl Worker {
             let (length, paused) = (payload.len(), records.pause());
             share_decompressed(&mut self.reader, &mut self.builder, &self.pool);
             let bytes = shared.insert(self.builder.decompressed());
-            let payload = bytes.get(offset..offset.saturating_add(length)).unwrap_or_default();
+            let payload = &bytes[offset..offset + length];
             self.builder.begin_values(Origin::Decompressed, payload, offset);
             paused.resume(payload)
         } else {
@@ -391,11 +391,10 @@ impl Worker {
         visible: (i64, i64),
     ) -> Result<bool, BatchError> {
         let (mut below, mut above, mut seen) = (0, 0, false);
-        if let (Some(first), Some(count)) = (batch.base_offset(), batch.records_count())
+        if let (Some(first), Some(Ok(count))) = (batch.base_offset(), batch.records_count().map(u64::try_from))
             && filter.asks_for_all()
             && (batch.last_offset() < visible.0 || first > visible.1)
         {
-            let count = u64::try_from(count).unwrap_or_default();
             (below, above) = if first > visible.1 { (0, count) } else { (count, 0) };
         } else {
             for record in self.reader.records(batch).map_err(BatchError::record)? {
@@ -424,8 +423,8 @@ struct Rows<'w, B> {
     batch: &'w B,
     context: &'w Context,
     filter: &'w RecordFilter,
-    /// Rows and bytes of the builder before this batch; `None` once some of its rows have left.
-    start: Option<(usize, usize)>,
+    /// Rows and bytes of the builder before this batch; zeros once some of its rows have been handed out.
+    start: (usize, usize),
 }
 
 impl<'w, B: BatchFields> Rows<'w, B> {
@@ -437,7 +436,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         context: &'w Context,
         filter: &'w RecordFilter,
     ) -> Self {
-        let start = Some((builder.rows(), builder.bytes()));
+        let start = (builder.rows(), builder.bytes());
         Self { builder, seen, options, report, batch, context, filter, start }
     }
 
@@ -523,10 +522,10 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         Ok(())
     }
 
-    /// A batch comes whole or not at all, as far as its rows have not left yet.
+    /// Drops the rows of the batch, except those that have been handed out.
     #[cold]
     fn give_up(&mut self, error: ContentError) -> BatchError {
-        let (rows, bytes) = self.start.unwrap_or_default();
+        let (rows, bytes) = self.start;
         self.builder.truncate(rows, bytes);
         BatchError::Content(error)
     }
@@ -540,7 +539,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         if self.builder.rows() > 0 {
             self.builder.end_batch(self.batch, &self.context.place);
             flush_builder(self.builder, self.seen, self.report, sink).map_err(BatchError::Scan)?;
-            self.start = None;
+            self.start = (0, 0);
         }
         Ok(())
     }

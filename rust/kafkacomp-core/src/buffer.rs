@@ -108,7 +108,7 @@ impl OutputBuffer {
 
     /// The bytes written so far.
     pub fn as_slice(&self) -> &[u8] {
-        self.storage.get(self.start..self.filled).unwrap_or_default()
+        &self.storage[self.start..self.filled]
     }
 
     /// Room for writing after the content: at least `want` bytes, or all bytes up to the limit if these are fewer, so that a
@@ -123,6 +123,7 @@ impl OutputBuffer {
         }
         self.grow(self.filled.saturating_add(want.min(left)))?;
         let end = self.storage.len().min(self.most());
+        // `set_limit` may have lowered the limit below the content: then there is no room.
         Ok(self.storage.get_mut(self.filled..end).unwrap_or_default())
     }
 
@@ -136,6 +137,7 @@ impl OutputBuffer {
         let end = self.storage.len().min(self.most());
         let (storage, _) = self.storage.split_at_mut(end);
         let (written, spare) = storage.split_at_mut(self.filled.min(end));
+        // There is no history while the content is shorter than `from`.
         Ok((written.get(self.start.saturating_add(from)..).unwrap_or(&[]), spare))
     }
 
@@ -163,9 +165,7 @@ impl OutputBuffer {
         }
         let doubled = self.storage.len().saturating_mul(2).max(MIN_GROWTH);
         let mut larger = memory::zeroed(needed.max(doubled.min(self.most())))?;
-        if let Some(start) = larger.get_mut(..self.filled) {
-            start.copy_from_slice(self.storage.get(..self.filled).unwrap_or_default());
-        }
+        larger[..self.filled].copy_from_slice(&self.storage[..self.filled]);
         self.storage = larger;
         Ok(())
     }

@@ -41,6 +41,12 @@ pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>, OutOfMemory> {
     Ok(values)
 }
 
+/// An empty vector with room for `capacity` values if there is memory for them, otherwise without any. Appending to it reports
+/// the lack.
+pub fn with_capacity_hint<T>(capacity: usize) -> Vec<T> {
+    with_capacity(capacity).unwrap_or_default()
+}
+
 /// Appends a value.
 ///
 /// # Errors

@@ -47,6 +47,7 @@ impl fmt::Display for Uuid {
         for triple in self.0.chunks(3) {
             let mut bits = 0u32;
             for index in 0..3 {
+                // Base64 pads the last group with zeros.
                 bits = (bits << 8) | u32::from(triple.get(index).copied().unwrap_or(0));
             }
             for index in 0..=triple.len() {

@@ -60,7 +60,7 @@ impl BatchReader {
         if self.finished {
             return Ok(None);
         }
-        let rest = self.data.get(self.position..).unwrap_or_default();
+        let rest = &self.data[self.position..];
         let mut batches = Batches::new(rest, self.origin.saturating_add(self.position as u64));
         let Some(framed) = batches.next() else {
             self.finished = true;
@@ -126,8 +126,8 @@ impl Batch {
     }
 
     fn view(&self, py: Python<'_>) -> PyResult<RecordBatch<'_>> {
-        let data = self.data.get(self.start..self.end).unwrap_or_default();
-        RecordBatch::new(data, self.origin.saturating_add(self.start as u64)).map_err(|error| to_py(py, &error, None))
+        RecordBatch::new(&self.data[self.start..self.end], self.origin.saturating_add(self.start as u64))
+            .map_err(|error| to_py(py, &error, None))
     }
 
     fn read(&self, py: Python<'_>) -> PyResult<Records> {
@@ -302,7 +302,7 @@ impl Batch {
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        bytes(py, self.data.get(self.start..self.end).unwrap_or_default())
+        bytes(py, &self.data[self.start..self.end])
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -57,7 +57,7 @@ impl BatchStream {
 
     /// The next batch of the chunk.
     fn next_of_chunk(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let rest = self.data.get(self.next..).unwrap_or_default();
+        let rest = &self.data[self.next..];
         let position = self.origin.saturating_add(self.next as u64);
         let Some(batch) = Batches::new(rest, position).next() else {
             return Ok(None);

@@ -38,7 +38,7 @@ impl Backing {
 
     /// What a span points at.
     pub fn bytes(&self, span: Span) -> &[u8] {
-        self.all().get(span.start..span.start.saturating_add(span.length)).unwrap_or_default()
+        &self.all()[span.start..span.start + span.length]
     }
 }
 
@@ -137,7 +137,7 @@ impl Records {
         let Some(paused) = self.paused.take() else { return };
         let all = self.backing.all();
         let from = all.as_ptr().addr();
-        let mut records = paused.resume(all.get(self.range.0..self.range.1).unwrap_or_default());
+        let mut records = paused.resume(&all[self.range.0..self.range.1]);
         self.spans.clear();
         self.next = 0;
         for record in records.by_ref().take(READ_AT_ONCE) {
@@ -163,7 +163,7 @@ impl Records {
         let [offsets, timestamps, keys, values] = std::array::from_fn(|_| PyList::empty(py));
         let field = |backing: &Backing, span: Option<Span>| span.map(|span| bytes(py, backing.bytes(span))).transpose();
         loop {
-            for span in self.spans.get(self.next..).unwrap_or_default() {
+            for span in &self.spans[self.next..] {
                 offsets.append(span.offset)?;
                 timestamps.append(span.timestamp)?;
                 keys.append(field(&self.backing, span.key)?)?;

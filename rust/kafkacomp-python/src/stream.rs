@@ -142,7 +142,7 @@ fn encode_all(
         let room = out.spare(ROOM).map_err(|reason| no_room(compression_type, reason))?;
         let progress = encoder.encode(data, room, operation)?;
         out.advance(progress.written);
-        data = data.get(progress.consumed..).unwrap_or_default();
+        data = &data[progress.consumed..];
         if progress.done {
             return Ok(());
         }
@@ -192,7 +192,7 @@ struct Decompressing {
 
 impl Decompressing {
     fn rest(&self) -> &[u8] {
-        self.waiting.bytes().get(self.taken..).unwrap_or_default()
+        &self.waiting.bytes()[self.taken..]
     }
 
     /// Appends new input to what is left of the old.
@@ -236,7 +236,7 @@ impl Decompressing {
                 room => room.unwrap_or_default(),
             };
             let full = room.is_empty();
-            let rest = self.waiting.bytes().get(self.taken..).unwrap_or_default();
+            let rest = &self.waiting.bytes()[self.taken..];
             let progress = match self.decoder.decode(rest, room) {
                 Ok(progress) => progress,
                 // Those who ask for pieces get what comes before the error first.

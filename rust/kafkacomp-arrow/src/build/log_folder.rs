@@ -73,17 +73,19 @@ impl Folder {
     }
 
     fn writer(&mut self, first_offset: Option<i64>) -> Result<&mut LogWriter, WriteError> {
-        let writer = match self.writer.take() {
+        let writer = self.take_writer(first_offset)?;
+        Ok(self.writer.insert(writer))
+    }
+
+    fn take_writer(&mut self, first_offset: Option<i64>) -> Result<LogWriter, WriteError> {
+        Ok(match self.writer.take() {
             Some(writer) => writer,
             None => LogWriter::create(&self.target, first_offset.unwrap_or(self.settings.base_offset), self.options)?,
-        };
-        Ok(self.writer.insert(writer))
+        })
     }
 
     fn finish(mut self) -> Result<WriteReport, WriteError> {
         self.flush()?;
-        self.writer(None)?;
-        let finished = self.writer.take().map(LogWriter::finish).transpose()?;
-        Ok(finished.unwrap_or_default())
+        Ok(self.take_writer(None)?.finish()?)
     }
 }

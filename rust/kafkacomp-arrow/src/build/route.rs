@@ -41,6 +41,7 @@ pub struct Routing {
 /// A topic that has come up.
 #[derive(Debug)]
 struct Topic {
+    name: String,
     partitions: i32,
     present: i32,
     present_bytes: u64,
@@ -120,8 +121,7 @@ impl Router {
         }
         let index = self.targets.len();
         state.targets.insert(partition, index);
-        let name = self.names.iter().find(|&(_, &at)| at == topic).map(|(name, _)| name.to_string());
-        self.targets.push((name.unwrap_or_default(), partition));
+        self.targets.push((state.name.clone(), partition));
         Ok(index)
     }
 
@@ -143,7 +143,13 @@ impl Router {
         let present = (self.routing.start % partitions as u32) as i32;
         let index = self.topics.len();
         self.names.insert(name.into(), index);
-        self.topics.push(Topic { partitions, present, present_bytes: 0, targets: HashMap::new() });
+        self.topics.push(Topic {
+            name: name.to_owned(),
+            partitions,
+            present,
+            present_bytes: 0,
+            targets: HashMap::new(),
+        });
         Ok(index)
     }
 }

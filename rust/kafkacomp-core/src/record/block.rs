@@ -43,10 +43,13 @@ impl Span {
     }
 
     /// The bytes in the payload.
+    ///
+    /// # Panics
+    /// `payload` is not the one that the span was read from, and is too short.
     #[inline]
     pub fn bytes(self, payload: &[u8]) -> &[u8] {
         let start = self.start as usize;
-        payload.get(start..start.wrapping_add(self.len())).unwrap_or_default()
+        &payload[start..start + self.len()]
     }
 }
 
@@ -66,7 +69,7 @@ impl Spans {
 
     /// The ranges in the payload.
     pub fn as_slice(&self) -> &[Span] {
-        self.all.get(..self.count).unwrap_or_default()
+        &self.all[..self.count]
     }
 
     /// The number of bytes of all of them.
@@ -110,12 +113,12 @@ impl RecordBlock {
 
     /// The offsets, relative to the base offset of the batch.
     pub fn offset_deltas(&self) -> &[i32] {
-        self.offset_deltas.get(..self.len()).unwrap_or_default()
+        &self.offset_deltas[..self.len()]
     }
 
     /// The timestamps in ms, relative to the base timestamp of the batch.
     pub fn timestamp_deltas(&self) -> &[i32] {
-        self.timestamp_deltas.get(..self.len()).unwrap_or_default()
+        &self.timestamp_deltas[..self.len()]
     }
 
     /// The keys, spans of [`V2Records::payload`](super::v2::V2Records::payload).

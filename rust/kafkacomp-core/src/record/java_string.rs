@@ -19,7 +19,7 @@ pub fn decode_utf8(bytes: &[u8]) -> Result<Cow<'_, str>, OutOfMemory> {
         let needed = chunk.valid().len().saturating_add(char::REPLACEMENT_CHARACTER.len_utf8());
         text.try_reserve(needed).map_err(|_| OutOfMemory { bytes: text.len().saturating_add(needed) })?;
         text.push_str(chunk.valid());
-        let bad = rest.get(chunk.valid().len()..).unwrap_or_default();
+        let bad = &rest[chunk.valid().len()..];
         let length = match bad {
             [] => 0,
             [0xed, 0xa0..=0xbf, 0x80..=0xbf, ..] => 3,
@@ -29,7 +29,7 @@ pub fn decode_utf8(bytes: &[u8]) -> Result<Cow<'_, str>, OutOfMemory> {
         if length > 0 {
             text.push(char::REPLACEMENT_CHARACTER);
         }
-        rest = bad.get(length..).unwrap_or_default();
+        rest = &bad[length..];
     }
     Ok(Cow::Owned(text))
 }

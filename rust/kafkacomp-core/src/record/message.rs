@@ -129,6 +129,7 @@ impl<'a> Message<'a> {
     /// # Errors
     /// [`RecordFault::MessageField`] if the value reaches past the message.
     pub(crate) fn value(&self) -> std::result::Result<Option<&'a [u8]>, RecordFault> {
+        // A negative size is that of null, which takes no bytes.
         let key_size = usize::try_from(self.key_size()?).unwrap_or(0);
         let at = self.key_size_offset().saturating_add(SIZE_OF_LENGTH).saturating_add(key_size);
         self.nullable_at(at).map(|(value, _)| value)

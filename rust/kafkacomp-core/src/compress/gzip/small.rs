@@ -255,6 +255,7 @@ impl Bits<'_> {
         self.count |= 0b11_1000;
     }
 
+    /// Fewer than eight bytes are left, or none: `position` may be after the end, and the bits there are zeros.
     #[cold]
     fn last_bytes(&self) -> u64 {
         let rest = self.data.get(self.position..).unwrap_or_default();
@@ -325,7 +326,7 @@ impl Code {
     #[inline]
     fn next(&self, bits: &mut Bits<'_>) -> u32 {
         let index = bits.held as usize & ((1 << self.bits) - 1) & (TABLE - 1);
-        let entry = self.table.get(index).copied().unwrap_or_default();
+        let entry = self.table[index];
         bits.skip(u32::from(entry & 15));
         u32::from(entry >> 4)
     }

@@ -115,7 +115,7 @@ fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
     if descriptor & 0x08 != 0 {
         return Err(input.error_at(start, CodecFault::ReservedBits { found: descriptor }));
     }
-    let window = if single_segment {
+    let declared_window = if single_segment {
         None
     } else {
         let byte = u64::from(input.u8()?);
@@ -136,8 +136,8 @@ fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
         _ => Some(input.u64_le()?),
     };
     Ok(Header {
-        // The window of a single segment is its content.
-        window: window.or(content_size).unwrap_or(0),
+        // A single segment has no window of its own: the content is the window, and its size is always given.
+        window: declared_window.or(content_size).unwrap_or(0),
         content_size,
         dictionary_id,
         checksum: descriptor & 0x04 != 0,

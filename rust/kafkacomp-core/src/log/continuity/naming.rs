@@ -48,6 +48,7 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
         if !is_suspicious(source.as_ref(), base) {
             continue;
         }
+        // Without an index, and with a segment before that cannot be read, there is less evidence and none is made up.
         let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
         let bounds = Bounds { base, next, before: before(base_offsets, base, files).unwrap_or_default() };
         let continues = |first: i64| {
@@ -63,7 +64,7 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
         .enumerate()
         .map(|(index, &base)| found.iter().find(|each| each.index == index).map_or(base, |each| each.first_offset))
         .collect();
-    found.retain(|each| is_free(&places, *each, files).unwrap_or_default());
+    found.retain(|each| is_free(&places, *each, files).is_ok_and(|is_free| is_free));
     found
 }
 
@@ -114,7 +115,7 @@ fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Re
     let Some(index) = base_offsets.iter().rposition(|&other| other < base) else { return Ok(Before::default()) };
     let Some(segment) = files.get(index) else { return Ok(Before::default()) };
     let source = segment.open()?;
-    let mut from = base_offsets.get(index).copied().unwrap_or_default();
+    let mut from = base_offsets[index];
     let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
     if let Some(last) = indexed_last(source.as_ref(), &data, from)?.filter(|&last| last < base) {
         return Ok(Before { last: Some(last), is_beyond: false });

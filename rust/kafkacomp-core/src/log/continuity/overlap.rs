@@ -208,8 +208,8 @@ impl<'s> Side<'s> {
         let (first, last) = (self.expected, self.range.1);
         let mut found = Vec::new();
         let at = self.chunk.0.saturating_add(self.batch as u64);
-        let data = chunk_bytes(self.source, &self.buffer, self.chunk.0, self.chunk.1).get(self.batch..);
-        let batch = RecordBatch::new(data.unwrap_or_default(), at)?;
+        let data = chunk_bytes(self.source, &self.buffer, self.chunk.0, self.chunk.1);
+        let batch = RecordBatch::new(&data[self.batch..], at)?;
         let decoded = self.reader.records(&batch).and_then(|records| {
             for record in records {
                 let record = record?;
@@ -217,6 +217,7 @@ impl<'s> Side<'s> {
                     let mut hasher = hashing.build_hasher();
                     hasher.write_i64(record.timestamp);
                     for field in [record.key, record.value] {
+                        // The length distinguishes null from empty.
                         hasher.write_usize(field.map_or(usize::MAX, <[u8]>::len));
                         hasher.write(field.unwrap_or_default());
                     }

@@ -57,7 +57,7 @@ pub fn compare_positions(
 /// # Errors
 /// The file system's.
 pub fn skipped(file: PositionedFile<'_>, position: i64) -> Result<u64, Error> {
-    let target = u64::try_from(position.saturating_sub(file.base)).unwrap_or_default();
+    let target = position.saturating_sub(file.base).max(0).unsigned_abs();
     let length = file.source.length().map_err(ReadError::from)?;
     // Where sizes lead nowhere, reading reports what is corrupt.
     let found = next_entry_from(file.source, 0, target, u64::MAX)?;
@@ -65,8 +65,8 @@ pub fn skipped(file: PositionedFile<'_>, position: i64) -> Result<u64, Error> {
 }
 
 fn window(file: PositionedFile<'_>, position: i64, buffer: &mut [u8], wanted: usize) -> Result<usize, Error> {
-    let at = u64::try_from(position.saturating_sub(file.base)).unwrap_or_default();
-    Ok(read_full(file.source, buffer.get_mut(..wanted).unwrap_or_default(), at).map_err(ReadError::from)?)
+    let at = position.saturating_sub(file.base).max(0).unsigned_abs();
+    Ok(read_full(file.source, &mut buffer[..wanted], at).map_err(ReadError::from)?)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Checkpoint files: text, written whole beside the file and renamed.
+//! Checkpoint files: text, written to a temporary file that replaces the old one.
 //!
 //! ```text
 //! 0                       version
 //! 2                       number of entries
-//! 0 0                     an entry a line, its fields parted by white space
+//! 0 0                     one entry per line, its fields separated by white space
 //! 2 1275
 //! ```
 //! | file | entry |
@@ -22,7 +22,7 @@ use crate::memory;
 /// The only version so far.
 pub const CURRENT_VERSION: i64 = 0;
 
-/// A leader epoch and where it begins.
+/// A leader epoch and the offset at which it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaderEpochEntry {
     /// The leader epoch.
@@ -38,7 +38,7 @@ pub struct OffsetCheckpointEntry {
     pub topic: String,
     /// The partition.
     pub partition: i32,
-    /// What the file is about: recovery point, high watermark, log start or cleaned up to.
+    /// Depending on the file: the recovery point, the high watermark, the log start offset, or the end of the cleaned part.
     pub offset: i64,
 }
 

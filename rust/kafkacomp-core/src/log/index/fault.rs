@@ -1,10 +1,10 @@
-//! What can be wrong with a file beside a segment.
+//! What can be wrong with an index file.
 
-/// A rule of a side file that was broken. The numbers are what was found.
+/// A rule that an index file breaks, with the values found.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexFault {
-    /// The file's length is no multiple of its entries'.
+    /// The file's length is not a multiple of the size of an entry.
     #[error("the file's {length} bytes are not a multiple of its {entry_size}-byte entries")]
     Length {
         /// The file's length.
@@ -12,21 +12,21 @@ pub enum IndexFault {
         /// The size of an entry.
         entry_size: u64,
     },
-    /// The file ends before what it announces.
+    /// The file ends before the entries that it declares.
     #[error("the file ends early: {needed} bytes are needed, {available} are there")]
     Truncated {
         /// Bytes that are needed from the position on.
         needed: u64,
-        /// Bytes that are there from the position on.
+        /// Bytes that are available from the position on.
         available: u64,
     },
-    /// Bytes follow what the file announces.
+    /// Bytes follow the entries that the file declares.
     #[error("{length} bytes follow the last entry")]
     TrailingBytes {
         /// How many.
         length: u64,
     },
-    /// A version that this format never had.
+    /// An unknown version of the format.
     #[error("unknown version {version}")]
     Version {
         /// The version found.
@@ -52,7 +52,7 @@ pub enum IndexFault {
         /// The position found.
         position: i32,
     },
-    /// A relative offset that does not follow on the one before it.
+    /// A relative offset that is not greater than the one before it.
     #[error("relative offset {offset} after {previous}")]
     OffsetOrder {
         /// The relative offset of the entry before.
@@ -60,7 +60,7 @@ pub enum IndexFault {
         /// The relative offset found.
         offset: i32,
     },
-    /// A byte position that does not follow on the one before it.
+    /// A byte position that is less than the one before it.
     #[error("position {position} after {previous}")]
     PositionOrder {
         /// The position in the entry before.
@@ -68,7 +68,7 @@ pub enum IndexFault {
         /// The position found.
         position: i32,
     },
-    /// A timestamp that does not follow on the one before it.
+    /// A timestamp that is not greater than the one before it.
     #[error("timestamp {timestamp} after {previous}")]
     TimestampOrder {
         /// The timestamp of the entry before.
@@ -90,27 +90,27 @@ pub enum IndexFault {
         /// The number found.
         count: i64,
     },
-    /// A text file with more or fewer entries than it announces.
+    /// A text file with more or fewer entries than it declares.
     #[error("{expected} entries announced, {found} found")]
     EntryCount {
-        /// The number announced.
+        /// The number declared.
         expected: u64,
         /// The number found.
         found: u64,
     },
-    /// A line of a text file that is not of its form.
+    /// A line of a text file that does not have the expected form.
     #[error("malformed line {line}")]
     MalformedLine {
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: u64,
     },
     /// A text file that is not UTF-8.
     #[error("not UTF-8 text")]
     NotText,
-    /// `partition.metadata` with the id that means none.
+    /// `partition.metadata` with the topic id zero, which is reserved for a missing id.
     #[error("the topic id is zero")]
     ZeroTopicId,
-    /// Nothing is known of the file: there is no memory for its entries.
+    /// There is not enough memory for the entries; nothing is known about the file.
     #[error("out of memory: cannot allocate {bytes} bytes")]
     OutOfMemory {
         /// The bytes asked for.

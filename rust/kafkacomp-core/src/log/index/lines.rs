@@ -1,9 +1,9 @@
-//! Lines of the small text files beside segments, with the byte at which each begins.
+//! Lines of the small text files next to segments, with the byte at which each begins.
 
 use super::fault::IndexFault;
 use crate::log::error::{ContentError, fail};
 
-/// One line without its end.
+/// A line, without its line end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
     /// The byte of the file at which it begins.
@@ -15,7 +15,7 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The error of a line that is not of its form.
+    /// The error for a line that does not have the expected form.
     pub(super) fn malformed<T>(&self) -> Result<T, ContentError> {
         fail(self.position, IndexFault::MalformedLine { line: self.number })
     }
@@ -29,7 +29,7 @@ pub(super) fn text(data: &[u8]) -> Result<&str, ContentError> {
     }
 }
 
-/// The lines of a text; a line feed or carriage return and line feed end one, the last needs neither.
+/// The lines of a text. Each ends with LF or CRLF, which the last one may lack.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut position = 0;
     text.split_inclusive('\n').zip(1..).map(move |(line, number)| {

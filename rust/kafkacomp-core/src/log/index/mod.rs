@@ -1,4 +1,4 @@
-//! The files next to a segment, read from bytes that the caller has, and their bytes for a writer.
+//! The formats of the index files: parsed from bytes that the caller has read, and encoded for a writer.
 //!
 //! | file | module | content |
 //! |---|---|---|

@@ -5,10 +5,10 @@
 //!   offset       i32   last offset of a batch, relative to the segment's base offset
 //!   position     i32   byte position in the segment at which that batch begins
 //! ```
-//! An entry follows every `index.interval.bytes` (4096) of log. Offsets rise strictly, positions do not
-//! fall. Brokers before 0.10.1 put a batch's first offset there; look-ups hold for both. A live index is
-//! preallocated (`segment.index.bytes`) and ends in zero bytes, which are trimmed here. Kafka maps the
-//! file and checks only its length and last entry; we check every entry, once.
+//! There is an entry for every `index.interval.bytes` (4096) of the log. Offsets increase strictly, positions never
+//! decrease. Brokers before 0.10.1 write the first offset of a batch; look-ups work with both. The index of an active
+//! segment is preallocated (`segment.index.bytes`) and ends with zeros, which are trimmed. Kafka checks only the
+//! length of the file and its last entry; here every entry is checked, once.
 //! (`org.apache.kafka.storage.internals.log.OffsetIndex`)
 
 use super::fault::IndexFault;
@@ -22,7 +22,7 @@ const POSITION_LENGTH: usize = 4;
 /// Bytes of an entry.
 pub const ENTRY_SIZE: usize = POSITION_OFFSET + POSITION_LENGTH;
 
-/// One entry, its offset made absolute.
+/// An entry with its absolute offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OffsetPosition {
     /// The last offset of a batch.
@@ -32,19 +32,20 @@ pub struct OffsetPosition {
 }
 
 impl OffsetPosition {
-    /// The entry of a segment that begins at `base_offset`; `None` if the offset cannot stand there.
+    /// The bytes of the entry in the index of a segment that begins at `base_offset`; `None` if the segment cannot have the
+    /// offset.
     pub fn encode(self, base_offset: i64) -> Option<[u8; ENTRY_SIZE]> {
         let offset = relative_offset(self.offset, base_offset)?;
         Some(((offset as u64) << 32 | u64::from(self.position)).to_be_bytes())
     }
 }
 
-/// An offset as both indexes hold it: a segment takes no others (`LogSegment.canConvertToRelativeOffset`).
+/// An offset as both indexes store it; `None` if a segment cannot have it (`LogSegment.canConvertToRelativeOffset`).
 pub(in crate::log) fn relative_offset(offset: i64, base_offset: i64) -> Option<i32> {
     offset.checked_sub(base_offset).and_then(|delta| i32::try_from(delta).ok()).filter(|&delta| delta >= 0)
 }
 
-/// A checked `.index`.
+/// A validated `.index`.
 #[derive(Debug, Clone, Copy)]
 pub struct OffsetIndex<'a> {
     entries: &'a [[u8; ENTRY_SIZE]],
@@ -88,7 +89,7 @@ impl<'a> OffsetIndex<'a> {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the index has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -99,16 +100,16 @@ impl<'a> OffsetIndex<'a> {
         self.entries.iter().map(move |entry| absolute(*entry, base_offset))
     }
 
-    /// The entry with the greatest offset that is not above `offset`. What holds `offset` lies at its
-    /// position or behind; without such an entry, at the segment's first byte or behind.
+    /// The entry with the greatest offset that is not greater than `offset`; if there is none, the first byte of the segment.
+    /// The batch that has `offset` begins at its position or after it.
     pub fn lookup(&self, offset: i64) -> OffsetPosition {
         let above = self.entries.partition_point(|entry| absolute(*entry, self.base_offset).offset <= offset);
         let found = above.checked_sub(1).and_then(|index| self.entries.get(index));
         found.map_or(OffsetPosition { offset: self.base_offset, position: 0 }, |e| absolute(*e, self.base_offset))
     }
 
-    /// The entry with the least offset that is not below `offset`: every batch behind the one at its
-    /// position holds only offsets above.
+    /// The entry with the least offset that is not less than `offset`. All batches after the one at its position have greater
+    /// offsets.
     pub fn lookup_upper_bound(&self, offset: i64) -> Option<OffsetPosition> {
         let first = self.entries.partition_point(|entry| absolute(*entry, self.base_offset).offset < offset);
         self.entries.get(first).map(|entry| absolute(*entry, self.base_offset))
@@ -125,9 +126,8 @@ fn absolute(entry: [u8; ENTRY_SIZE], base_offset: i64) -> OffsetPosition {
     OffsetPosition { offset: base_offset.saturating_add(i64::from(offset)), position: position.cast_unsigned() }
 }
 
-/// How many leading bytes of an index are entries: a live or preallocated index is as large as it may
-/// become, with zero bytes behind the entries. A zero entry stays where the file has no other: a closed
-/// segment whose records all have timestamp 0 has just that one.
+/// The entries of an index, without the zeros after them that a preallocated file has. If all entries are zero, one
+/// remains: the index of a closed segment whose records all have the timestamp 0.
 pub(super) fn trim_zero_tail(data: &[u8], entry_size: usize) -> &[u8] {
     let Some(last) = data.iter().rposition(|&byte| byte != 0) else {
         return if data.len() == entry_size { data } else { &[] };

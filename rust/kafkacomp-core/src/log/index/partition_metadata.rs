@@ -1,4 +1,4 @@
-//! `partition.metadata` (KIP-516, since 2.8): which topic's the folder is.
+//! `partition.metadata` (KIP-516, since 2.8): the id of the topic that the folder belongs to.
 //!
 //! ```text
 //! version: 0
@@ -45,7 +45,7 @@ impl PartitionMetadata {
     }
 }
 
-/// What a broker's file says; it has no line end behind the last line.
+/// As a broker writes it: without a line end after the last line.
 impl std::fmt::Display for PartitionMetadata {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "version: {}\ntopic_id: {}", self.version, self.topic_id)

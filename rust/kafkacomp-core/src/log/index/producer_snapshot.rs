@@ -1,5 +1,5 @@
-//! Producer `.snapshot`: what a broker knows of the partition's producers just before the offset in the
-//! file's name, so that it can go on checking sequence numbers and transactions after a restart.
+//! Producer `.snapshot`: the state of the partition's producers before the offset in the file's name. After a restart, a
+//! broker reads it to continue checking sequence numbers and transactions.
 //!
 //! ```text
 //! version                   i16   1
@@ -9,14 +9,13 @@
 //!   producerId              i64
 //!   epoch                   i16
 //!   lastSequence            i32   -1: no batch since the last transaction ended
-//!   lastOffset              i64   -1 likewise
+//!   lastOffset              i64   -1: no batch since the last transaction ended
 //!   offsetDelta             i32   last batch's number of offsets - 1
 //!   timestamp               i64   greatest of the last batch
 //!   coordinatorEpoch        i32   of the last marker, -1: none
 //!   currentTxnFirstOffset   i64   -1: no open transaction
 //! ```
-//! Kafka tests the checksum after it has read the entries; so a file whose checksum is right but whose
-//! length is not that of its entries is read by Kafka, and refused here.
+//! Kafka ignores bytes after the last entry if the checksum is right; here they are an error.
 //! (`ProducerStateManager.readSnapshot`; schema `ProducerSnapshot.json`)
 
 use super::fault::IndexFault;
@@ -37,29 +36,29 @@ const ENTRY_SIZE: usize = 8 + 2 + 4 + 8 + 4 + 8 + 4 + 8;
 /// The only version so far.
 pub const CURRENT_VERSION: i16 = 1;
 
-/// What is known of one producer.
+/// The state of one producer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProducerEntry {
-    /// Whose state it is.
+    /// The producer id.
     pub producer_id: i64,
     /// Its epoch.
     pub epoch: i16,
-    /// The sequence number of its last record, -1 without.
+    /// The sequence number of its last record; -1 if there is none since the last transaction ended.
     pub last_sequence: i32,
-    /// The offset of its last record, -1 without.
+    /// The offset of its last record; -1 if there is none since the last transaction ended.
     pub last_offset: i64,
-    /// The last batch's last offset less its first.
+    /// The last offset of its last batch minus the first one.
     pub offset_delta: i32,
     /// The greatest timestamp of the last batch.
     pub timestamp: i64,
-    /// The coordinator epoch of the last marker, -1 without.
+    /// The coordinator epoch of its last marker; -1 if there is none.
     pub coordinator_epoch: i32,
-    /// The first offset of the open transaction, -1 without.
+    /// The first offset of its open transaction; -1 if there is none.
     pub current_txn_first_offset: i64,
 }
 
 impl ProducerEntry {
-    /// The first sequence number of the last batch; sequence numbers go on at 0 after 2^31 - 1.
+    /// The first sequence number of the last batch. After 2^31 - 1, sequence numbers continue at 0.
     pub fn first_sequence(&self) -> i32 {
         if self.last_offset < 0 {
             return -1;
@@ -82,19 +81,19 @@ impl ProducerEntry {
     }
 }
 
-/// A whole snapshot.
+/// The content of a snapshot file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerSnapshot {
     /// The file's version.
     pub version: i16,
-    /// The stored checksum, which was found right.
+    /// The stored checksum, which has been verified.
     pub crc: u32,
-    /// In the file's order.
+    /// The producers, in the order of the file.
     pub producers: Vec<ProducerEntry>,
 }
 
 impl ProducerSnapshot {
-    /// Reads a snapshot file's content.
+    /// Parses the content of a snapshot file.
     pub fn parse(data: &[u8]) -> Result<Self, ContentError> {
         let mut fields = Fields::at(data, VERSION_OFFSET);
         let (Some(version), Some(crc), Some(count), Some(covered)) =
@@ -117,7 +116,7 @@ impl ProducerSnapshot {
         if crc != computed {
             return fail(CRC_OFFSET, IndexFault::Crc { stored: crc, computed });
         }
-        // The entries are there: their number is bounded by the bytes given.
+        // The entries have been found to be there, so their number is bounded by the size of the file.
         let mut producers = memory::with_capacity(expected as usize)?;
         while let Some(entry) = (producers.len() < expected as usize).then(|| decode(&mut fields)).flatten() {
             producers.push(entry);
@@ -129,7 +128,7 @@ impl ProducerSnapshot {
     }
 }
 
-/// A snapshot file of these producers.
+/// Encodes a snapshot file of these producers.
 pub fn encode_producer_snapshot(producers: &[ProducerEntry]) -> Vec<u8> {
     let mut body = Vec::with_capacity(COUNT_LENGTH + producers.len() * ENTRY_SIZE);
     body.extend_from_slice(&(producers.len() as i32).to_be_bytes());

@@ -5,9 +5,9 @@
 //!   timestamp    i64   the greatest timestamp of the segment so far, in milliseconds
 //!   offset       i32   the offset that has it, relative to the segment's base offset
 //! ```
-//! No record before that offset has a greater timestamp. Timestamps rise strictly, offsets do not fall. When a
-//! segment is closed its greatest timestamp becomes the last entry. A live or preallocated file ends in
-//! zero bytes, which are trimmed here. (`org.apache.kafka.storage.internals.log.TimeIndex`)
+//! No record before that offset has a greater timestamp. Timestamps increase strictly, offsets never decrease. When a
+//! segment is closed, its greatest timestamp is appended as the last entry. An active or preallocated file ends with
+//! zeros, which are trimmed. (`org.apache.kafka.storage.internals.log.TimeIndex`)
 
 use super::fault::IndexFault;
 use super::offset::{relative_offset, trim_zero_tail};
@@ -21,10 +21,10 @@ const RELATIVE_OFFSET_LENGTH: usize = 4;
 /// Bytes of an entry.
 pub const ENTRY_SIZE: usize = RELATIVE_OFFSET_OFFSET + RELATIVE_OFFSET_LENGTH;
 
-/// What Kafka says where there is no timestamp.
+/// Kafka's value for a missing timestamp.
 pub const NO_TIMESTAMP: i64 = -1;
 
-/// One entry, its offset made absolute.
+/// An entry with its absolute offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimestampOffset {
     /// Milliseconds since the epoch.
@@ -34,7 +34,8 @@ pub struct TimestampOffset {
 }
 
 impl TimestampOffset {
-    /// The entry of a segment that begins at `base_offset`; `None` if the offset cannot stand there.
+    /// The bytes of the entry in the index of a segment that begins at `base_offset`; `None` if the segment cannot have the
+    /// offset.
     pub fn encode(self, base_offset: i64) -> Option<[u8; ENTRY_SIZE]> {
         let mut entry = [0; ENTRY_SIZE];
         let (timestamp, offset) = entry.split_at_mut(RELATIVE_OFFSET_OFFSET);
@@ -44,7 +45,7 @@ impl TimestampOffset {
     }
 }
 
-/// A checked `.timeindex`.
+/// A validated `.timeindex`.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeIndex<'a> {
     entries: &'a [[u8; ENTRY_SIZE]],
@@ -85,7 +86,7 @@ impl<'a> TimeIndex<'a> {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the index has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -101,11 +102,11 @@ impl<'a> TimeIndex<'a> {
         self.entries.last().map(|entry| absolute(*entry, self.base_offset))
     }
 
-    /// The entry with the greatest timestamp that is not above `timestamp`: the first record with a
-    /// timestamp above it, or equal to it, has this entry's offset or a greater one, but for an equal
-    /// timestamp before it. Without such an entry, the segment's first offset.
+    /// The entry with the greatest timestamp that is not greater than `timestamp`; if there is none, the segment's first
+    /// offset. The first record with a greater timestamp has the offset of this entry or a greater one. A record whose
+    /// timestamp equals that of the entry may come before it.
     ///
-    /// For the first record whose timestamp is not below `t`, look up `t - 1`.
+    /// To find the first record whose timestamp is at least `t`, look up `t - 1`.
     pub fn lookup(&self, timestamp: i64) -> TimestampOffset {
         let above = self.entries.partition_point(|entry| split(*entry).0 <= timestamp);
         let found = above.checked_sub(1).and_then(|index| self.entries.get(index));

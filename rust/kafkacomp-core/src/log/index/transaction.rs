@@ -8,10 +8,10 @@
 //!   lastOffset         i64   of the abort marker
 //!   lastStableOffset   i64   the partition's last stable offset once this transaction had ended
 //! ```
-//! Entries stand in the order of their markers. A consumer that has read as far as offset `e` needs the
-//! entries of this and of later segments until one's last stable offset reaches `e`. The file is never
-//! preallocated; an incomplete entry at its end is one that the broker was writing, and is left unread, as
-//! Kafka leaves it. Kafka looks at the version's first byte only; we look at both.
+//! Entries are in the order of their markers. A consumer that has read up to offset `e` needs the entries of this
+//! segment and of later ones, until the last stable offset of an entry reaches `e`. The file is never preallocated;
+//! an incomplete entry at its end was being written, and is ignored, as in Kafka. Kafka checks only the first byte
+//! of the version; here both are checked.
 //! (`org.apache.kafka.storage.internals.log.TransactionIndex`, `AbortedTxn`)
 
 use super::fault::IndexFault;
@@ -40,7 +40,7 @@ pub const CURRENT_VERSION: i16 = 0;
 pub struct AbortedTxn {
     /// The entry's version.
     pub version: i16,
-    /// Whose transaction.
+    /// The producer of the transaction.
     pub producer_id: i64,
     /// Its first offset.
     pub first_offset: i64,
@@ -68,9 +68,9 @@ impl AbortedTxn {
 /// The aborted transactions that overlap a range of offsets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AbortedTxns {
-    /// In the order of their markers.
+    /// The transactions, in the order of their markers.
     pub transactions: Vec<AbortedTxn>,
-    /// Whether no later segment can add one.
+    /// Whether no later segment can have another one.
     pub is_complete: bool,
 }
 
@@ -104,12 +104,12 @@ impl<'a> TransactionIndex<'a> {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the index has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Bytes of an incomplete entry at the end, which is left unread.
+    /// The number of bytes of an incomplete entry at the end, which is ignored.
     pub fn trailing_bytes(&self) -> usize {
         self.trailing_bytes
     }

@@ -231,9 +231,9 @@ impl Repairer {
         let mut kept_at = None;
         while done < length {
             let size = length.saturating_sub(done).min(COPIED as u64) as usize;
-            let place = piece.get_mut(..size).unwrap_or_default();
+            let place = &mut piece[..size];
             let read = read_full(source, place, position.saturating_add(done)).map_err(ReadError::from)?;
-            let at = self.keep(place.get(..read).unwrap_or_default(), writer)?;
+            let at = self.keep(&place[..read], writer)?;
             kept_at = kept_at.or(at);
             if read < size {
                 break;

@@ -144,15 +144,18 @@ impl ParallelRecompressor {
 
     /// Each worker does its share; the first error in the batches' order.
     fn round(&mut self, shares: &[&[RecordBatch<'_>]]) -> record::Result<()> {
-        let Some((first, others)) = self.workers.split_first_mut() else { return Ok(()) };
+        let (Some((first, others)), Some((share, shares))) = (self.workers.split_first_mut(), shares.split_first())
+        else {
+            return Ok(());
+        };
         thread::scope(|scope| {
             let started: Vec<_> = others
                 .iter_mut()
-                .zip(shares.iter().skip(1))
+                .zip(shares)
                 .filter(|(_, share)| !share.is_empty())
                 .map(|(worker, share)| scope.spawn(move || worker.run(share)))
                 .collect();
-            let mut result = first.run(shares.first().copied().unwrap_or_default());
+            let mut result = first.run(share);
             for thread in started {
                 let outcome = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
                 result = result.and(outcome);
@@ -173,8 +176,8 @@ fn take_share<'b, 'd>(rest: &mut &'b [RecordBatch<'d>]) -> &'b [RecordBatch<'d>]
         size = size.saturating_add(batch.size_in_bytes());
         taken = taken.saturating_add(1);
     }
-    let (share, behind) = rest.split_at_checked(taken).unwrap_or_default();
-    *rest = behind;
+    let (share, others) = rest.split_at(taken);
+    *rest = others;
     share
 }
 

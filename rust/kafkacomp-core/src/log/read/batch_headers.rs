@@ -1,10 +1,10 @@
-//! Hopping through a segment from batch to batch, by their headers alone.
+//! Walks through the batches of a segment by their headers alone.
 //!
 //! ```text
-//! offset:int64 size:int32 x:int32 magic:int8 ...     the next batch begins `size` bytes behind the size
+//! offset:int64 size:int32 x:int32 magic:int8 ...     the next batch begins `size` bytes after the size field
 //! ```
-//! What a plan needs of a segment (offsets, greatest timestamps, producers, where batches begin) stands in front
-//! of the records, which are not read. In logs of Kafka 0.7 an entry begins with its size, and there is no more.
+//! What a plan needs (offsets, greatest timestamps, producers, positions of batches) is in the headers; records are not read.
+//! In logs of Kafka 0.7 an entry begins with its size and has no such header.
 
 use super::placement::Span;
 use super::source::{ReadAt, part, read_full};
@@ -16,10 +16,10 @@ use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::record::{Result, TimestampType};
 
-/// What the header of a batch tells; see [`RecordBatch`] for each.
+/// The fields of a batch's header; see [`RecordBatch`] for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchHeader {
-    /// Where the batch begins.
+    /// The position at which the batch begins.
     pub position: u64,
     /// Its whole size in bytes.
     pub size: u64,
@@ -29,28 +29,28 @@ pub struct BatchHeader {
     pub offset_field: i64,
     /// The last offset.
     pub last_offset: i64,
-    /// First and last offset, and the checksum, for judging them by the batches around.
+    /// The first and last offset and the checksum, by which its placement is judged.
     pub span: Span,
     /// The greatest timestamp, ms; -1 in magic 0.
     pub max_timestamp: i64,
-    /// The producer id, -1 where there is none.
+    /// The producer id; -1 if there is none.
     pub producer_id: i64,
     /// Whether it belongs to a transaction.
     pub is_transactional: bool,
-    /// Whether it holds control records.
+    /// Whether it contains control records.
     pub is_control_batch: bool,
     /// The id of the compression type, which may be unknown.
     pub compression_id: u8,
     /// The declared number of records; `None` in magic 0 and 1.
     pub records_count: Option<i32>,
-    /// The timestamp of the first record, ms; the greatest one if the header does not contain it, -1 without timestamps.
+    /// The timestamp of the first record, ms; the greatest timestamp if the header does not contain it; -1 in magic 0.
     pub first_timestamp: i64,
-    /// The producer epoch, -1 where there is none.
+    /// The producer epoch; -1 if there is none.
     pub producer_epoch: i16,
 }
 
 impl BatchHeader {
-    /// The header of a batch that is all there.
+    /// The header of a complete batch.
     pub fn of(batch: &RecordBatch<'_>) -> Self {
         Self {
             position: batch.position(),
@@ -70,31 +70,31 @@ impl BatchHeader {
         }
     }
 
-    /// Where the next batch begins.
+    /// The position at which the next batch begins.
     pub fn end(&self) -> u64 {
         self.position.saturating_add(self.size)
     }
 }
 
-/// What stands at a position.
+/// What is at a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hop {
-    /// A batch, whole as far as its size goes; its checksum was not looked at.
+    /// A batch that is complete by its size; its checksum was not verified.
     Batch(BatchHeader),
-    /// Nothing: the end.
+    /// The end.
     End,
     /// A batch that the end truncates.
     Truncated,
-    /// Not a batch; zeros up to the end count as this too.
+    /// Not a batch, or zeros up to the end.
     Corrupt(ContentError),
 }
 
-/// Reads pieces of a source that follow one another closely with few reads.
+/// Serves small reads at positions close to one another with few reads of the source.
 struct Window<'s> {
     source: &'s dyn ReadAt,
     buffer: Vec<u8>,
     begin: u64,
-    /// The least that is read at once.
+    /// The least number of bytes of a read.
     at_once: usize,
 }
 
@@ -123,34 +123,34 @@ impl<'s> Window<'s> {
             self.buffer.truncate(read);
             0
         };
-        let rest = self.buffer.get(at..).unwrap_or_default();
+        let rest = &self.buffer[at..];
         Ok(rest.get(..size).unwrap_or(rest))
     }
 }
 
-/// The size below which batches are read with the headers of those that follow: the header alone is 3% of such a batch, and
-/// a system call for each takes longer than to copy the bytes between them.
+/// Batches below this size are read together with the headers after them: the header is 3% of a batch of this size, and a
+/// system call for each header takes longer than copying the bytes between them.
 const SMALL_BATCH: u64 = 2 << 10;
-/// What is read at once where batches are small.
+/// The number of bytes of a read where batches are small.
 const SMALL_BATCHES: usize = 64 << 10;
 
-/// Hops through the batches of `[position, end)`.
+/// Walks through the batches of `[position, end)`.
 pub struct HeaderWalk<'s> {
     window: Window<'s>,
     position: u64,
     end: u64,
-    /// Whether no more than the headers is read.
+    /// Whether only the headers are read.
     is_sparse: bool,
 }
 
 impl<'s> HeaderWalk<'s> {
-    /// From the batch that begins at `position` to the segment's length `end`.
+    /// A walk from the batch that begins at `position` to the segment's length `end`.
     pub fn new(source: &'s dyn ReadAt, position: u64, end: u64) -> Self {
         Self { window: Window::new(source), position: position.min(end), end, is_sparse: false }
     }
 
-    /// As [`new`](Self::new), for a walk through all of a segment that reads nothing but the headers, except where batches are
-    /// small and where a read is a request.
+    /// As [`new`](Self::new), for a walk through a whole segment. It reads only the headers, unless batches are small or the
+    /// source is remote.
     pub fn sparse(source: &'s dyn ReadAt, position: u64, end: u64) -> Self {
         let mut walk = Self::new(source, position, end);
         walk.is_sparse = !source.is_remote();
@@ -160,20 +160,20 @@ impl<'s> HeaderWalk<'s> {
         walk
     }
 
-    /// Where the next batch begins.
+    /// The position at which the next batch begins.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Goes on elsewhere.
+    /// Continues at another position.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.end);
     }
 
-    /// The next batch. What is none stays the next.
+    /// The next batch. The walk does not advance past anything else.
     ///
     /// # Errors
-    /// [`ReadError`] when the bytes cannot be read.
+    /// [`ReadError`] if the bytes cannot be read.
     pub fn next_batch(&mut self) -> std::result::Result<Hop, ReadError> {
         let (position, left) = (self.position, self.end.saturating_sub(self.position));
         if left == 0 {
@@ -195,7 +195,7 @@ impl<'s> HeaderWalk<'s> {
     }
 }
 
-/// The header at the start of `data`; `None` if not all of it is there.
+/// The header at the start of `data`; `None` if `data` end inside it.
 fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
     let Some(head) = BatchHead::read(data, position)? else { return Ok(None) };
     head.check_minimum(position)?;
@@ -204,17 +204,17 @@ fn header(data: &[u8], position: u64) -> Result<Option<BatchHeader>> {
     Ok(batch.map(|batch| BatchHeader { size, ..BatchHeader::of(&batch) }))
 }
 
-/// A delete horizon takes the place of the first timestamp; with LogAppendTime all records have the greatest one.
+/// The first timestamp. If its field contains a delete horizon, or with LogAppendTime, it is the greatest one.
 fn first_timestamp(batch: &RecordBatch<'_>) -> i64 {
     let is_overridden = batch.delete_horizon_ms().is_some() || batch.timestamp_type() == TimestampType::LogAppendTime;
     if is_overridden { batch.max_timestamp() } else { batch.base_timestamp() }
 }
 
-/// Where the first top-level entry of a log of 0.7 begins that begins at `target` or behind, hopping from the entry at
-/// `position`; `None` where there is none before `end`.
+/// The position of the first top-level entry of a log of 0.7 at `target` or after it, found by walking from the entry at
+/// `position`; `None` if there is none before `end`.
 ///
 /// # Errors
-/// [`ReadError`] when the bytes cannot be read.
+/// [`ReadError`] if the bytes cannot be read.
 pub fn next_entry_from(
     source: &dyn ReadAt,
     mut position: u64,
@@ -247,7 +247,7 @@ mod tests {
         data
     }
 
-    /// Reads as a file does, a few bytes more than asked.
+    /// A source that is not in memory.
     struct NotInMemory(Vec<u8>);
 
     impl ReadAt for NotInMemory {

@@ -1,8 +1,8 @@
-//! Where an intact batch or entry may begin: what its header alone rules out.
+//! Positions at which an intact batch or entry may begin, judged by the header alone.
 //!
-//! A header passes if some reader could take the batch. What is stricter than the formats' layout (the number of records,
-//! the first record, the first bytes of compressed records, the lengths of key and value) refuses only batches whose
-//! records nobody could read; it keeps the number of candidates low, and with it the work, not what is found.
+//! A header passes if any reader could accept the batch. Some checks are stricter than the layout requires: the number of
+//! records, the first record, the first bytes of compressed records, the lengths of key and value. They refuse only batches
+//! whose records no reader can decode. They reduce the number of candidates, and so the work, but not what is found.
 
 use crate::CompressionType;
 use crate::bytes::be_i32;
@@ -19,12 +19,12 @@ use crate::varint::take_varint;
 /// The fewest bytes of a record: size, attributes, timestamp, offset, key, value, headers.
 const LEAST_RECORD: usize = 7;
 
-/// What a header says, as far as its checksum is concerned.
+/// A possible batch: its length and its checksum according to the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// All bytes of the batch.
+    /// The length of the batch in bytes.
     pub(super) length: u64,
-    /// The first byte that the checksum covers, from where the batch begins; it covers all that follows.
+    /// The first byte that the checksum covers, from the start of the batch; it covers everything up to the end.
     pub(super) covered_from: u8,
     /// The checksum in the header.
     pub(super) stored: u32,
@@ -41,33 +41,33 @@ pub struct EntryLayout {
     pub(super) verify_crc: bool,
 }
 
-/// What the batches or entries of a log format look like: what reading in chunks and the search after a corrupt one need.
+/// The layout of the batches or entries of a log format, as needed for reading in chunks and for resynchronization.
 pub trait Layout {
-    /// As many bytes as are looked at.
+    /// The number of bytes that are examined.
     const HEADER: usize;
     /// The fewest bytes of a batch.
     const LEAST: usize;
-    /// Where the batch's size begins, which is not 0, and where it ends.
+    /// The start and end of the size field, which is never 0.
     const SIZE: (usize, usize);
 
-    /// What a batch would be that begins with `header`, where `left` bytes follow; `header` has [`Self::HEADER`] bytes or
-    /// all that are left.
+    /// The candidate that begins with `header`, if `left` bytes are left from its start on. `header` has [`Self::HEADER`]
+    /// bytes, or all that are left.
     fn candidate(header: &[u8], left: u64) -> Option<Candidate>;
 
-    /// Where the first candidate may begin in `data`, in `from..bound`, by a look at magic and size alone; `left` bytes follow
-    /// from `from` on. A size of 0 is no candidate's, but a place to leave out what follows it.
+    /// The first position in `from..bound` of `data` at which a candidate may begin, judged by magic and size alone; `left`
+    /// bytes follow from `from` on. A position with the size 0 is returned, too: the caller skips the zeros from there.
     fn hint(data: &[u8], from: usize, bound: usize, left: u64) -> Option<usize>;
 
-    /// The length that a batch states, whatever else is wrong with its header.
+    /// The length that a batch declares, even if other fields of its header are invalid.
     fn stated_length(header: &[u8]) -> Option<u64>;
 
-    /// Whether batches inside a batch that begins with `header` may end where it ends, or its size is known to be right.
+    /// Whether batches in the payload of the batch that begins with `header` may end where it ends. Not if its size is
+    /// known to be right.
     fn may_enclose_up_to_its_end(header: &[u8]) -> bool;
 }
 
-/// The first of `most` places in `data` where a size stands, and the magic in the last of `FIELDS` bytes, that a batch may
-/// have which begins there, with `left` bytes from the first place's batch on; or a size of 0. A size and `overhead` bytes
-/// are the batch.
+/// The first of `most` positions in `data` with a possible size and, in the last of `FIELDS` bytes, a possible magic, or with
+/// the size 0. A batch has `overhead` bytes more than its size; `left` bytes follow from the start of the first one on.
 #[inline]
 fn first_possible<const FIELDS: usize>(
     data: &[u8],
@@ -76,7 +76,7 @@ fn first_possible<const FIELDS: usize>(
     overhead: usize,
     last_magic: u8,
 ) -> Option<usize> {
-    // The size is no more than what follows: as 32 bits, which negative ones are above.
+    // The size is at most what follows. Negative sizes are greater as unsigned numbers.
     let largest = u32::try_from(left.saturating_sub(overhead as u64)).unwrap_or(i32::MAX as u32).min(i32::MAX as u32);
     data.windows(FIELDS).take(most).position(|fields| {
         let [a, b, c, d, .., magic] = *fields else { return false };
@@ -143,25 +143,26 @@ fn v2_is_possible(batch: &RecordBatch<'_>, header: &[u8], length: usize) -> bool
         }
         Ok(CompressionType::Gzip) => first.starts_with(&[0x1f, 0x8b]),
         Ok(CompressionType::Lz4) => first.starts_with(&[0x04, 0x22, 0x4d, 0x18]),
-        // Raw, as some clients write it, it begins with the decompressed length.
+        // Raw snappy, which some clients write, begins with the decompressed length.
         Ok(CompressionType::Snappy) => {
             first.starts_with(&[0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0])
                 || first.iter().take(5).position(|&byte| byte < 0x80).is_some_and(|last| {
-                    // The first element is a literal: there is nothing yet that it could repeat.
+                    // The first element is a literal: there is no output yet that a copy could refer to.
                     first.get(last.saturating_add(1)).is_none_or(|tag| tag.trailing_zeros() >= 2)
                 })
         }
-        // A frame, or one to skip before it.
+        // A frame, or a skippable frame before it.
         Ok(CompressionType::Zstd) => {
             first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
                 || first.get(1..4).is_some_and(|rest| rest == [0x2a, 0x4d, 0x18])
         }
-        // Nobody knows what it looks like.
+        // The format of an unknown compression type is unknown.
         Err(_) => true,
     }
 }
 
-/// Whether the lengths of key and value make the size of a message of magic 0 or 1; `None` where the value's is too far.
+/// Whether the lengths of key and value add up to the size of a message of magic 0 or 1; `None` if the length of the value is
+/// not within `header`.
 fn lengths_add_up(header: &[u8], head: &BatchHead) -> Option<bool> {
     let (key_at, overhead) = match head.magic {
         0 => (v0_v1::KEY_SIZE_OFFSET_V0, RECORD_OVERHEAD_V0),
@@ -183,7 +184,7 @@ impl Layout for EntryLayout {
     const LEAST: usize = SIZE_LENGTH + HEADER_LENGTH_V0 + 1;
     const SIZE: (usize, usize) = (0, SIZE_LENGTH);
 
-    /// With a payload: the checksum of none is 0, which stands anywhere.
+    /// Only entries with a payload are candidates: the checksum of an empty one is 0, and zeros occur everywhere.
     fn candidate(header: &[u8], left: u64) -> Option<Candidate> {
         let (crc_offset, minimum) = match header.get(SIZE_LENGTH + ENTRY_MAGIC_OFFSET)? {
             0 => (CRC_OFFSET_V0, HEADER_LENGTH_V0),

@@ -1,8 +1,8 @@
 //! Reading a segment in chunks of whole batches.
 //!
-//! A chunk is what one positional read brings, up to the last batch that is all there. What follows that batch is kept for
-//! the next chunk, and so is what a search after a corrupt batch has read: no byte is read twice for it. A batch larger
-//! than a chunk gets a buffer of its own size, once its checksum is known to be right.
+//! A chunk contains the complete batches of one positional read. The bytes after the last complete batch are kept for the
+//! next chunk, as are those that a search after a corrupt batch has read, so that no byte is read twice. For a batch that is
+//! larger than a chunk, a buffer of its size is allocated once its checksum is known to be right.
 
 use std::io;
 
@@ -15,17 +15,17 @@ use crate::log::error::{ContentError, ReadError};
 use crate::memory;
 use crate::record::{self, Batches, RecordBatch, Tail};
 
-/// The least that is read at once: below it the system call outweighs the copy.
+/// The least number of bytes of a read: below it, the system call takes longer than the copy.
 const MIN_READ: usize = 64 << 10;
-/// How much is looked at at once where zeros are expected.
+/// The number of bytes of a read where zeros are expected.
 const ZEROS: usize = 1 << 20;
-/// What file systems leave out of a sparse file.
+/// The block size of sparse files.
 const BLOCK: usize = 4 << 10;
 
-/// What a chunk ends with.
+/// Why a chunk ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChunkEnd {
-    /// More may follow.
+    /// More batches may follow.
     More,
     /// The segment's end, after whole batches or the zeros that follow them.
     End,
@@ -35,13 +35,13 @@ pub enum ChunkEnd {
     Corrupt(ContentError),
 }
 
-/// Where the whole batches of a chunk stop.
+/// What follows the complete batches of a chunk.
 pub(super) enum Stopped {
     /// The end of the bytes.
     End,
     /// A batch that the caller does not want.
     Unwanted,
-    /// A batch of so many bytes that are not all there.
+    /// An incomplete batch of this many bytes.
     Partial(u64),
     /// Nothing but zeros.
     Zeros,
@@ -49,7 +49,7 @@ pub(super) enum Stopped {
     Corrupt(ContentError),
 }
 
-/// Reads `[position, end)` of a source, chunk by chunk; `F` is what it consists of.
+/// Reads `[position, end)` of a source, chunk by chunk; `F` is the layout of its batches or entries.
 #[derive(Debug, Clone)]
 pub struct Chunks<F> {
     position: u64,
@@ -68,39 +68,40 @@ impl<F: Layout> Chunks<F> {
         Self { position, end, layout, verifies, search: Resync::new(position, end) }
     }
 
-    /// Where the next chunk begins.
+    /// The position at which the next chunk begins.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Goes on elsewhere.
+    /// Continues at another position.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.end);
     }
 
-    /// Goes on at the first intact batch after the corrupt one that ended the last chunk, see [`Resync`]; where that is.
+    /// Continues at the first intact batch after the corrupt one that ended the last chunk (see [`Resync`]), and returns its
+    /// position.
     ///
     /// # Errors
-    /// [`ReadError`] when the bytes cannot be read.
+    /// [`ReadError`] if the bytes cannot be read.
     pub fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
         let next = self.search.next_intact(source, self.position)?;
         self.seek(next);
         Ok(next)
     }
 
-    /// Takes over what an earlier pass over the same file has found, so that it is not read again.
+    /// Reuses what an earlier pass over the same file has found, so that it is not read again.
     #[must_use]
     pub fn with_large_corrupt(mut self, found: LargeCorrupt) -> Self {
         *self.search.large_corrupt() = found;
         self
     }
 
-    /// What was found so far, for the next pass.
+    /// The large corrupt batches found so far, for the next pass.
     pub fn take_large_corrupt(&mut self) -> LargeCorrupt {
         std::mem::take(self.search.large_corrupt())
     }
 
-    /// What searches after corrupt batches have done so far.
+    /// The work that searches after corrupt batches have done so far.
     pub fn resync_steps(&self) -> Steps {
         self.search.steps()
     }
@@ -110,13 +111,13 @@ impl<F: Layout> Chunks<F> {
         self.end
     }
 
-    /// How many bytes there are from the position on.
+    /// The number of bytes from the position on.
     fn left(&self) -> u64 {
         self.end.saturating_sub(self.position)
     }
 
-    /// Reads about `target` bytes of what `take` takes, and goes on after it. `take` is given bytes and where they begin, and
-    /// returns how many of them are whole batches.
+    /// Reads about `target` bytes of batches that `take` accepts, and continues after them. `take` gets bytes and their
+    /// position, and returns how many of them are complete batches.
     pub(super) fn read_layout(
         &mut self,
         source: &dyn ReadAt,
@@ -128,10 +129,10 @@ impl<F: Layout> Chunks<F> {
         let (position, left) = (self.position, self.left());
         let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
         let mut wanted = size(target.max(MIN_READ) as u64);
-        // The bytes that are in the buffer already. What else it has is overwritten, which saves filling it with zeros.
+        // The number of bytes in the buffer that are read. The others are overwritten, which saves filling it with zeros.
         let mut there = 0;
         if buffer.capacity() > CAPACITY.max(wanted.saturating_mul(2)) {
-            // Of a batch that was larger than others.
+            // The last batch was larger than usual: free the memory.
             *buffer = Vec::new();
         }
         let in_memory = source.as_slice();
@@ -186,7 +187,7 @@ impl<F: Layout> Chunks<F> {
                 memory::append(buffer, self.search.window.rest(position, used)).map_err(io::Error::from)?;
             } else if in_memory.is_none() {
                 if !buffer.is_empty() {
-                    self.search.window.keep(self.position, buffer.get(used..).unwrap_or_default())?;
+                    self.search.window.keep(self.position, &buffer[used..])?;
                 }
                 buffer.truncate(used);
             }
@@ -194,8 +195,8 @@ impl<F: Layout> Chunks<F> {
         }
     }
 
-    /// Verifies a batch that is larger than what is kept of a file, before there is memory for it: its size may be corrupt.
-    /// Without checksums, one that consists of holes for the most part is refused: a sparse file costs nothing to make.
+    /// Verifies a batch that is larger than the window before memory is allocated for it, because its size may be corrupt.
+    /// If checksums are not verified, a batch that mostly consists of holes is refused: a sparse file takes no space on disk.
     /// `buffer` has its first bytes.
     fn verify_large(
         &mut self,
@@ -218,7 +219,7 @@ impl<F: Layout> Chunks<F> {
         Ok(verdict)
     }
 
-    /// Whether nothing but zeros is left, after `known` of them.
+    /// Checks whether only zeros are left; the first `known` bytes are zeros.
     fn rest_is_zero(&mut self, source: &dyn ReadAt, known: u64) -> Result<ChunkEnd, ReadError> {
         let mut window = Vec::new();
         let mut at = self.position.saturating_add(known);
@@ -243,7 +244,7 @@ impl<F: Layout> Chunks<F> {
     }
 }
 
-/// Whether more of these bytes are blocks of zeros than not, by more than what is kept of a file.
+/// Whether the blocks of zeros have more bytes than the other blocks, by more than the capacity of the window.
 fn is_hollow(source: &dyn ReadAt, position: u64, size: u64) -> Result<bool, ReadError> {
     let mut window = Vec::new();
     let (mut at, end) = (position, position.saturating_add(size));
@@ -260,7 +261,7 @@ fn is_hollow(source: &dyn ReadAt, position: u64, size: u64) -> Result<bool, Read
             *count = count.saturating_add(block.len() as u64);
         }
         at = at.saturating_add(piece.len() as u64);
-        // What is left cannot change it.
+        // The rest cannot change the result.
         if others.saturating_sub(zeros) > end.saturating_sub(at) {
             return Ok(false);
         }
@@ -268,24 +269,23 @@ fn is_hollow(source: &dyn ReadAt, position: u64, size: u64) -> Result<bool, Read
     Ok(zeros > others)
 }
 
-/// The `length` bytes of a chunk that began at `position`: what reading it left in `buffer` or in place.
+/// The `length` bytes of the chunk that begins at `position`: in `buffer`, or in the source if it is in memory.
 pub fn chunk_bytes<'b>(source: &'b dyn ReadAt, buffer: &'b [u8], position: u64, length: usize) -> &'b [u8] {
     source.as_slice().map_or_else(|| part(buffer, 0, length), |all| part(all, position, length))
 }
 
 impl ChunkReader {
-    /// From the batch that begins at `position` to the segment's length `end`. With `verifies`, the caller refuses batches
-    /// whose checksum is wrong.
+    /// A reader from the batch that begins at `position` to the segment's length `end`. `verifies` says that the caller refuses
+    /// batches whose checksum is wrong.
     pub fn new(position: u64, end: u64, verifies: bool) -> Self {
         Self::with_layout(BatchLayout, position, end, verifies)
     }
 
-    /// Reads whole batches, about `target` bytes of them, each one accepted by `check`; a batch that it
-    /// refuses ends the chunk before it. They stand in `buffer` then, or, if the source is in memory, where
-    /// they are; the result tells how many bytes they take.
+    /// Reads about `target` bytes of complete batches and returns their size. A batch that `check` refuses ends the chunk
+    /// before it. The batches are in `buffer`, or in the source if it is in memory; see [`chunk_bytes`].
     ///
     /// # Errors
-    /// [`ReadError`] when the bytes cannot be read.
+    /// [`ReadError`] if the bytes cannot be read.
     pub fn read(
         &mut self,
         source: &dyn ReadAt,
@@ -297,7 +297,7 @@ impl ChunkReader {
     }
 }
 
-/// The bytes of the whole batches at the start of `data`, and what stops them.
+/// The size of the complete batches at the start of `data`, and what follows them.
 fn whole_batches(
     data: &[u8],
     begin: u64,

@@ -1,6 +1,5 @@
-//! Reading a log of Kafka 0.7 in chunks of whole top-level entries.
-//!
-//! What [`ChunkReader`](crate::log::ChunkReader) does for batches; see [`crate::message_set`] for the layout.
+//! Reading a log of Kafka 0.7 in chunks of complete top-level entries, as [`ChunkReader`](crate::log::ChunkReader) reads
+//! batches. See [`crate::message_set`] for the layout.
 
 use super::candidate::{EntryLayout, Layout};
 use super::chunk::{ChunkEnd, Chunks, Stopped, chunk_bytes};
@@ -10,23 +9,23 @@ use crate::log::error::ReadError;
 use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 use crate::message_set::{Entries, Entry};
 
-/// How much is read at once where all of a file is gone through.
+/// The size of a chunk where a whole file is read.
 const CHUNK: usize = 4 << 20;
 
 /// Reads a log of 0.7, chunk by chunk.
 pub type EntryChunkReader = Chunks<EntryLayout>;
 
 impl EntryChunkReader {
-    /// From the entry that begins at `position` to the file's length `end`.
+    /// A reader from the entry that begins at `position` to the file's length `end`.
     pub fn new(position: u64, end: u64, verify_crc: bool) -> Self {
         Self::with_layout(EntryLayout { verify_crc }, position, end, verify_crc)
     }
 
-    /// Reads the next chunk, of a size that suits whoever goes through all of a file: its entries, whose positions
-    /// count from the chunk's, and what it ends with.
+    /// Reads the next chunk, of a size for reading whole files: its entries, whose positions are relative to the chunk, and
+    /// why it ended.
     ///
     /// # Errors
-    /// [`ReadError`] when the bytes cannot be read.
+    /// [`ReadError`] if the bytes cannot be read.
     pub(in crate::log) fn entries<'b>(
         &mut self,
         source: &'b dyn ReadAt,
@@ -34,17 +33,16 @@ impl EntryChunkReader {
     ) -> Result<(impl Iterator<Item = Entry<'b>> + use<'b>, ChunkEnd), ReadError> {
         let begin = self.position();
         let (used, end) = self.read(source, buffer, CHUNK, |_| true)?;
-        // Checksums that are to be verified have been.
+        // If checksums are to be verified, the reader has done it.
         let entries = Entries::unverified(chunk_bytes(source, buffer, begin, used));
         Ok((entries.map_while(Result::ok), end))
     }
 
-    /// Reads whole entries, about `target` bytes of them, as long as `wanted` takes the position of the next one.
-    /// They stand in `buffer` then, or, if the source is in memory, where they are; the result tells how many
-    /// bytes they take.
+    /// Reads about `target` bytes of complete entries, as long as `wanted` accepts the position of the next one, and returns
+    /// their size. They are in `buffer`, or in the source if it is in memory.
     ///
     /// # Errors
-    /// [`ReadError`] when the bytes cannot be read.
+    /// [`ReadError`] if the bytes cannot be read.
     pub fn read(
         &mut self,
         source: &dyn ReadAt,
@@ -58,7 +56,7 @@ impl EntryChunkReader {
     }
 }
 
-/// The bytes of the whole entries at the start of `data`, and what stops them.
+/// The size of the complete entries at the start of `data`, and what follows them.
 fn whole_entries(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl FnMut(u64) -> bool) -> (usize, Stopped) {
     let mut entries = if verify_crc { Entries::new(data) } else { Entries::unverified(data) };
     let mut used = 0;
@@ -84,7 +82,7 @@ fn whole_entries(data: &[u8], begin: u64, verify_crc: bool, wanted: &mut impl Fn
     }
 }
 
-/// The length that the entry at `at` says it has, if that can be.
+/// The length that the entry at `at` declares, if it is possible.
 fn entry_length(data: &[u8], at: usize) -> Option<u64> {
     EntryLayout::stated_length(data.get(at..)?)
 }

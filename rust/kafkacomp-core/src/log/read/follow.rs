@@ -1,12 +1,12 @@
-//! Following a log that a broker is writing: where it ends, going by what has come since the last look.
+//! Following a log that a broker is writing: finds its end from what was appended since the last call.
 //!
-//! Only headers are read, from where the last look ended, and the body of each control batch. A batch counts when it is all
-//! there. A broker writes in order, so a header behind a batch says that the batch is; of the last one, the checksum tells,
-//! because a file may have been reserved at full length (`log.preallocate`) and hold zeros where a batch is to come.
-//! What is not all there yet is looked at again the next time.
+//! Only headers are read, from the position where the last call ended, and the bodies of control batches. A batch counts once
+//! it is complete. A broker writes in order, so a batch is complete if a header follows it. The last batch is verified by its
+//! checksum, because a preallocated file (`log.preallocate`) may have zeros in place of a batch that is still to be written.
+//! An incomplete batch is examined again by the next call.
 //!
-//! The last stable offset (KIP-98) is the first offset of the earliest transaction that is open: a transaction
-//! begins with its producer's first transactional batch and ends with a marker. See [`super::transactions`].
+//! The last stable offset (KIP-98) is the first offset of the earliest open transaction. A transaction begins with its
+//! producer's first transactional batch and ends with a marker. See [`super::transactions`].
 
 use super::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use super::resync::Resync;
@@ -17,21 +17,21 @@ use crate::memory::{self, OutOfMemory};
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 use crate::record::{RecordBatch, RecordReader};
 
-/// The most that a control batch's records may take: a marker has 6 bytes of value.
+/// The largest decompressed size of a control batch. The value of a marker has 6 bytes.
 const CONTROL_BYTES: usize = 64 << 10;
-/// How many zeros behind a header that is none say that the file is reserved beyond it: a page.
+/// If this many zeros follow an invalid header, the rest of the file is preallocated. It is the size of a page.
 const RESERVED: usize = 4 << 10;
 
-/// Why a look at a segment ended.
+/// Why following a segment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowEnd {
-    /// At the segment's end, or at zeros that are reserved.
+    /// At the end of the segment, or at preallocated zeros.
     End,
-    /// At a batch of which only the beginning is written.
+    /// At an incomplete batch.
     Truncated,
     /// At a corrupt batch.
     Corrupt(ContentError),
-    /// The segment is shorter than it was: it is another one, or was truncated.
+    /// The segment is shorter than before: it was replaced or truncated.
     Shrunk,
 }
 
@@ -51,7 +51,7 @@ struct Transactions {
 }
 
 impl Follower {
-    /// At the start of a segment; transactions are looked at where a committed reader wants to know of them.
+    /// A follower at the start of a segment. With `with_transactions`, it collects transactions for a committed reader.
     pub fn new(with_transactions: bool) -> Self {
         let transactions = with_transactions.then(|| Transactions {
             collector: TransactionCollector::default(),
@@ -60,7 +60,7 @@ impl Follower {
         Self { position: 0, end_offset: None, transactions, buffer: Vec::new() }
     }
 
-    /// Goes on at the start of another segment.
+    /// Continues at the start of another segment.
     pub fn enter(&mut self) {
         self.position = 0;
     }
@@ -70,7 +70,7 @@ impl Follower {
         self.position
     }
 
-    /// The offset behind the last batch seen; `None` before the first.
+    /// The offset after the last batch; `None` before the first batch.
     pub fn end_offset(&self) -> Option<i64> {
         self.end_offset
     }
@@ -80,10 +80,10 @@ impl Follower {
         self.transactions.as_ref().and_then(|transactions| transactions.collector.first_open())
     }
 
-    /// The aborted transactions seen that reach into `start..end`, by producer id.
+    /// The aborted transactions so far that overlap `start..end`, with their producer ids.
     ///
     /// # Errors
-    /// There is no memory for them.
+    /// There is not enough memory for them.
     pub fn aborted(&self, start: i64, end: i64) -> Result<Vec<(i64, AbortedRange)>, OutOfMemory> {
         let mut found = Vec::new();
         for range in self.transactions.iter().flat_map(|transactions| transactions.collector.aborted(start, end)) {
@@ -93,17 +93,17 @@ impl Follower {
         Ok(found)
     }
 
-    /// Forgets aborted transactions that end before `offset`: nobody asks for them any more.
+    /// Drops the aborted transactions that end before `offset`.
     pub fn forget(&mut self, offset: i64) {
         if let Some(transactions) = &mut self.transactions {
             transactions.collector.forget(offset);
         }
     }
 
-    /// Looks at what has come. With `skip`, damage is stepped over where a sound batch lies behind it.
+    /// Reads what was appended. With `skip`, a corrupt range is skipped if an intact batch follows it.
     ///
     /// # Errors
-    /// [`ReadError`] when the bytes cannot be read.
+    /// [`ReadError`] if the bytes cannot be read.
     pub fn follow(&mut self, source: &dyn ReadAt, skip: bool) -> Result<FollowEnd, ReadError> {
         let length = source.length()?;
         if length < self.position {
@@ -135,7 +135,7 @@ impl Follower {
             };
             let Some(header) = last else { return Ok(stop) };
             let verified = match search.verify(source, header.position, header.size) {
-                // It became shorter meanwhile: the next look finds out.
+                // The file has become shorter in the meantime; the next call reports it.
                 Err(ReadError::Shrunk { .. }) => return Ok(FollowEnd::Truncated),
                 verified => verified?,
             };
@@ -147,7 +147,7 @@ impl Follower {
         }
     }
 
-    /// Takes note of a batch that is all there.
+    /// Adds a complete batch.
     fn take(&mut self, source: &dyn ReadAt, header: &BatchHeader) -> Result<(), ReadError> {
         self.position = header.end();
         let end = header.last_offset.saturating_add(1);
@@ -171,7 +171,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Whether zeros follow the header at `position`, which is none: what is written there is on its way at most.
+    /// Whether zeros follow the invalid header at `position`: at most, a batch is being written there.
     fn is_reserved(&mut self, source: &dyn ReadAt, position: u64, length: u64) -> Result<bool, ReadError> {
         let behind = position.saturating_add(HEADER_SIZE_UP_TO_MAGIC as u64);
         let size = length.saturating_sub(behind).min(RESERVED as u64) as usize;
@@ -188,7 +188,7 @@ mod tests {
     use crate::record::batch::LOG_OVERHEAD;
     use crate::record::layout::v2::{ATTRIBUTES_OFFSET, CRC_OFFSET, RECORD_BATCH_OVERHEAD};
 
-    /// A batch without records of these many offsets, with the right checksum.
+    /// A batch of `count` offsets without records, with the right checksum.
     fn batch(base_offset: i64, count: i32, producer: Option<i64>) -> Vec<u8> {
         let mut data = vec![0; RECORD_BATCH_OVERHEAD];
         data[..8].copy_from_slice(&base_offset.to_be_bytes());

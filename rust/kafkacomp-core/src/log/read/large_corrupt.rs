@@ -2,7 +2,7 @@
 
 use crate::record::{self, Error, RecordFault};
 
-/// The least that it saves to know of one: so there are few.
+/// A batch is recorded if that saves reading at least this many bytes, which keeps their number small.
 const LEAST: u64 = 1 << 20;
 
 /// What a pass over a file has found.
@@ -12,18 +12,18 @@ pub struct LargeCorrupt(Vec<Corrupt>);
 #[derive(Debug, Clone)]
 struct Corrupt {
     position: u64,
-    /// The checksum in the header. Another one is that of another batch: the file was replaced since.
+    /// The checksum in the header. If the file has another one there, it was replaced in the meantime.
     stored: u32,
     fault: Fault,
     next_intact: Option<u64>,
 }
 
-/// What is wrong with a batch that may be larger than what is kept.
+/// What is wrong with a batch that may be larger than the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The checksum of its bytes is this one.
+    /// The checksum of its bytes, which is not the stored one.
     Checksum(u32),
-    /// There is no batch of this size.
+    /// The batch cannot have this size.
     Size(u64),
 }
 
@@ -38,7 +38,7 @@ impl Fault {
 }
 
 impl LargeCorrupt {
-    /// Whether anything is known of a batch at `position`.
+    /// Whether a batch at `position` is recorded.
     pub(super) fn has(&self, position: u64) -> bool {
         self.0.binary_search_by_key(&position, |corrupt| corrupt.position).is_ok()
     }
@@ -65,7 +65,7 @@ impl LargeCorrupt {
         }
     }
 
-    /// Takes note of where the next intact batch begins, or forgets the batch at `position` if it is near.
+    /// Sets the position of the next intact batch, or drops the batch at `position` if the next one is near.
     pub(super) fn set_next_intact(&mut self, position: u64, next: u64) {
         let Ok(at) = self.0.binary_search_by_key(&position, |corrupt| corrupt.position) else { return };
         if next.saturating_sub(position) < LEAST {

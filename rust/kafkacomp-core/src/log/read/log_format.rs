@@ -1,14 +1,14 @@
-//! Which log format a log is of, by its content: Kafka 0.7's message sets, or what came after.
+//! Detects the log format of a file by its content: the message sets of Kafka 0.7, or the batches of later versions.
 //!
 //! ```text
 //! 0.7    Size:int32 Magic:int8 [Attributes:int8] CRC:uint32 Payload             CRC-32 of the payload
 //! 0.8+   Offset:int64 Size:int32 CRC:uint32 Magic:int8(0, 1) ...                CRC-32 from the magic on
-//!        Offset:int64 Size:int32 Epoch:int32 Magic:int8(2) CRC:uint32 ...       CRC-32C of what follows it
+//!        Offset:int64 Size:int32 Epoch:int32 Magic:int8(2) CRC:uint32 ...       CRC-32C of what follows the CRC
 //! ```
-//! The magics 0 and 1 mean other things on each side, so the log format comes first. Entries are read from the start
-//! under both layouts. One whose checksum is right over bytes that are not empty is evidence; the first layout
-//! with evidence wins. Empty messages count only if there is nothing else up to the end: an 0.8 log whose first
-//! offset is 5 * 2^32 begins like one.
+//! The magics 0 and 1 have different meanings in the two formats, so the log format must be known first. Entries are read
+//! from the start of the file with both layouts. An entry that is not empty and whose checksum is right decides for its
+//! layout. Empty messages of 0.7 decide only if the file has nothing else: a log of 0.8 whose first offset is 5 * 2^32
+//! begins like one.
 
 use super::source::read_part;
 use crate::log::ReadAt;
@@ -19,11 +19,11 @@ use crate::record::{BatchHead, RecordBatch};
 
 /// The least size of a message of 0.7.
 const MIN_MESSAGE_LENGTH: i32 = 5;
-/// Entries that are looked at; more empty messages than that in front of the first real one are not told apart.
+/// The most entries that are read. If more empty messages precede the first other one, the content does not decide.
 const MOST_ENTRIES: usize = 10_000;
 
-/// What an entry has at most that is read where the name decides as well: more than either side's default of
-/// `max.message.size` and `message.max.bytes`, a million.
+/// If the name of the file can decide, larger entries are not read. It is more than the defaults of `max.message.size` and
+/// `message.max.bytes`, which are a million bytes.
 const MOST_READ: u64 = 1 << 20;
 
 /// A log format.
@@ -36,7 +36,7 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// What the name of a file says: `.kafka` or `.log`. A hint, where the content does not decide.
+    /// The log format by the suffix of a file's name, `.kafka` or `.log`: a hint for contents that do not decide.
     pub fn of_name(name: &str) -> Option<Self> {
         match name.rsplit_once('.')?.1 {
             "kafka" => Some(Self::MessageSet),
@@ -45,7 +45,7 @@ impl LogFormat {
         }
     }
 
-    /// The log format of `source`, which has `length` bytes; `None` where its content does not decide.
+    /// The log format of `source`, which has `length` bytes; `None` if the content does not decide.
     ///
     /// # Errors
     /// The bytes cannot be read.
@@ -53,8 +53,8 @@ impl LogFormat {
         Self::of_entries(source, length, u64::MAX, None)
     }
 
-    /// As [`of_content`](Self::of_content), where the name may decide what the content does not. If it can, an entry of more
-    /// than 1 MiB is not read: a size that is corrupt may be that of all the file.
+    /// As [`of_content`](Self::of_content), but if the content does not decide, the name does. If the name can decide, entries
+    /// of more than 1 MiB are not read: a corrupt size may span the whole file.
     ///
     /// # Errors
     /// The bytes cannot be read.
@@ -64,7 +64,7 @@ impl LogFormat {
         Self::of_entries(source, length, if is_bounded { MOST_READ } else { u64::MAX }, named)
     }
 
-    /// By the entries of `most` bytes or fewer.
+    /// Decides by the entries of at most `most` bytes.
     fn of_entries(source: &dyn ReadAt, length: u64, most: u64, named: Option<Self>) -> Result<Option<Self>, ReadError> {
         let mut sides = [
             Side { log_format: Self::MessageSet, at: 0, most, outcome: Outcome::Open },
@@ -84,7 +84,7 @@ impl LogFormat {
                 break;
             }
         }
-        // Bytes that cannot be messages of 0.7 are of a later log, unless the name says that they are corrupt ones of 0.7.
+        // Bytes that cannot be messages of 0.7 are of a later format, unless the name is that of a log of 0.7.
         let may_be_records = named != Some(Self::MessageSet) && length >= HEADER_SIZE_UP_TO_MAGIC as u64;
         Ok(match sides.map(|side| side.outcome) {
             [Outcome::AllEmpty, _] => Some(Self::MessageSet),
@@ -94,14 +94,14 @@ impl LogFormat {
     }
 }
 
-/// What reading under one layout has come to.
+/// The result of reading with one layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Open,
     Evidence,
-    /// Nothing but empty messages up to the end.
+    /// The file has only empty messages.
     AllEmpty,
-    /// The very first bytes cannot be of this layout.
+    /// The first bytes are invalid in this layout.
     Impossible,
     Undecided,
 }
@@ -109,7 +109,7 @@ enum Outcome {
 struct Side {
     log_format: LogFormat,
     at: u64,
-    /// What is larger is not read.
+    /// Larger entries are not read.
     most: u64,
     outcome: Outcome,
 }
@@ -158,7 +158,7 @@ impl Side {
     }
 }
 
-/// The bytes from `at` on, as many as there are up to `size`.
+/// Up to `size` bytes from `at` on, fewer at the end.
 fn fill<'b>(
     source: &'b dyn ReadAt,
     at: u64,

@@ -1,5 +1,5 @@
-//! Reading segments: chunks of whole batches or entries, the search after a corrupt batch, batch headers alone, and what
-//! a committed reader sees.
+//! Reading segments: chunks of complete batches or entries, the search for the next intact batch after a corrupt one, walks by
+//! batch headers alone, and the filter of aborted transactions for committed readers.
 
 pub mod batch_headers;
 mod candidate;

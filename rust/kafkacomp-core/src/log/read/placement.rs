@@ -1,20 +1,20 @@
-//! Whether a batch can stand where it stands in a log.
+//! Judges whether the offsets of a batch fit its place in the log.
 //!
-//! Base offset and leader epoch of a batch are covered by no checksum, so that a broker may set them without
-//! computing one. Whether an offset is right is judged by what surrounds the batch: the offset that is expected
-//! there, the batch that follows, and the base offset of the next segment.
+//! No checksum covers the base offset and the leader epoch of a batch, so that a broker can set them without computing one.
+//! Whether an offset is right is judged by the surroundings of the batch: the expected offset, the next batch, and the base
+//! offset of the next segment.
 //!
-//! A single flipped bit moves a batch up or down; the batch after it then does not follow on it, but still leaves
-//! exactly the room that the moved batch needs. Only such a batch is [`Placement::Misplaced`]; the intact batches
-//! around it are not blamed. What cannot be decided (the last batch of a log, a batch next to offsets that compaction
-//! removed) is taken as the header says.
+//! If a bit of the base offset is flipped, the next batch does not continue at the end of this one, but the gap between its
+//! neighbours is exactly as large as the batch needs. Only such a batch is [`Placement::Misplaced`]; the intact batches around
+//! it are not blamed. If the surroundings do not decide (the last batch of a log, a batch next to offsets that compaction
+//! removed), the header is trusted.
 
 use crate::record::RecordBatch;
 
 /// The offsets that the header of a batch states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The first offset; `None` for a compressed message of magic 0 or 1, whose records tell it.
+    /// The first offset; `None` for a wrapper, whose first offset only its records show.
     pub first: Option<i64>,
     /// The last offset.
     pub last: i64,
@@ -29,43 +29,43 @@ impl Span {
         Self { first: batch.base_offset(), last: batch.last_offset(), crc: batch.crc() }
     }
 
-    /// The least offset that the batch may hold as far as its header tells.
+    /// The least offset that the batch may have according to its header.
     #[inline]
     fn least(self) -> i64 {
         self.first.unwrap_or(self.last)
     }
 
-    /// How many offsets the batch covers, if the header tells.
+    /// The number of offsets of the batch, if the header shows it.
     pub(in crate::log) fn count(self) -> Option<i64> {
         self.first.map(|first| self.last.wrapping_sub(first).wrapping_add(1))
     }
 }
 
-/// What the surroundings of a batch say of its offsets.
+/// How the offsets of a batch fit its surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     /// It continues the log, at the expected offset or after a gap.
     InOrder,
-    /// All its offsets lie below the expected one: a batch that is there twice, or an older copy.
+    /// All its offsets are below the expected one: a batch that occurs twice, or an older copy.
     Repeated,
-    /// Its first offsets lie below the expected one, its last ones continue the log.
+    /// Its first offsets are below the expected one, its last ones continue the log.
     PartlyRepeated,
     /// Its offset field cannot be right.
     Misplaced {
-        /// The offset field that the surroundings determine, if they do. To be taken only if the log has no other
-        /// batch of the same checksum, of which this one may be a copy.
+        /// The offset field that the surroundings determine, if they do. It is right only if the log has no other batch with
+        /// the same checksum, of which this one could be a copy.
         offset_field: Option<i64>,
     },
 }
 
-/// What is known around a batch.
+/// The surroundings of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbours {
     /// The offset after the last batch in order before it, or the base offset of the segment.
     pub expected: i64,
     /// The batch directly before, whether it is in order or not.
     pub before: Option<Span>,
-    /// Whether nothing corrupt lies between that batch and this one.
+    /// Whether no corrupt range is between that batch and this one.
     pub follows: bool,
     /// The next intact batch of the segment.
     pub next: Option<Span>,
@@ -81,27 +81,27 @@ impl Neighbours {
         if self.adjacent { self.next.map_or(self.end_offset, |next| next.first) } else { None }
     }
 
-    /// How many offsets lie between the two neighbours, if both are known exactly.
+    /// The number of offsets between the two neighbours, if both are known exactly.
     pub(in crate::log) fn room(&self) -> Option<i64> {
         self.resumes().filter(|_| self.follows)?.checked_sub(self.expected)
     }
 
-    /// The first offset that belongs to what follows.
+    /// The first offset of what follows.
     fn limit(&self) -> Option<i64> {
         self.next.map(Span::least).or(self.end_offset)
     }
 
-    /// Whether `batch` is the middle one of three in descending order: the two around it have changed places.
+    /// Whether `batch` is the middle one of three batches in descending order: its neighbours are swapped.
     fn is_between_swapped(&self, batch: Span) -> bool {
         let (Some(before), Some(next)) = (self.before, self.next) else { return false };
-        // In a compacted log the batch that belongs first need not begin with the expected offset.
+        // In a compacted log, the first of the three need not begin with the expected offset.
         self.adjacent && before.least() > batch.last && next.least() >= self.expected && next.last < batch.least()
     }
 
-    /// The first offset of a batch of `count` offsets whose own says `first`.
+    /// The right first offset of a batch of `count` offsets whose header has `first`.
     ///
-    /// It is determined if the batch fills the room between its neighbours, or if one neighbour alone gives an offset
-    /// that differs from the stored one in a single bit.
+    /// It is determined if the batch fills the room between its neighbours, or if one neighbour alone gives an offset that
+    /// differs from the stored one in a single bit.
     fn fitting_first(&self, first: i64, count: i64) -> Option<i64> {
         let from_before = self.follows.then_some(self.expected);
         let from_after = self.resumes().and_then(|end| end.checked_sub(count)).filter(|&from| from >= self.expected);
@@ -110,7 +110,7 @@ impl Neighbours {
         }
         let last = |from: i64| from.wrapping_add(count).wrapping_sub(1);
         let fits = |&from: &i64| {
-            // The field is the first offset, or the last one of a wrapper.
+            // The offset field is the first offset, or, of a wrapper, the last one.
             let is_near = (from ^ first).count_ones() == 1 || (last(from) ^ last(first)).count_ones() == 1;
             let end = from.checked_add(count);
             is_near && end.is_some_and(|end| self.limit().is_none_or(|limit| end <= limit))
@@ -122,9 +122,9 @@ impl Neighbours {
     }
 }
 
-/// Judges the offsets of `batch`, where `expected` is the offset after the last batch in order (or the base offset of
-/// the segment), `before` the batch that directly precedes, `next` the intact batch that directly follows, and
-/// `end_offset` the base offset of the next segment.
+/// Judges the offsets of `batch`. `expected` is the offset after the last batch in order, or the base offset of the segment;
+/// `before` and `next` are the intact batches directly before and after it; `end_offset` is the base offset of the next
+/// segment.
 #[inline]
 pub fn place(
     expected: i64,
@@ -136,7 +136,7 @@ pub fn place(
     place_between(&Neighbours { expected, before, follows: true, next, adjacent: true, end_offset }, batch)
 }
 
-/// Judges the offsets of `batch` where something corrupt may lie between it and its neighbours.
+/// Judges the offsets of `batch`; corrupt ranges may separate it from its neighbours.
 #[inline]
 pub fn place_between(around: &Neighbours, batch: Span) -> Placement {
     if batch.first == Some(around.expected) && batch.last >= around.expected {
@@ -150,10 +150,10 @@ fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
     const NOWHERE: Placement = Placement::Misplaced { offset_field: None };
     let &Neighbours { expected, next, end_offset, .. } = around;
     let resumes = around.resumes();
-    // The offset field of a batch that fills the room between what is before it and what is after it.
+    // The offset field with which the batch fills the room between its neighbours.
     let fitting = match (batch.first, batch.count()) {
         (Some(first), Some(count)) if count > 0 => around.fitting_first(first, count),
-        // A wrapper's field is its last offset; whether its first one fits, its records tell.
+        // The offset field of a wrapper is its last offset; whether the first one fits, only its records show.
         _ => resumes.map(|end| end.saturating_sub(1)).filter(|&last| last >= expected),
     };
     let misplaced = Placement::Misplaced { offset_field: fitting };
@@ -167,10 +167,10 @@ fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
         return Placement::Repeated;
     }
     if same(next) {
-        // Of two copies, the first continues the log; the second is then the repeated one.
+        // Of two copies, the first one continues the log, and the second one is repeated.
         return if batch.last >= expected { Placement::InOrder } else { Placement::Repeated };
     }
-    // The next batch counts as a witness only if it continues the log itself.
+    // The next batch is evidence only if it continues the log itself.
     let witness = next.filter(|next| next.least() >= expected && next.last >= next.least());
     if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
         return match witness {

@@ -1,18 +1,18 @@
 //! Finding the next intact batch after a corrupt one, in time and reads that are linear in the file.
 //!
-//! 1. The corrupt batch states where it ends. If an intact batch stands there, or the end, only that batch is lost, and what
-//!    its payload contains is no batch, even if it looks like one. A corrupt batch there states an end in turn. A size that
-//!    is itself corrupt may happen to lead to a batch, past others; then intact batches fill the range up to it to the byte,
-//!    which batches inside a record cannot do: headers follow the value.
-//! 2. Otherwise the intact batch that begins first. All headers that may be one are candidates. One pass computes the
-//!    checksum of all that precedes a place, for both polynomials, and with it that of every candidate as soon as the pass
-//!    reaches its end (`checksum::running`): overlapping candidates cost no more than others.
+//! 1. The corrupt batch declares where it ends. If an intact batch begins there, or the file ends, only the corrupt batch is
+//!    lost. Its payload is not searched, because it may contain bytes that look like a batch. If another corrupt batch is
+//!    there, its end is tried next. A size that is itself corrupt may lead past some batches to a later one; then intact
+//!    batches fill the skipped range to the byte. Batches inside a record cannot do that, as headers follow the value.
+//! 2. Otherwise the result is the intact batch that begins first. Every header that could be valid is a candidate. One pass
+//!    keeps the checksum of everything before the current position, for both polynomials, and computes from it the checksum
+//!    of each candidate when it reaches the candidate's end (`checksum::running`). Candidates that overlap cost no more.
 //!
-//! A candidate that begins before an intact batch and ends after it may be what that one is a part of, so the search looks
-//! ahead for its end. Such looks, and those at the place that a corrupt batch states, are paid from a budget that grows as
-//! the caller gets on: a file of false headers which all claim to reach its end exhausts it, and then the intact batch whose
-//! end comes first is taken. The budget comes to half the file: with the pass and what the caller reads for itself, two and a
-//! half bytes are read for each of the file.
+//! A candidate that begins before an intact batch and ends after it may enclose that batch, so the search looks ahead for its
+//! end. Looking ahead, and reading at the end that a corrupt batch declares, uses a budget, which grows as the caller
+//! proceeds. A file of false headers that all claim to reach its end exhausts the budget; then the intact batch that ends
+//! first is taken. The budget is half of the file: together with the pass and the caller's own reads, at most two and a half
+//! bytes are read for each byte of the file.
 
 use std::marker::PhantomData;
 
@@ -25,46 +25,46 @@ use crate::checksum::running::{Polynomial, Running};
 use crate::log::error::ReadError;
 use crate::record;
 
-/// How much is gone through between two looks at whether the source was interrupted.
+/// The number of bytes between two checks for an interrupt.
 const PIECE: u64 = 256 << 10;
-/// [`Layout::HEADER`] is at most this.
+/// The largest [`Layout::HEADER`].
 const MAX_HEADER: usize = 80;
-/// What may be looked at in advance in any file.
+/// The budget for looking ahead that every file has.
 const LEAST_BUDGET: u64 = 1 << 20;
 
-/// Searches one file for intact batches. What one search has read serves the next.
+/// Searches one file for intact batches. Each search reuses what earlier ones have found.
 #[derive(Debug, Clone)]
 pub struct Resync<F = BatchLayout> {
     pub(super) window: Window,
     end: u64,
     budget: u64,
-    /// As far as the caller has got, as the budget knows it.
+    /// The position of the caller up to which the budget has grown.
     paid_to: u64,
-    /// Where the last pass began that looked for batches up to the end, and what it found.
+    /// The start of the last pass that searched up to the end of the file, and its result.
     known: Option<(u64, Option<Extent>)>,
-    /// Where no batch begins, because its size would be among zeros that the caller has seen.
+    /// A range in which no batch begins, because its size would be zero.
     barren: std::ops::Range<u64>,
-    /// Corrupt batches that are larger than what is kept.
+    /// Corrupt batches that are larger than the window.
     large: LargeCorrupt,
     steps: Steps,
     layout: PhantomData<F>,
 }
 
-/// What the searches have done.
+/// The work that searches have done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Steps {
-    /// Headers that were looked at.
+    /// Headers that were examined.
     pub headers: u64,
     /// Headers that could be those of batches.
     pub candidates: u64,
-    /// Bytes of which a checksum was computed.
+    /// Bytes that went into checksums.
     pub summed: u64,
 }
 
 impl<F: Layout> Resync<F> {
     const HEADER_FITS: () = assert!(F::HEADER <= MAX_HEADER);
 
-    /// For searches in a source of `end` bytes from `position` on.
+    /// For searches from `position` on in a source of `end` bytes.
     pub fn new(position: u64, end: u64) -> Self {
         Self {
             window: Window::default(),
@@ -93,7 +93,7 @@ impl<F: Layout> Resync<F> {
             return Ok(next);
         }
         let next = self.search(source, position)?;
-        // More may follow the end by the time of the next pass.
+        // By the time of the next pass, the file may have grown.
         if next < self.end {
             self.large.set_next_intact(position, next);
         }
@@ -225,7 +225,7 @@ impl<F: Layout> Resync<F> {
         Ok(if candidate.stored == computed { Check::Intact(end) } else { Check::Corrupt { end, computed } })
     }
 
-    /// Takes this many bytes from the budget, if it has them.
+    /// Takes `bytes` from the budget; false if it has fewer.
     fn pay(&mut self, bytes: u64) -> bool {
         self.budget.checked_sub(bytes).map(|left| self.budget = left).is_some()
     }
@@ -254,7 +254,7 @@ impl<F: Layout> Resync<F> {
         Ok(())
     }
 
-    /// Takes note of zeros: no batch begins where its size would be zero.
+    /// Records a range of zeros, in which no batch begins: its size would be zero.
     pub(super) fn note_zeros(&mut self, from: u64, to: u64) {
         self.barren = from..to.saturating_sub((F::SIZE.1 as u64).saturating_sub(1));
     }
@@ -296,7 +296,7 @@ impl<F: Layout> Resync<F> {
         Ok(Some(found))
     }
 
-    /// Takes a candidate that begins before what was found, if its end shows that it is intact.
+    /// Replaces the batch found by an intact candidate that begins before it, if there is one.
     fn look_ahead(&mut self, source: &dyn ReadAt, track: &mut Track, found: &mut Extent) -> Result<(), ReadError> {
         while let Some(((end, start), awaited)) = track.pending.pop_first() {
             if start >= found.0 {
@@ -337,13 +337,13 @@ impl std::ops::Deref for Header {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
+        &self.bytes[..self.length]
     }
 }
 
-/// What stands at a place.
+/// What is at a position.
 enum Check {
-    /// A batch up to there.
+    /// An intact batch that ends at this position.
     Intact(u64),
     /// A batch whose checksum is wrong.
     Corrupt {
@@ -355,10 +355,10 @@ enum Check {
     TooFar,
 }
 
-/// Bytes that repeat at this distance, or at one that divides it, are not looked at one by one.
+/// A run of bytes that repeat with this period, or with a divisor of it, is skipped as a whole.
 const PERIOD: usize = 8;
 
-/// How many bytes `data` begins with that repeat its first [`PERIOD`].
+/// The length of the prefix of `data` that repeats its first [`PERIOD`] bytes.
 fn periodic(data: &[u8]) -> usize {
     let (words, rest) = data.as_chunks::<PERIOD>();
     let Some(first) = words.first() else { return 0 };
@@ -374,19 +374,20 @@ struct Pass<'p, F> {
     begin: u64,
     /// Where candidates must end.
     limit: u64,
-    /// The last candidate, and how many bytes were gone through that no checksum of a single candidate has been computed for.
+    /// The last candidate, and the bytes passed since for which no candidate's checksum was computed on its own.
     last: u64,
     spare: u64,
     layout: PhantomData<F>,
 }
 
 impl<F: Layout> Pass<'_, F> {
+    /// The bytes `[from, to)` of the file; none if one of them is outside of the part.
     fn range(&self, from: u64, to: u64) -> &[u8] {
         let index = |at: u64| usize::try_from(at.saturating_sub(self.begin)).unwrap_or(usize::MAX);
         self.piece.get(index(from)..index(to)).unwrap_or_default()
     }
 
-    /// Finds the candidates that begin before `to`, and settles those that end up to there, until one is intact.
+    /// Finds the candidates that begin before `to` and verifies those that end before it, until one is intact.
     fn run(&mut self, to: u64, tracks: &mut [Track; 2], best: &mut Option<Extent>, steps: &mut Steps) {
         let mut at = self.begin;
         while best.is_none() {
@@ -415,8 +416,8 @@ impl<F: Layout> Pass<'_, F> {
         }
     }
 
-    /// Whether the checksum of a candidate is known to be wrong: computed by itself, if the piece has all of it, and no more
-    /// bytes than were gone through. Where corrupt batches follow one another, that is all there is to do.
+    /// Whether the checksum of a candidate is known to be wrong. It is computed on its own if the piece contains the whole
+    /// candidate and as many bytes have been passed since the last one. That is enough where corrupt batches follow one another.
     fn is_corrupt(&mut self, start: u64, candidate: &Candidate, steps: &mut Steps) -> bool {
         self.spare = self.spare.saturating_add(start.saturating_sub(self.last));
         self.last = start;
@@ -452,19 +453,19 @@ impl<F: Layout> Pass<'_, F> {
             }
             // No batch begins where its size would be zero.
             let zeros = match header.get(F::SIZE.0..F::SIZE.1) {
-                Some([0, 0, 0, 0]) => leading_zeros(self.piece.get(at.saturating_add(F::SIZE.0)..).unwrap_or_default()),
+                Some([0, 0, 0, 0]) => leading_zeros(&self.piece[at + F::SIZE.0..]),
                 _ => 0,
             };
             at = at.saturating_add(zeros.saturating_sub(F::SIZE.1.saturating_sub(F::SIZE.0))).saturating_add(1);
-            // What follows the same bytes at the same distance is refused as well: less is left for it.
+            // Positions whose bytes repeat those of a refused one are refused, too: even less of the file is left for them.
             if at.saturating_sub(refused_from) >= PERIOD {
-                let run = periodic(self.piece.get(at.saturating_sub(PERIOD)..).unwrap_or_default());
+                let run = periodic(&self.piece[at - PERIOD..]);
                 at = at.saturating_add(run.saturating_sub(F::HEADER.saturating_add(PERIOD).saturating_sub(1)));
             }
         }
     }
 
-    /// Brings a track to `to`, settling what ends on the way. Nothing that it awaits ends before the place it has come to.
+    /// Advances a track to `to` and verifies the candidates that end on the way. None of them ends before its position.
     fn advance(&self, track: &mut Track, to: u64, best: &mut Option<Extent>, steps: &mut Steps) {
         while !track.pending.is_empty() && track.at < to {
             let next = track.next_end().min(to);

@@ -38,16 +38,16 @@ pub trait OpenSegment: Send + Sync + Debug {
     /// Opens the segment.
     ///
     /// # Errors
-    /// The storage's.
+    /// An I/O error of the storage.
     fn open(&self) -> io::Result<Arc<dyn ReadAt>>;
 
     /// Reads a whole index file; `None` if it does not exist.
     ///
     /// # Errors
-    /// The storage's.
+    /// An I/O error of the storage.
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>>;
 
-    /// The other segments of its partition; `None` where the storage does not list them cheaply.
+    /// The other segments of its partition; `None` if listing them is expensive.
     fn others(&self) -> Option<Box<dyn OtherSegments>> {
         None
     }
@@ -55,11 +55,11 @@ pub trait OpenSegment: Send + Sync + Debug {
 
 /// The other segments of a partition.
 pub trait OtherSegments: Debug + Sync {
-    /// The segment that has the offset by its base offset, and a number that identifies it; `None` if there is none but
-    /// the one that is asked for.
+    /// The segment that should have the offset according to its base offset, and a number that identifies it; `None` if that
+    /// is the segment itself.
     ///
     /// # Errors
-    /// The file system's.
+    /// An I/O error.
     fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>>;
 }
 

@@ -1,5 +1,5 @@
-//! Where the bytes of a segment come from: positional reads, never a map. A live log that shrinks under a
-//! map is a SIGBUS; under a positional read it is an error that names the file.
+//! The source of a segment's bytes. It is read by position and never mapped into memory: if a log is truncated while it is
+//! mapped, the process gets SIGBUS; a positional read returns an error that names the file.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,37 +7,38 @@ use std::path::Path;
 
 use crate::memory;
 
-/// Something with bytes at positions. Reads are independent of one another, so that threads can share it.
+/// A source that is read by position. Reads are independent of one another, so that threads can share it.
 pub trait ReadAt: Send + Sync {
-    /// Reads up to `buffer.len()` bytes at `position`; 0 only at the end or for an empty buffer.
+    /// Reads up to `buffer.len()` bytes at `position` and returns their number; 0 only at the end or for an empty buffer.
     ///
     /// # Errors
-    /// Whatever the file system says.
+    /// An I/O error.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// All the bytes, where they lie in memory already and need not be copied to be read.
+    /// All bytes, if they are in memory and can be read without a copy.
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }
 
-    /// The bytes that take about as long to read as a read takes to begin: fewer are worth reading in vain.
+    /// The number of bytes whose transfer takes about as long as the overhead of a read. It pays to read up to as many
+    /// unneeded bytes if that saves a read.
     fn worth_reading(&self) -> usize {
         4 << 10
     }
 
-    /// Whether a read is a request that takes long, so that it is better to trust an index that agrees with what was read than
-    /// to go from header to header.
+    /// Whether each read is a request to a remote store. Then an index that agrees with what was read is trusted, to avoid
+    /// reading every header.
     fn is_remote(&self) -> bool {
         self.worth_reading() > 64 << 10
     }
 
-    /// The size of the chunks that the source is stored in, each of which is fetched whole; 1 if it is not stored in chunks.
+    /// The size of the chunks in which the source is stored, each of which is fetched as a whole; 1 if there are none.
     fn chunk_size(&self) -> u64 {
         1
     }
 
-    /// Called at least once for each megabyte that is gone through, by everything that may take long. An error ends it;
-    /// for a source whose reader may be interrupted or closed.
+    /// Checks whether the reader was interrupted or closed. Every operation that may take long calls it at least once per
+    /// megabyte and returns its error.
     ///
     /// # Errors
     /// The interruption.
@@ -45,23 +46,23 @@ pub trait ReadAt: Send + Sync {
         Ok(())
     }
 
-    /// The length in bytes, as it is now.
+    /// The current length in bytes.
     ///
     /// # Errors
-    /// Whatever the file system says.
+    /// An I/O error.
     fn length(&self) -> io::Result<u64>;
 }
 
-/// Opens a file of a log. A FIFO, socket or device of its name is refused before it is opened: opening a FIFO waits for a
-/// writer, and opening a device can have effects.
+/// Opens a file of a log. A FIFO, socket or device is refused before it is opened: opening a FIFO waits for a writer, and
+/// opening a device can have effects.
 ///
 /// # Errors
-/// `InvalidInput` for what is not a regular file, or what the file system says.
+/// `InvalidInput` if it is not a regular file; otherwise an I/O error.
 pub fn open_file(path: &Path) -> io::Result<File> {
     check_regular(&fs::metadata(path)?)?;
     let mut options = File::options();
     options.read(true);
-    // Another file may have come to the name meanwhile. Opened so, a FIFO does not wait; a regular file is read as ever.
+    // The file may have been replaced in the meantime. With this flag, opening a FIFO does not wait; regular files ignore it.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, O_NONBLOCK);
     let file = options.open(path)?;
@@ -69,12 +70,12 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// As the systems define it.
+/// The values of Linux and of the BSDs.
 #[cfg(unix)]
 const O_NONBLOCK: i32 = if cfg!(any(target_os = "linux", target_os = "android")) { 0o4000 } else { 0x4 };
 
 fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
-    // Reading a folder fails as it always does.
+    // Reading a folder returns the system's error.
     if metadata.is_file() || metadata.is_dir() {
         return Ok(());
     }
@@ -99,8 +100,7 @@ impl ReadAt for File {
 
 impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let rest = usize::try_from(position).ok().and_then(|at| self.0.as_ref().get(at..)).unwrap_or_default();
-        io::Read::read(&mut { rest }, buffer)
+        io::Read::read(&mut part(self.0.as_ref(), position, buffer.len()), buffer)
     }
 
     fn as_slice(&self) -> Option<&[u8]> {
@@ -112,14 +112,14 @@ impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
     }
 }
 
-/// Bytes in memory as a source.
+/// A source whose bytes are in memory.
 #[derive(Debug, Clone)]
 pub struct InMemory<T>(pub T);
 
-/// Up to `size` bytes at `position`, fewer where the source ends: in `buffer`, or where the source has them in memory.
+/// Up to `size` bytes at `position`, fewer at the end of the source: read into `buffer`, or borrowed from a source in memory.
 ///
 /// # Errors
-/// Whatever the source says.
+/// The error of the source.
 pub(super) fn read_part<'b>(
     source: &'b dyn ReadAt,
     position: u64,
@@ -131,19 +131,19 @@ pub(super) fn read_part<'b>(
     }
     memory::resize(buffer, size)?;
     let read = read_full(source, buffer, position)?;
-    Ok(buffer.get(..read).unwrap_or_default())
+    Ok(&buffer[..read])
 }
 
-/// Up to `size` bytes at `position` of all the bytes.
+/// Up to `size` bytes at `position` of all the bytes; none at the end and after it.
 pub(super) fn part(all: &[u8], position: u64, size: usize) -> &[u8] {
     let rest = usize::try_from(position).ok().and_then(|at| all.get(at..)).unwrap_or_default();
     rest.get(..size).unwrap_or(rest)
 }
 
-/// Reads until `buffer` is full or the source ends; the number of bytes read.
+/// Reads until `buffer` is full or the source ends, and returns the number of bytes read. An interrupted read is repeated.
 ///
 /// # Errors
-/// Whatever the source says; an interrupted read is taken up again.
+/// The error of the source.
 pub fn read_full(source: &dyn ReadAt, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     let mut done = 0_usize;
     while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {

@@ -1,10 +1,10 @@
-//! What a segment contains, by the headers of its batches alone.
+//! Summarizes a segment by the headers of its batches alone.
 //!
-//! No checksum is verified where header follows header. Where they do not, the batch before is verified, and the walk resumes
-//! at the next intact batch, as every other reader of segments does.
+//! As long as each header leads to the next one, no checksum is verified. Otherwise the batch before is verified, and the walk
+//! resumes at the next intact batch, as in every other reader of segments.
 //!
 //! A batch of magic 2 declares how many records it has. A wrapper of magic 0 or 1 does not: its records are estimated by
-//! the offsets from the batch before to its own, which are more than its records if compaction removed some.
+//! the number of offsets since the batch before it, which is too high if compaction removed records.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason
 use crate::log::error::ReadError;
 use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 
-/// What is read at once around corrupt batches.
+/// The number of bytes of a read around corrupt batches.
 const CHUNK: usize = 64 << 10;
 /// Size, magic and attributes of a message of Kafka 0.7.
 const MESSAGE_HEADER: usize = SIZE_LENGTH + 2;
@@ -37,7 +37,7 @@ pub struct BatchCounts {
     pub batches: u64,
     /// Records, without control records.
     pub records: u64,
-    /// Bytes with headers.
+    /// Stored bytes, including headers.
     pub stored_bytes: u64,
 }
 
@@ -48,11 +48,11 @@ pub struct OpenTransaction {
     pub producer_epoch: i16,
     /// Its first offset.
     pub first_offset: i64,
-    /// Its last offset so far.
+    /// The last offset of its batches so far.
     pub last_offset: i64,
     /// The timestamp of its first record, ms; -1 without one.
     pub first_timestamp: i64,
-    /// Its records so far.
+    /// The number of its records so far.
     pub records: u64,
 }
 
@@ -70,13 +70,13 @@ pub struct SegmentSummary {
     pub control_records: u64,
     /// Whether the records were counted, not estimated.
     pub is_exact: bool,
-    /// The first offset of a batch.
+    /// The first offset.
     pub first_offset: Option<i64>,
-    /// The last one.
+    /// The last offset.
     pub last_offset: Option<i64>,
-    /// The least timestamp that headers contain, ms.
+    /// The least timestamp in the headers, ms.
     pub first_timestamp: Option<i64>,
-    /// The greatest timestamp, ms.
+    /// The greatest timestamp in the headers, ms.
     pub last_timestamp: Option<i64>,
     /// Offsets between the batches, and before the first one, that no batch has.
     pub missing: MissingRanges,
@@ -86,9 +86,9 @@ pub struct SegmentSummary {
     pub repeated_batches: u64,
     /// Ranges of bytes without an intact batch.
     pub corrupt_ranges: u64,
-    /// Their bytes.
+    /// Bytes of the corrupt ranges.
     pub corrupt_bytes: u64,
-    /// Whether the end truncates a batch.
+    /// Whether the last batch is truncated.
     pub is_truncated: bool,
     /// Zero bytes after the last batch.
     pub zero_tail_bytes: u64,
@@ -112,28 +112,28 @@ impl SegmentSummary {
     }
 }
 
-/// Goes through one segment; the transactions that are open are carried from segment to segment.
+/// Summarizes one segment. The open transactions are passed from segment to segment.
 #[derive(Debug)]
 pub struct Summarizer<'t> {
     summary: SegmentSummary,
     transactions: &'t mut OpenTransactions,
     /// The offsets that belong to the log: the first, and the one after the last.
     valid: Option<(i64, i64)>,
-    /// The offset that follows.
+    /// The expected next offset.
     expected: Option<i64>,
-    /// Whether something corrupt lies before the next batch.
+    /// Whether a corrupt range precedes the next batch.
     after_corrupt: bool,
 }
 
 impl<'t> Summarizer<'t> {
-    /// For a segment that begins at `base_offset`, of which only the offsets of `valid` belong to the log.
+    /// A summarizer for a segment that begins at `base_offset`. Only the offsets of `valid` belong to the log.
     pub fn new(base_offset: Option<i64>, valid: Option<(i64, i64)>, transactions: &'t mut OpenTransactions) -> Self {
         let expected = base_offset.map(|base| valid.map_or(base, |(first, _)| base.max(first)));
         let summary = SegmentSummary { is_exact: true, ..SegmentSummary::default() };
         Self { summary, transactions, valid, expected, after_corrupt: false }
     }
 
-    /// Goes through a segment of batches.
+    /// Summarizes a segment of batches.
     ///
     /// # Errors
     /// The bytes cannot be read.
@@ -141,7 +141,7 @@ impl<'t> Summarizer<'t> {
         let end = source.length()?;
         self.summary.length = end;
         let mut walk = HeaderWalk::sparse(source, 0, end);
-        // A batch counts as soon as its size has led to the next one, or to the end.
+        // A batch is counted once its size has led to the next one or to the end.
         let mut pending: Option<BatchHeader> = None;
         loop {
             match walk.next_batch()? {
@@ -168,7 +168,7 @@ impl<'t> Summarizer<'t> {
         }
     }
 
-    /// Verifies the batches from `position` to the corrupt one, and finds the next intact batch; where that is.
+    /// Verifies the batches from `position` to the corrupt one, and returns the position of the next intact batch.
     fn resync(&mut self, source: &dyn ReadAt, position: u64, end: u64) -> Result<u64, ReadError> {
         let mut chunks = ChunkReader::new(position, end, true);
         let mut buffer = Vec::new();
@@ -227,7 +227,7 @@ impl<'t> Summarizer<'t> {
         self.follow_transaction(header, records);
     }
 
-    /// The records of a batch: those that it declares, one for a plain message, an estimate for a wrapper.
+    /// The number of records of a batch: what it declares, 1 for an uncompressed message, an estimate for a wrapper.
     fn records_of(&mut self, header: &BatchHeader) -> u64 {
         let offsets = header.span.first.map(|first| header.last_offset.saturating_sub(first).saturating_add(1));
         if let Some((start, end)) = self.valid
@@ -289,7 +289,7 @@ impl<'t> Summarizer<'t> {
         open.records = open.records.saturating_add(records);
     }
 
-    /// Goes through a segment of Kafka 0.7. A compressed message counts as one record, which is the least that it can have.
+    /// Summarizes a segment of Kafka 0.7. A wrapper counts as one record, the least that it can have.
     ///
     /// # Errors
     /// The bytes cannot be read.
@@ -301,8 +301,7 @@ impl<'t> Summarizer<'t> {
         while position < end {
             source.check_interrupt()?;
             let read = read_full(source, &mut header, position)?;
-            let size =
-                be_i32(header.get(..read).unwrap_or_default(), 0).filter(|&size| size >= HEADER_LENGTH_V0 as i32);
+            let size = be_i32(&header[..read], 0).filter(|&size| size >= HEADER_LENGTH_V0 as i32);
             let next =
                 size.map(|size| position.saturating_add(SIZE_LENGTH as u64).saturating_add(size.unsigned_abs().into()));
             let Some(next) = next.filter(|&next| next <= end) else {
@@ -316,6 +315,7 @@ impl<'t> Summarizer<'t> {
             self.summary.is_exact &= compression_id == 0;
             let format = BatchFormat { magic: None, compression_id };
             self.summary.count(format, 1, next.saturating_sub(position));
+            // Without a base offset, offsets are positions in the file.
             let offset = self.expected.unwrap_or_default().saturating_add_unsigned(position);
             self.summary.first_offset.get_or_insert(offset);
             self.summary.last_offset = Some(offset);

@@ -1,30 +1,30 @@
-//! Candidates of a search for an intact batch that overlap: one checksum of all bytes serves them all.
+//! Overlapping candidates of a search for an intact batch. One running checksum of all bytes verifies all of them.
 
 use std::collections::BTreeMap;
 
 use super::candidate::Candidate;
 use crate::checksum::running::{Polynomial, Running};
 
-/// Candidates whose end is awaited, for each polynomial; the ones that end last give way. Data that nobody made for it have
-/// a few hundred.
+/// The most pending candidates for each polynomial; those that end last are dropped. Data that were not made for an attack
+/// have a few hundred.
 const MAX_PENDING: usize = 1 << 16;
 
-/// Where a batch begins and ends.
+/// The positions at which a batch begins and ends.
 pub(super) type Extent = (u64, u64);
 
-/// The candidates of one polynomial whose end is awaited, and the checksum so far.
+/// The pending candidates of one polynomial, and the checksum so far.
 pub(super) struct Track {
     pub(super) polynomial: Polynomial,
     pub(super) running: Running,
-    /// What `running` has come to.
+    /// The position that `running` has reached.
     pub(super) at: u64,
-    /// By end and beginning.
+    /// Pending candidates by end and start.
     pub(super) pending: BTreeMap<Extent, Awaited>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Awaited {
-    /// The checksum of all that precedes what the candidate's covers.
+    /// The checksum of all bytes before those that the candidate's checksum covers.
     before: u32,
     covered: u32,
     stored: u32,
@@ -39,7 +39,7 @@ impl Track {
         self.pending.first_key_value().map_or(u64::MAX, |(&(end, _), _)| end)
     }
 
-    /// Awaits the end of a candidate, whose checksum begins at `covered_from`, where this one has come to.
+    /// Adds a candidate whose checksum covers the bytes from `covered_from` on, which is the current position.
     pub(super) fn add(&mut self, start: u64, covered_from: u64, candidate: &Candidate) {
         if self.pending.is_empty() {
             self.running = Running::new(self.polynomial);
@@ -53,7 +53,7 @@ impl Track {
         }
     }
 
-    /// Takes the candidates that end here, and of those that are intact the one that begins first.
+    /// Removes the candidates that end at the current position, and sets `best` to the intact one that begins first.
     pub(super) fn settle(&mut self, best: &mut Option<Extent>) {
         while let Some(first) = self.pending.first_entry().filter(|first| first.key().0 <= self.at) {
             let ((end, start), awaited) = first.remove_entry();

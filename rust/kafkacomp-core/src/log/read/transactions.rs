@@ -1,10 +1,9 @@
-//! Which records of a partition a `read_committed` consumer sees.
+//! The records of a partition that a `read_committed` consumer returns.
 //!
-//! A consumer gets from the broker the transactions that were aborted and the last stable offset, the first
-//! offset of the earliest open transaction, and reads up to there. Both follow from the batch headers and
-//! the markers: a transaction runs from the first transactional batch of a producer id to that id's next
-//! end marker, whatever epoch the marker carries (since KIP-890 the next one). What a `.txnindex` says of
-//! aborted transactions is taken as well.
+//! A consumer gets the aborted transactions and the last stable offset (the first offset of the earliest open
+//! transaction) from the broker, and reads up to that offset. Both follow from the batch headers and the markers: a
+//! transaction extends from the first transactional batch of a producer id to the next end marker of that id, whatever
+//! the epoch of the marker (since KIP-890, the next epoch). The aborted transactions of a `.txnindex` are added to those.
 //!
 //! Source: KIP-98; `Fetcher`/`CompletedFetch`, `ProducerStateManager`.
 
@@ -21,19 +20,20 @@ pub struct AbortedRange {
     pub last_offset: i64,
 }
 
-/// What a batch is to the transaction of its producer.
+/// The role of a batch in the transaction of its producer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionEvent {
-    /// It has records of it.
+    /// The batch has records of the transaction.
     Data,
-    /// It is the marker that commits it.
+    /// The batch is the commit marker.
     Commit,
-    /// It is the marker that aborts it.
+    /// The batch is the abort marker.
     Abort,
 }
 
 impl TransactionEvent {
-    /// `None` for a batch of no transaction. Only a control batch needs its body; `reader` reads the marker.
+    /// The event of a batch; `None` if it belongs to no transaction. Only a control batch needs its body, from which `reader`
+    /// reads the marker.
     pub fn of(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<Self> {
         if !batch.is_transactional() {
             return None;
@@ -56,25 +56,25 @@ pub struct TransactionCollector {
     open: BTreeMap<i64, i64>,
     /// By last offset, producer id, first offset.
     aborted: BTreeSet<(i64, i64, i64)>,
-    /// The most offsets from the first of an aborted transaction to its last.
+    /// The length of the longest aborted transaction, in offsets.
     longest: i64,
 }
 
 impl TransactionCollector {
-    /// Takes note of an entry of a `.txnindex`.
+    /// Adds an entry of a `.txnindex`.
     pub fn add_aborted(&mut self, producer_id: i64, range: AbortedRange) {
         self.longest = self.longest.max(range.last_offset.saturating_sub(range.first_offset));
         self.aborted.insert((range.last_offset, producer_id, range.first_offset));
     }
 
-    /// Takes note of a batch. Only a control batch needs its body; `reader` reads the marker.
+    /// Adds a batch. Only a control batch needs its body, from which `reader` reads the marker.
     pub fn observe(&mut self, batch: &RecordBatch<'_>, reader: &mut RecordReader) {
         if let Some(event) = TransactionEvent::of(batch, reader) {
             self.apply(batch.producer_id(), event, batch.offset_field(), batch.last_offset());
         }
     }
 
-    /// Takes note of what a batch with these offsets is to its producer's transaction.
+    /// Adds the event of a batch with these offsets.
     pub fn apply(&mut self, producer_id: i64, event: TransactionEvent, first_offset: i64, last_offset: i64) {
         match event {
             TransactionEvent::Data => self.begin(producer_id, first_offset),
@@ -87,25 +87,24 @@ impl TransactionCollector {
         }
     }
 
-    /// Takes note of a transactional batch that is no marker, by its header.
+    /// Adds a transactional batch that is not a marker, by its header.
     pub fn begin(&mut self, producer_id: i64, first_offset: i64) {
         self.open.entry(producer_id).or_insert(first_offset);
     }
 
-    /// Takes note of the transactions that are open here, as a producer snapshot has them: producer ids and first offsets.
+    /// Sets the open transactions, as a producer snapshot has them: producer ids and first offsets.
     pub fn set_open(&mut self, open: impl IntoIterator<Item = (i64, i64)>) {
         self.open = open.into_iter().collect();
     }
 
-    /// The first offset of the earliest transaction that is open.
+    /// The first offset of the earliest open transaction.
     pub fn first_open(&self) -> Option<i64> {
         self.open.values().copied().min()
     }
 
-    /// The aborted transactions seen so far that reach into `start..end`, with their producer ids, in the order of their
-    /// ends.
+    /// The aborted transactions so far that overlap `start..end`, with their producer ids, in the order of their last offsets.
     pub fn aborted(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
-        // What ends later begins later than this range.
+        // A transaction that ends after `last` begins after the range.
         let last = end.saturating_add(self.longest).max(start);
         let ending = self.aborted.range((start, i64::MIN, i64::MIN)..=(last, i64::MAX, i64::MAX));
         ending
@@ -118,7 +117,7 @@ impl TransactionCollector {
         self.aborted = self.aborted.split_off(&(offset, i64::MIN, i64::MIN));
     }
 
-    /// What the batches seen so far amount to.
+    /// The filter for the transactions collected so far.
     pub fn finish(self) -> TransactionFilter {
         let aborted = self
             .aborted
@@ -128,16 +127,16 @@ impl TransactionCollector {
     }
 }
 
-/// Decides over whole batches. As the collector, it has no allocation that grows with what the log states.
+/// Decides which batches are aborted. Like the collector, it allocates no memory by sizes that the log declares.
 #[derive(Debug, Clone, Default)]
 pub struct TransactionFilter {
     last_stable_offset: Option<i64>,
-    /// First offsets by producer id and last offset; those of a producer that overlap are one.
+    /// First offsets by producer id and last offset; overlapping ranges of a producer are merged.
     aborted: BTreeMap<(i64, i64), i64>,
 }
 
 impl TransactionFilter {
-    /// What a collector found before: the first offset that is not stable, and aborted transactions by producer id.
+    /// A filter from the last stable offset and the aborted transactions with their producer ids, as a collector found them.
     pub fn new(last_stable_offset: Option<i64>, aborted: impl IntoIterator<Item = (i64, AbortedRange)>) -> Self {
         let mut filter = Self { last_stable_offset, aborted: BTreeMap::new() };
         for (producer_id, range) in aborted {
@@ -162,14 +161,14 @@ impl TransactionFilter {
         self.aborted.insert((producer_id, range.last_offset), range.first_offset);
     }
 
-    /// The offsets of aborted transactions with their producer ids, by producer id and offset.
+    /// The ranges of aborted transactions with their producer ids, sorted by producer id and offset.
     pub fn aborted(&self) -> impl Iterator<Item = (i64, AbortedRange)> + '_ {
         self.aborted.iter().map(|(&(producer_id, last_offset), &first_offset)| {
             (producer_id, AbortedRange { first_offset, last_offset })
         })
     }
 
-    /// The first offset that is not stable, when a transaction is open.
+    /// The first offset of the earliest open transaction; `None` if no transaction is open.
     pub fn last_stable_offset(&self) -> Option<i64> {
         self.last_stable_offset
     }

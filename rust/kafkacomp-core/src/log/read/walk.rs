@@ -1,4 +1,4 @@
-//! Everything in a segment, in order: runs of intact batches, and the corrupt ranges between them.
+//! Walks through all parts of a segment in order: runs of intact batches, and the corrupt ranges between them.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use super::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use super::source::ReadAt;
 use crate::log::error::{ContentError, ReadError};
 
-/// How much of the segment is read at once.
+/// The number of bytes of a read.
 const CHUNK: usize = 4 << 20;
 
 /// A part of a segment.
@@ -16,14 +16,14 @@ pub enum SegmentPart<'a> {
     Batches {
         /// Their bytes.
         data: &'a [u8],
-        /// Where they begin in the segment.
+        /// Their position in the segment.
         position: u64,
     },
     /// Bytes in which there is no intact batch.
     Corrupt(CorruptRange),
     /// Zeros up to the end: the file was preallocated.
     ZeroTail {
-        /// How many.
+        /// The number of zeros.
         length: u64,
     },
 }
@@ -31,19 +31,19 @@ pub enum SegmentPart<'a> {
 /// A range of a segment that contains no intact batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorruptRange {
-    /// Where it begins.
+    /// The position at which it begins.
     pub position: u64,
     /// Its length in bytes.
     pub length: u64,
     /// The fault of the batch at its first byte.
     pub error: ContentError,
-    /// Whether it is only a batch that the end of the segment truncates.
+    /// Whether it is only a batch that is truncated by the end of the segment.
     pub is_truncated: bool,
     /// Whether it reaches the end of the segment.
     pub is_tail: bool,
 }
 
-/// Passes every part of a segment to `visit`, in order, with the position after the part. [`ControlFlow::Break`] ends the
+/// Calls `visit` for every part of a segment, in order, with the position after the part. [`ControlFlow::Break`] ends the
 /// walk and is its result.
 ///
 /// # Errors
@@ -55,7 +55,7 @@ pub fn walk_segment<B>(
     walk_chunks(source, &mut ChunkReader::new(0, source.length()?, true), visit)
 }
 
-/// As [`walk_segment`], of what `chunks` reads.
+/// As [`walk_segment`], with the batches that `chunks` reads.
 ///
 /// # Errors
 /// The segment cannot be read.

@@ -1,4 +1,4 @@
-//! The part of a source that is in memory, so that what was read for one purpose is not read again for the next.
+//! The part of a source that is kept in memory, so that the same bytes are not read twice for different purposes.
 
 use std::io;
 
@@ -6,20 +6,20 @@ use super::source::{ReadAt, part, read_full};
 use crate::log::error::ReadError;
 use crate::memory;
 
-/// The most that is kept: enough for the usual batch (`message.max.bytes` is 1 MB) with what surrounds it.
+/// The most bytes kept: enough for a usual batch (`message.max.bytes` is 1 MB) and its surroundings.
 pub(super) const CAPACITY: usize = 8 << 20;
-/// The least that is read at once.
+/// The least number of bytes of a read.
 const STEP: u64 = 256 << 10;
 
-/// The most that is read between two checks for an interrupt: a wrong length field may claim 2 GiB.
+/// The most bytes read between two checks for an interrupt: a corrupt size may claim 2 GiB.
 const AT_ONCE: usize = 64 << 20;
 
-/// Bytes of a source that lie next to one another. A source that is in memory needs none.
+/// A contiguous range of bytes of a source. It is not used for a source in memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Window {
     buffer: Vec<u8>,
     begin: u64,
-    /// Where it was when it looked whether the source was interrupted.
+    /// The position at the last check for an interrupt.
     looked_at: Option<u64>,
 }
 
@@ -28,12 +28,12 @@ impl Window {
         self.begin.saturating_add(self.buffer.len() as u64)
     }
 
-    /// Whether these bytes are here.
+    /// Whether the window has the bytes `[from, to)`.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         self.begin <= from && to <= self.end()
     }
 
-    /// The bytes from `position` on that are here, at most `most`.
+    /// The bytes from `position` on that the window has, at most `most`.
     pub(super) fn rest(&self, position: u64, most: usize) -> &[u8] {
         match position.checked_sub(self.begin) {
             Some(at) => part(&self.buffer, at, most),
@@ -47,14 +47,14 @@ impl Window {
         source.as_slice().map_or_else(|| self.rest(from, length), |all| part(all, from, length))
     }
 
-    /// Replaces what is here.
+    /// Replaces the content.
     pub(super) fn keep(&mut self, position: u64, data: &[u8]) -> io::Result<()> {
         self.buffer.clear();
         self.begin = position;
         Ok(memory::append(&mut self.buffer, data)?)
     }
 
-    /// Moves what is here from `position` on to the front of `buffer`; how many bytes. Nothing stays.
+    /// Moves the bytes from `position` on to the front of `buffer`, empties the window, and returns their number.
     pub(super) fn hand_over(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
         let rest = self.rest(position, usize::MAX);
         let length = rest.len();
@@ -68,7 +68,7 @@ impl Window {
         Ok(length)
     }
 
-    /// Drops what precedes `position`, if it is much.
+    /// Drops the bytes before `position`, if there are many.
     pub(super) fn release(&mut self, position: u64) {
         let before = position.min(self.end()).saturating_sub(self.begin) as usize;
         if before > CAPACITY / 2 {
@@ -77,16 +77,16 @@ impl Window {
         }
     }
 
-    /// Whether `[from, to)` fits beside what is here without a byte of it being dropped.
+    /// Whether `[from, to)` can be added without dropping any byte.
     pub(super) fn fits(&self, from: u64, to: u64) -> bool {
         self.begin <= from && from <= self.end() && to.saturating_sub(self.begin) <= CAPACITY as u64
     }
 
-    /// Reads what is not here of `[from, to)` of a source that ends at `end`, and somewhat more. Of what precedes, as much
-    /// stays as there is room for.
+    /// Reads the missing bytes of `[from, to)`, and somewhat more, from a source that ends at `end`. As many of the bytes
+    /// before `from` are kept as there is room for.
     pub(super) fn load(&mut self, source: &dyn ReadAt, from: u64, to: u64, end: u64) -> Result<(), ReadError> {
         let is_here = source.as_slice().is_some() || self.has(from, to);
-        // A look takes longer than to go past a small batch.
+        // The check takes longer than processing a small batch.
         if !is_here || self.looked_at.is_none_or(|at| from.abs_diff(at) >= STEP) {
             source.check_interrupt()?;
             self.looked_at = Some(from);
@@ -115,8 +115,8 @@ impl Window {
     }
 }
 
-/// Reads on until `buffer` has `wanted` bytes, or the source ends. Its first byte is that at `begin`, and its first `there`
-/// bytes are read.
+/// Reads until `buffer` has `wanted` bytes or the source ends. The first byte of `buffer` is that at `begin`; its first `there`
+/// bytes have been read before.
 pub(super) fn extend(
     source: &dyn ReadAt,
     begin: u64,
@@ -126,12 +126,12 @@ pub(super) fn extend(
 ) -> io::Result<()> {
     let mut at = there;
     let read = append(source, begin, wanted, buffer, &mut at);
-    // What was not read is no part of it, also after an error.
+    // Drop what was not read, also after an error.
     buffer.truncate(at);
     read
 }
 
-/// Reads on from `at`, which says afterwards how far it came, to `wanted` or to the end of the source.
+/// Reads from `at` up to `wanted` or to the end of the source, and advances `at`.
 fn append(source: &dyn ReadAt, begin: u64, wanted: usize, buffer: &mut Vec<u8>, at: &mut usize) -> io::Result<()> {
     if wanted > AT_ONCE {
         memory::reserve(buffer, wanted.saturating_sub(buffer.len()))?;
@@ -139,8 +139,7 @@ fn append(source: &dyn ReadAt, begin: u64, wanted: usize, buffer: &mut Vec<u8>, 
     while *at < wanted {
         let end = wanted.min(at.saturating_add(AT_ONCE));
         memory::resize(buffer, end.max(buffer.len()))?;
-        let part = buffer.get_mut(*at..end).unwrap_or_default();
-        *at += read_full(source, part, begin.saturating_add(*at as u64))?;
+        *at += read_full(source, &mut buffer[*at..end], begin.saturating_add(*at as u64))?;
         if *at < end {
             break;
         }
@@ -149,11 +148,11 @@ fn append(source: &dyn ReadAt, begin: u64, wanted: usize, buffer: &mut Vec<u8>, 
     Ok(())
 }
 
-/// How many zero bytes `data` begins with.
+/// The number of zero bytes at the start of `data`.
 pub(super) fn leading_zeros(data: &[u8]) -> usize {
     let (blocks, _) = data.as_chunks::<64>();
     let zero = blocks.iter().take_while(|block| block.iter().fold(0, |any, byte| any | byte) == 0).count();
     let at = zero.saturating_mul(64);
-    let rest = data.get(at..).unwrap_or_default();
+    let rest = &data[at..];
     at.saturating_add(rest.iter().position(|&byte| byte != 0).unwrap_or(rest.len()))
 }

@@ -49,13 +49,13 @@ impl LogEnd {
         let segments = offsets(&names, "log");
         let Some(&last) = segments.last() else { return Ok(Self::default()) };
         let snapshots = offsets(&names, "snapshot");
-        let within = snapshots.get(..snapshots.partition_point(|&offset| offset <= last)).unwrap_or_default();
+        let within = &snapshots[..snapshots.partition_point(|&offset| offset <= last)];
         let (known_to, producers) = latest_snapshot(folder, within)?.unwrap_or((-1, ProducerState::new()));
         let epochs = leader_epochs(folder)?;
         let leader_epoch = epochs.last().map_or(0, |entry| entry.epoch);
         let mut end = Self { end_offset: last, leader_epoch, producers, epochs, has_snapshot: false };
         let first = segments.partition_point(|&base| base <= known_to).saturating_sub(1);
-        for &base in segments.get(first..).unwrap_or_default() {
+        for &base in &segments[first..] {
             end.walk(&folder.join(segment_name(base, "log")), known_to)?;
         }
         end.end_offset = end.end_offset.max(last);

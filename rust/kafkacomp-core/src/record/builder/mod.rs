@@ -321,7 +321,7 @@ impl RecordBatchBuilder {
 
     /// The serialized records so far.
     fn records(&self) -> &[u8] {
-        // Without records there is no room for a header either.
+        // Before the first record the buffer is empty: there is no room for the header yet.
         self.buffer.get(self.header_room()..).unwrap_or(&[])
     }
 

@@ -31,6 +31,7 @@ impl<V: Visitor> Walk<'_, V> {
             end_offset: self.bounds.end_offset.filter(|&end| end >= expected),
         };
         let mut placement = place_between(&around, span);
+        // Batches are judged only in segments that have a base offset.
         let base = self.bounds.base_offset.unwrap_or_default();
         if placement == Placement::InOrder
             && next.span.is_none()

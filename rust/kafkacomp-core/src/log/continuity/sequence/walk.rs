@@ -31,6 +31,7 @@ pub fn walk_in_order<V: Visitor>(
     let mut walk = Walk {
         source,
         bounds,
+        // Without a base offset no batch is judged.
         expected: bounds.base_offset.unwrap_or_default(),
         waiting: None,
         before: Vec::new(),
@@ -119,7 +120,7 @@ impl<V: Visitor> Walk<'_, V> {
                 return Ok(());
             }
             let content = self.visitor.read(batch)?;
-            let epochs = NextEpochs::of(batches.get(index..).unwrap_or_default());
+            let epochs = NextEpochs::of(&batches[index..]);
             let next = Next { span: Some(content.span), epochs };
             match held.take() {
                 Some((batch, content)) => self.judge(batch, content, next)?,

@@ -113,6 +113,6 @@ impl Chain<'_> {
         }
         let warning = format!("{earlier} and {later} both have offsets {} to {last}; they are written once", file.base);
         self.findings.warnings.push(warning);
-        Ok(u64::try_from(reached.saturating_sub(file.base)).unwrap_or_default().min(length))
+        Ok(reached.saturating_sub(file.base).max(0).unsigned_abs().min(length))
     }
 }

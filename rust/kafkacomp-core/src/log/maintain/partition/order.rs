@@ -125,7 +125,7 @@ impl<'a> SegmentsInOrder<'a> {
     }
 
     fn name(&self, at: usize) -> Arc<str> {
-        self.order.get(at).map_or_else(|| Arc::from(""), |&index| self.job.name(index))
+        self.job.name(self.order[at])
     }
 
     fn base_of(&self, at: usize) -> Option<i64> {
@@ -163,15 +163,18 @@ impl<'a> SegmentsInOrder<'a> {
     ///
     /// # Errors
     /// There is no memory for its offset index.
+    ///
+    /// # Panics
+    /// After the last segment.
     pub fn task<'s>(&'s mut self, source: &'s dyn ReadAt) -> Result<SegmentTask<'s>, OutOfMemory> {
         let base_offset = self.base_offset();
         let end_offset = base_offset
             .and_then(|base| (self.at..self.order.len()).filter_map(|at| self.base_of(at)).find(|&next| next > base));
-        let index = self.next_index().unwrap_or_default();
+        let index = self.order[self.at];
         self.others.current = index;
-        let segment = self.job.segments.get(index);
+        let segment = &self.job.segments[index];
         // An index that cannot be read helps no further: it is derived from the segment.
-        let side_file = |kind| segment.and_then(|segment| segment.files.side_file(kind).ok().flatten());
+        let side_file = |kind| segment.files.side_file(kind).ok().flatten();
         let (offsets, times) = (side_file(SideFile::OffsetIndex), side_file(SideFile::TimeIndex));
         let offsets = offsets.as_deref().zip(base_offset).and_then(|(data, base)| OffsetIndex::parse(data, base).ok());
         let times = times.as_deref().zip(base_offset).and_then(|(data, base)| TimeIndex::parse(data, base).ok());
@@ -217,6 +220,7 @@ impl<'a> SegmentsInOrder<'a> {
             self.warnings.push(format!("{name}: {more_warnings} more warnings"));
         }
         let file = FileOffsets {
+            // If one of the segments has no base offset, `finish` compares none of them.
             base_offset: self.base_offset().unwrap_or_default(),
             first_offset: sequence.first_offset,
             last_offset: sequence.last_offset,
