@@ -5,7 +5,7 @@ pub(crate) mod running;
 #[cfg(target_arch = "x86_64")]
 mod short;
 
-/// Elsewhere short data are summed up as long ones are.
+/// On other processors, short data are processed as long ones.
 #[cfg(not(target_arch = "x86_64"))]
 mod short {
     pub(super) fn crc32c(_: &[u8]) -> Option<u32> {

@@ -1,5 +1,5 @@
-//! Kafka's compression and record layer: every codec and every message format that Kafka has written,
-//! read as Kafka's own classes read them, without a JVM, a broker, Python or Arrow.
+//! Kafka's compression and record layer: every codec and message format of Kafka, read as Kafka's own classes do, without a
+//! JVM, a broker, Python or Arrow.
 //!
 //! | module | what |
 //! |---|---|
@@ -7,18 +7,18 @@
 //! | [`io`] | standard readers and writers over the codecs' streams |
 //! | [`record`] | message formats 0, 1 and 2: batches, records, headers, control records |
 //! | [`message_set`] | the sets of Kafka 0.7: entries, reader, writer |
-//! | [`broker`] | what brokers do with a record set that is appended: validation today, and era by era |
-//! | [`log`] | segments and the files beside them: indexes, snapshots, checkpoints, scans |
-//! | [`error_kind`] | what every layer says of its errors: kind, category, Kafka's code |
-//! | [`limits`] | the caps that apply before memory is allocated |
-//! | [`memory`] | allocations that can fail |
+//! | [`broker`] | how brokers validate a record set that is appended: `LogValidator`, and the produce profiles of older versions |
+//! | [`log`] | segments and the files next to them: reading, indexes, writing, maintenance |
+//! | [`error_kind`] | the kind of an error, which decides its category and Kafka's error code |
+//! | [`limits`] | the limits that are checked before memory is allocated |
+//! | [`memory`] | fallible allocations |
 //! | [`uuid`] | topic and directory ids |
 //! | [`varint`] | the variable-length numbers of records and of KIP-482 |
 //!
-//! `forbid(unsafe_code)` covers what is written in this crate. It does not see what a macro of another crate expands to:
-//! `#[arcane]` in `checksum/short.rs` makes an `unsafe` call to a function with target features, which is sound because
-//! its token exists only where the processor has them. Nor does it cover dependencies: the C libraries liblz4, zstd and
-//! libdeflate, and the `unsafe` code of Rust crates such as zlib-rs, crc-fast and memchr.
+//! `forbid(unsafe_code)` covers the code of this crate. It does not cover the expansion of macros of other crates: `#[arcane]` in
+//! `checksum/short.rs` expands to an `unsafe` call of a function with target features. The call is sound, because its token
+//! exists only on processors with these features. Nor does it cover dependencies: the C libraries liblz4, zstd and libdeflate,
+//! and the `unsafe` code of Rust crates such as zlib-rs, crc-fast and memchr.
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,16 @@
-//! Allocations that can fail. The standard library's own end the process where memory runs out: whatever the data or
-//! an argument determine the size of is allocated here.
+//! Fallible allocations. The allocations of the standard library abort the process if memory runs out, so memory whose size
+//! depends on data or on an argument is allocated here.
 
-/// This many bytes could not be allocated.
+/// An allocation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory: cannot allocate {bytes} bytes")]
 pub struct OutOfMemory {
-    /// The bytes asked for.
+    /// The requested size in bytes.
     pub bytes: usize,
 }
 
 impl OutOfMemory {
-    /// For `count` values of this type.
+    /// The error for `count` values of this type.
     pub fn of<T>(count: usize) -> Self {
         Self { bytes: count.saturating_mul(size_of::<T>()) }
     }
@@ -22,10 +22,10 @@ impl From<OutOfMemory> for std::io::Error {
     }
 }
 
-/// Room for `additional` more values, and more than that if the vector grows step by step.
+/// Reserves room for at least `additional` more values; a vector that grows gets more, as with [`Vec::reserve`].
 ///
 /// # Errors
-/// The allocator has none.
+/// The allocation failed.
 #[inline]
 pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> Result<(), OutOfMemory> {
     values.try_reserve(additional).map_err(|_| OutOfMemory::of::<T>(values.len().saturating_add(additional)))
@@ -34,15 +34,15 @@ pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> Result<(), OutOfMem
 /// An empty vector with room for `capacity` values.
 ///
 /// # Errors
-/// The allocator has none.
+/// The allocation failed.
 pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut values = Vec::new();
     values.try_reserve_exact(capacity).map_err(|_| OutOfMemory::of::<T>(capacity))?;
     Ok(values)
 }
 
-/// An empty vector with room for `capacity` values if there is memory for them, otherwise without any. Appending to it reports
-/// the lack.
+/// An empty vector with room for `capacity` values. If the allocation fails, it has no room; appending to it then returns the
+/// error.
 pub fn with_capacity_hint<T>(capacity: usize) -> Vec<T> {
     with_capacity(capacity).unwrap_or_default()
 }
@@ -50,7 +50,7 @@ pub fn with_capacity_hint<T>(capacity: usize) -> Vec<T> {
 /// Appends a value.
 ///
 /// # Errors
-/// The allocator has no room for more; the value is not appended then.
+/// The allocation failed; the value is not appended.
 #[inline]
 pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<(), OutOfMemory> {
     if values.len() == values.capacity() {
@@ -60,10 +60,10 @@ pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// The values in a vector of just their number.
+/// Collects values into a vector that has exactly the room for them.
 ///
 /// # Errors
-/// The allocator has no room for them.
+/// The allocation failed.
 pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, OutOfMemory> {
     let mut collected = with_capacity(values.len())?;
     for value in values {
@@ -72,10 +72,10 @@ pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Ou
     Ok(collected)
 }
 
-/// This many zeros, as the allocator gives them: pages that nobody writes to cost nothing.
+/// Allocates `length` zero bytes. The system zeroes pages when they are first accessed, so unused ones cost nothing.
 ///
 /// # Errors
-/// The allocator has none.
+/// The allocation failed.
 pub fn zeroed(length: usize) -> Result<Vec<u8>, OutOfMemory> {
     bytemuck::allocation::try_zeroed_vec(length).map_err(|()| OutOfMemory { bytes: length })
 }
@@ -83,7 +83,7 @@ pub fn zeroed(length: usize) -> Result<Vec<u8>, OutOfMemory> {
 /// A copy of `bytes`.
 ///
 /// # Errors
-/// The allocator has no room for it.
+/// The allocation failed.
 pub fn copy_of(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {
     let mut copy = with_capacity(bytes.len())?;
     copy.extend_from_slice(bytes);
@@ -93,7 +93,7 @@ pub fn copy_of(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {
 /// Appends `bytes`.
 ///
 /// # Errors
-/// The allocator has no room for them; nothing is appended then.
+/// The allocation failed; nothing is appended.
 #[inline]
 pub fn append(values: &mut Vec<u8>, bytes: &[u8]) -> Result<(), OutOfMemory> {
     reserve(values, bytes.len())?;
@@ -101,10 +101,10 @@ pub fn append(values: &mut Vec<u8>, bytes: &[u8]) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// Makes the vector `length` bytes long, with zeros at its end if it grows.
+/// Changes the length of the vector to `length`; new bytes are zero.
 ///
 /// # Errors
-/// The allocator has no room for them; the vector is as it was then.
+/// The allocation failed; the vector is unchanged.
 pub fn resize(values: &mut Vec<u8>, length: usize) -> Result<(), OutOfMemory> {
     if values.is_empty() && length > values.capacity() {
         *values = zeroed(length)?;
@@ -115,10 +115,10 @@ pub fn resize(values: &mut Vec<u8>, length: usize) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// Room for exactly `additional` more values.
+/// Reserves room for exactly `additional` more values.
 ///
 /// # Errors
-/// The allocator has none.
+/// The allocation failed.
 pub fn reserve_exact<T>(values: &mut Vec<T>, additional: usize) -> Result<(), OutOfMemory> {
     values.try_reserve_exact(additional).map_err(|_| OutOfMemory::of::<T>(values.len().saturating_add(additional)))
 }

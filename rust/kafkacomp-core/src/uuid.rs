@@ -8,7 +8,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 /// Bytes of an id.
 const LENGTH: usize = 16;
-/// Characters of an id's text: two for the last byte and six bits each, so four bits of the last are unused.
+/// The length of the text form in characters of six bits each. Four bits of the last one are unused.
 const TEXT_LENGTH: usize = 22;
 
 /// A topic's or a log directory's id.
@@ -16,10 +16,10 @@ const TEXT_LENGTH: usize = 22;
 pub struct Uuid(pub [u8; LENGTH]);
 
 impl Uuid {
-    /// No id: what Kafka writes where there is none yet.
+    /// The reserved id that Kafka writes if there is no id yet.
     pub const ZERO: Self = Self([0; LENGTH]);
 
-    /// Reads an id's text, with or without padding. `None` where it is none.
+    /// Parses the text form of an id, with or without padding; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_suffix("==").unwrap_or(text);
         if text.len() != TEXT_LENGTH {

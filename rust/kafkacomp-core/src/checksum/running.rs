@@ -1,8 +1,8 @@
 //! Checksums of any range of a stream that is read once.
 //!
-//! With `A` and `B` two pieces that follow one another, `crc(AB) = crc(A) * x^(8 |B|) + crc(B)` over GF(2), modulo the
-//! polynomial; so the checksum of a range follows from those of the two prefixes that end where it begins and where it
-//! ends. The powers of x come from a table: one product for each hexadecimal digit of the length.
+//! For two adjacent parts `A` and `B`, `crc(AB) = crc(A) * x^(8 |B|) + crc(B)` over GF(2), modulo the polynomial. So the
+//! checksum of a range follows from the checksums of two prefixes: up to its start and up to its end. The powers of x are
+//! computed from a table, with one product for each hexadecimal digit of the length.
 //! Source: zlib's `crc32_combine`.
 
 use super::{crc32, crc32c};
@@ -19,10 +19,10 @@ pub(crate) enum Polynomial {
 const CRC32: u32 = 0xedb8_8320;
 const CRC32C: u32 = 0x82f6_3b78;
 
-/// x^0, its highest power at the low end.
+/// x^0; the lowest bit has the highest power.
 const ONE: u32 = 1 << 31;
 const DIGITS: usize = 16;
-/// Of a length below 2^32.
+/// The number of hexadecimal digits of a length below 2^32.
 const PLACES: usize = 8;
 
 /// By place and digit: `x^(8 * digit * 16^place)`.
@@ -31,7 +31,7 @@ type Powers = [[u32; DIGITS]; PLACES];
 static CRC32_POWERS: Powers = powers(CRC32);
 static CRC32C_POWERS: Powers = powers(CRC32C);
 
-/// The product of two polynomials. The same steps for all of them, so that no branch is mispredicted.
+/// The product of two polynomials, without branches that could be mispredicted.
 const fn multiply(polynomial: u32, mut a: u32, mut b: u32) -> u32 {
     let mut product = 0;
     let mut bit = 0;
@@ -70,7 +70,7 @@ impl Polynomial {
         }
     }
 
-    /// The checksum of the last `length` bytes of a stream, from that of all of it and that of what precedes them.
+    /// The checksum of the last `length` bytes of a stream, from the checksum of the whole stream and that of the bytes before.
     pub(crate) fn of_range(self, whole: u32, before: u32, length: u32) -> u32 {
         let (polynomial, powers) = match self {
             Self::Crc32 => (CRC32, &CRC32_POWERS),
@@ -87,7 +87,7 @@ impl Polynomial {
     }
 }
 
-/// The checksum of a stream as far as it was read.
+/// The checksum of the part of a stream that was read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Running {
     polynomial: Polynomial,
@@ -106,7 +106,7 @@ impl Running {
                 hasher.update(data);
                 hasher.finalize()
             }
-            // Short data have a way of their own.
+            // `crc32c` is faster for short data.
             Polynomial::Crc32c if self.value == 0 => crc32c(data),
             Polynomial::Crc32c => {
                 let inverted = u64::from(!self.value);

@@ -1,20 +1,19 @@
-//! CRC-32C of the few hundred bytes that a batch of one record has, by the processor's own instruction.
+//! CRC-32C of the few hundred bytes of a batch with one record, by the instruction of x86-64.
 //!
-//! The instruction takes eight bytes and gives its sum three cycles later, so that one chain of sums leaves two
-//! thirds of them unused; and a loop over the bytes in front of the first whole word, whose number differs from batch
-//! to batch, costs a wrong guess of the processor, which is as much as 30 words. So the data are three pieces of
-//! equal length with a chain each, and what is left over goes in front of them without a loop:
+//! The instruction processes eight bytes with a latency of three cycles, so a single chain would leave two thirds of the cycles
+//! unused. A loop over the bytes before the first whole word, whose number differs from batch to batch, would be mispredicted,
+//! which costs as much as 30 words. Therefore the data are divided into three parts of equal length with a chain each, and the
+//! bytes before them are processed without a loop:
 //!
 //! ```text
 //! | 1 to 8 bytes | 0 to 2 words | k words | k words | k words |
 //! ```
-//! Zeros in front do not change a sum that begins at zero, so the first bytes are a word whose low end is zero,
-//! and the initial value is added to the first four of them. A sum is moved over the bytes behind it by a product with
-//! a power of x. Method: Gopal and others, "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction".
-
+//! Leading zeros do not change a sum that begins at zero, so the first bytes are shifted to the upper end of a word, and the
+//! initial value is added to the first four of them. Multiplying a sum by a power of x appends zeros, which combines the chains.
+//! Method: Gopal and others, "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction".
 //!
-//! Without it, batches of one record of 100 bytes took 7 to 15% longer to read and to build (`cargo bench --bench batches`,
-//! medians of ten paired runs); from 1,000 bytes on there was no difference.
+//! Without this module, reading and building batches of one record of 100 bytes took 7 to 15% longer (`cargo bench --bench
+//! batches`, medians of ten paired runs); from 1,000 bytes on there was no difference.
 
 #![allow(
     clippy::used_underscore_binding,
@@ -25,19 +24,19 @@ use std::arch::x86_64::{_mm_clmulepi64_si128, _mm_crc32_u64, _mm_cvtsi64_si128, 
 
 use archmage::{SimdToken, X64CryptoToken, arcane};
 
-/// Below it there are not three words.
+/// Shorter data do not have three words.
 const SHORTEST: usize = 32;
-/// From here on folding by vectors is faster.
+/// From this length on, `crc_fast` is faster, which uses vectors.
 const LONGEST: usize = 768;
 
-/// The polynomial, its highest power at the low end.
+/// The polynomial; the lowest bit has the highest power.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
-/// What the sum begins with, and what is added to it at the end.
+/// The initial value of the sum, which is also added at the end.
 const ALL_ONES: u64 = 0xffff_ffff;
 
 const SHIFTS: usize = LONGEST / 8;
-/// By the number of words behind a sum, the power of x that moves it over them: x^(64 words - 33), because the
-/// product of two reversed polynomials stands one bit too low and the instruction adds 32.
+/// By the number of words that follow a sum, the power of x that appends as many zeros: x^(64 words - 33), because the product
+/// of two reversed polynomials is one bit too low, and the instruction adds 32.
 static SHIFT: [u32; SHIFTS] = shifts();
 
 const fn shifts() -> [u32; SHIFTS] {
@@ -56,7 +55,7 @@ const fn shifts() -> [u32; SHIFTS] {
     all
 }
 
-/// The sum of data of such a length on a processor that has the instructions.
+/// The checksum; `None` for other lengths and for processors without the instructions.
 #[inline]
 pub(super) fn crc32c(data: &[u8]) -> Option<u32> {
     if !(SHORTEST..LONGEST).contains(&data.len()) {
@@ -75,10 +74,10 @@ fn three_chains(_token: X64CryptoToken, data: &[u8]) -> u32 {
 
     let bits = first.wrapping_mul(8) as u32;
     let head = data.first_chunk().map_or(0, |head| u64::from_le_bytes(*head)) ^ ALL_ONES;
-    // What of the initial value the first bytes were too few for falls to those behind them.
+    // If there are fewer than four first bytes, the rest of the initial value is added to the bytes after them.
     let left = ALL_ONES.checked_shr(bits).unwrap_or_default();
     let mut sum = _mm_crc32_u64(0, head.wrapping_shl(64_u32.wrapping_sub(bits))) ^ left;
-    // Taken or not, but always computed: no guess.
+    // Both sums are always computed, so that no branch is mispredicted.
     let one_more = _mm_crc32_u64(sum, word_at(0));
     sum = if over > 0 { one_more } else { sum };
     let two_more = _mm_crc32_u64(sum, word_at(1));

@@ -1,7 +1,7 @@
 //! Why a log cannot be read or written.
 //!
-//! [`ContentError`] is about the bytes of a segment or of a file next to it, and is what reports hold; [`ReadError`] is about
-//! reading them; [`Error`] is either, or that a folder cannot be written.
+//! [`ContentError`] is about the content of a segment or an index file, and is used in reports. [`ReadError`] is about reading
+//! a segment. [`Error`] is either of them, or that a folder cannot be written.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,30 +21,30 @@ pub enum ContentError {
     /// An entry of a message set of Kafka 0.7.
     #[error(transparent)]
     MessageSet(#[from] message_set::Error),
-    /// The offset field of a batch, which no checksum covers, contradicts the batches around it.
+    /// The offset field of a batch contradicts the batches around it. No checksum covers it.
     #[error(
         "offset field {stored} of the batch at byte {position} cannot be right: offset {expected} is expected there"
     )]
     OffsetField {
-        /// Where the batch begins.
+        /// The position of the batch.
         position: u64,
         /// The offset field found.
         stored: i64,
         /// The offset at which the log continues.
         expected: i64,
     },
-    /// The leader epoch of a batch, which no checksum covers, contradicts the batches around it.
+    /// The leader epoch of a batch contradicts the batches around it. No checksum covers it.
     #[error("leader epoch {stored} of the batch at byte {position} cannot be right: leader epochs do not decrease")]
     LeaderEpoch {
-        /// Where the batch begins.
+        /// The position of the batch.
         position: u64,
         /// The leader epoch found.
         stored: i32,
     },
-    /// A segment ends before a batch that its offset index has an entry for.
+    /// A segment ends before the position of an entry of its offset index.
     #[error("the segment ends at byte {position}, and its offset index has an entry for offset {indexed} after that")]
     TruncatedSegment {
-        /// Where it ends.
+        /// The length of the segment.
         position: u64,
         /// The offset of the first entry after that.
         indexed: i64,
@@ -73,12 +73,12 @@ impl ContentError {
         }
     }
 
-    /// What the error means for whoever reads the log.
+    /// The category: what a reader of the log may do after the error.
     pub fn category(&self) -> Category {
         self.kind().category()
     }
 
-    /// The byte position that the error names.
+    /// The position in the file.
     pub fn position(&self) -> u64 {
         match self {
             Self::Record(error) => error.position(),
@@ -104,7 +104,7 @@ impl ContentError {
 }
 
 impl From<OutOfMemory> for ContentError {
-    /// For the entries of an index file.
+    /// There is not enough memory for the entries of an index file.
     fn from(error: OutOfMemory) -> Self {
         Self::IndexFile { position: 0, fault: IndexFault::OutOfMemory { bytes: error.bytes as u64 } }
     }
@@ -118,7 +118,7 @@ pub(super) fn fail<T>(position: usize, fault: IndexFault) -> Result<T, ContentEr
 /// Why the bytes of a segment cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file system refused.
+    /// An I/O error.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The segment is shorter than it was when the scan began.
@@ -131,7 +131,7 @@ pub enum ReadError {
     },
 }
 
-/// Why a log cannot be read or written. Nothing is left of a folder that could not be written.
+/// Why a log cannot be read or written. A folder that could not be written is removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The segment that is being read cannot be read.
@@ -140,7 +140,7 @@ pub enum Error {
     /// The content of the segment that is being read, or of the bytes that are to be written.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// The operating system refused a file or folder.
+    /// An I/O error of a file or folder.
     #[error("{path}: {source}", path = .path.display())]
     Io {
         /// The file or folder.
@@ -154,7 +154,7 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// A batch whose offsets do not follow those of the batch before, or that no offset could follow.
+    /// A batch whose offsets do not follow those of the batch before, or after which no offset is left.
     #[error("{}", offset_order(*.previous, *.first, *.last))]
     OffsetOrder {
         /// The last offset so far.
@@ -164,7 +164,7 @@ pub enum Error {
         /// Its last offset.
         last: i64,
     },
-    /// A batch that one segment cannot hold.
+    /// A batch that does not fit into a segment.
     #[error("a batch of {size} bytes and offsets {first} to {last} does not fit into a segment")]
     BatchTooLarge {
         /// The batch's size in bytes.
@@ -174,7 +174,7 @@ pub enum Error {
         /// Its last offset.
         last: i64,
     },
-    /// Another file, which is read for what is written, is corrupt.
+    /// A file that is read in order to write the log is corrupt.
     #[error("{path}: {error}", path = .path.display())]
     Corrupt {
         /// The file.
@@ -192,7 +192,7 @@ fn offset_order(previous: i64, first: i64, last: i64) -> String {
 }
 
 impl Error {
-    /// The operating system refused `path`.
+    /// An I/O error of `path`.
     pub(super) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
     }
@@ -227,7 +227,7 @@ impl Error {
         }
     }
 
-    /// What the error means for whoever reads or writes the log.
+    /// The category: what a reader or writer of the log may do after the error.
     pub fn category(&self) -> Category {
         self.kind().category()
     }

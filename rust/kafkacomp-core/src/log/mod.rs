@@ -2,10 +2,10 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`read`] | segments in chunks, the search after a corrupt batch, following a live log |
+//! | [`read`] | segments in chunks, resynchronization after a corrupt batch, following an active log |
 //! | [`index`] | indexes, snapshots, checkpoints |
 //! | [`continuity`] | batches in order, missing offsets, files that overlap |
-//! | [`mod@write`] | a partition's folder as a broker leaves it |
+//! | [`mod@write`] | writing a partition's folder as a broker does |
 //! | [`maintain`] | verify, repair, rewrite, migrate |
 
 pub mod continuity;

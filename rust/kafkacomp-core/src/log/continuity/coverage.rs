@@ -1,24 +1,24 @@
-//! The offsets that a partition lacks, from what its segment files have.
+//! Finds the missing offsets of a partition from the offsets of its segment files.
 
 use super::missing::{MAX_MISSING_RANGES, MissingRange, MissingReason};
 
-/// What one segment file has.
+/// The offsets of a segment file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOffsets {
     /// The offset in its name.
     pub base_offset: i64,
-    /// The first offset of an intact batch in it; `None` without one.
+    /// The first offset of an intact batch; `None` if there is none.
     pub first_offset: Option<i64>,
-    /// The last one.
+    /// The last offset of an intact batch.
     pub last_offset: Option<i64>,
-    /// What is missing in it.
+    /// The missing offsets in it.
     pub missing: Vec<MissingRange>,
     /// Whether compaction has removed records from its batches.
     pub is_compacted: bool,
 }
 
 impl FileOffsets {
-    /// What of the file lies at or after `offset`.
+    /// The part of the file at and after `offset`.
     pub fn since(&self, offset: i64) -> Self {
         let is_after = |last: Option<i64>| last.is_some_and(|last| last >= offset);
         let ranges = self.missing.iter().filter(|range| range.last_offset >= offset);
@@ -42,11 +42,11 @@ pub struct Overlap {
     pub later: usize,
     /// The first offset that both may have.
     pub first_offset: i64,
-    /// The last one.
+    /// The last offset that both may have.
     pub last_offset: i64,
 }
 
-/// The files that have offsets in common with one before. `files` are in the order of their base offsets.
+/// The files that have offsets in common with an earlier one. `files` are in the order of their base offsets.
 pub fn overlaps(files: &[FileOffsets]) -> Vec<Overlap> {
     let mut found = Vec::new();
     for (later, file) in files.iter().enumerate() {
@@ -63,8 +63,8 @@ pub fn overlaps(files: &[FileOffsets]) -> Vec<Overlap> {
 }
 
 /// The offsets that no file of a partition has, in order, each with the index of the file that should have it. `files` are
-/// in the order of their base offsets. Compaction explains gaps below `cleaned_to`, up to which the cleaner has
-/// been; where that is not known, all if it has removed records from batches of the partition.
+/// in the order of their base offsets. Compaction explains the gaps below `cleaned_to`, the end of the cleaned part. If that is
+/// unknown, it explains all gaps if it has removed records from any batch of the partition.
 pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(usize, MissingRange)> {
     let covered = covered(files);
     let is_compacted = files.iter().any(|file| file.is_compacted);
@@ -83,7 +83,7 @@ pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(u
         let own_end = known.map_or(file.base_offset, |last| last.saturating_add(1));
         end = Some(end.map_or(own_end, |end| end.max(own_end)));
     }
-    // A corrupt range says more than a gap about the same offsets.
+    // Of a corrupt range and a gap with the same offsets, the corrupt range is reported.
     lacking.sort_by_key(|(index, range)| (range.first_offset, range.reason == MissingReason::Gap, *index));
     let mut found: Vec<(usize, MissingRange)> = Vec::new();
     let mut done = i64::MIN;
@@ -112,20 +112,20 @@ pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(u
     found
 }
 
-/// The ranges that a report lists, and how many more there are.
+/// The ranges that a report lists, and the number of further ones.
 pub fn listed(mut missing: Vec<(usize, MissingRange)>) -> (Vec<(usize, MissingRange)>, u64) {
     let more = missing.len().saturating_sub(MAX_MISSING_RANGES) as u64;
     missing.truncate(MAX_MISSING_RANGES);
     (missing, more)
 }
 
-/// Whether compaction explains a gap, the partition shows, not a segment.
+/// The range as a gap: whether compaction explains it depends on the partition, not on a segment.
 fn undecided(range: MissingRange) -> MissingRange {
     let reason = if range.reason == MissingReason::Compacted { MissingReason::Gap } else { range.reason };
     MissingRange { reason, ..range }
 }
 
-/// Adds a range, for the reason that is known now, to the one before it if it continues that.
+/// Adds a range with its final reason. It is merged with the one before if it continues that.
 fn add(
     found: &mut Vec<(usize, MissingRange)>,
     index: usize,
@@ -141,7 +141,7 @@ fn add(
         add(found, index, before, is_compacted, cleaned_to);
         return add(found, index, MissingRange { first_offset: cleaned, ..range }, is_compacted, cleaned_to);
     }
-    // Above the checkpoint the cleaner has not been.
+    // The cleaner has not processed the offsets from the checkpoint on.
     let explained = cleaned_to.map_or(is_compacted, |cleaned| range.last_offset < cleaned);
     let reason = match range.reason {
         MissingReason::Gap if explained => MissingReason::Compacted,
@@ -154,7 +154,7 @@ fn add(
     }
 }
 
-/// What the files have, as ranges in order that do not touch.
+/// The offsets of the files as sorted ranges that do not touch.
 fn covered(files: &[FileOffsets]) -> Vec<(i64, i64)> {
     let mut parts = Vec::new();
     for file in files {

@@ -1,13 +1,13 @@
-//! Offsets that a log should have and that were not delivered, and why.
+//! Missing offsets: offsets that a log should have and that were not returned, with the reason.
 
 /// Why offsets are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MissingReason {
-    /// Bytes are there, and no intact batch with these offsets can be read from them.
+    /// Corrupt bytes are in their place.
     Corrupt,
-    /// Nothing is there: no bytes between the batches before and after, or no segment.
+    /// There are no bytes between the batches before and after, or no segment.
     Gap,
-    /// Nothing is there, and the offset index shows that something was: compaction does not explain it. Reports call it a gap.
+    /// There are no bytes, but the offset index shows that there were, which compaction does not explain. Reports call it a gap.
     Truncated,
     /// Compaction removed the records.
     Compacted,
@@ -15,7 +15,7 @@ pub enum MissingReason {
     Limit,
     /// The storage does not return the bytes (EIO).
     Unreadable,
-    /// The segment was there when the log was listed, and is gone.
+    /// The segment was removed after the log was listed.
     Vanished,
 }
 
@@ -23,12 +23,12 @@ impl MissingReason {
     /// All reasons that reports have.
     const ALL: [Self; 6] = [Self::Corrupt, Self::Gap, Self::Compacted, Self::Limit, Self::Unreadable, Self::Vanished];
 
-    /// The reason that reports call so.
+    /// The reason with this name in reports.
     pub fn for_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
-    /// As reports call it.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Corrupt => "corrupt",
@@ -48,12 +48,12 @@ pub struct MissingRange {
     pub first_offset: i64,
     /// The last missing offset, inclusive.
     pub last_offset: i64,
-    /// Why.
+    /// The reason.
     pub reason: MissingReason,
 }
 
 impl MissingRange {
-    /// The offsets from `expected` up to the one before `found`; `None` if there are none between.
+    /// The offsets `expected..found`; `None` if there are none.
     pub fn between(expected: i64, found: i64, reason: MissingReason) -> Option<Self> {
         (found > expected).then(|| Self { first_offset: expected, last_offset: found.saturating_sub(1), reason })
     }
@@ -64,10 +64,10 @@ impl MissingRange {
     }
 }
 
-/// The most ranges that are listed; more are counted.
+/// The most ranges that are listed; further ones are only counted.
 pub const MAX_MISSING_RANGES: usize = 10_000;
 
-/// The missing offsets of a segment or partition: in order, and merged where ranges meet.
+/// The missing offsets of a segment or partition, as sorted ranges. Adjacent ranges are merged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MissingRanges {
     ranges: Vec<MissingRange>,
@@ -75,7 +75,7 @@ pub struct MissingRanges {
 }
 
 impl MissingRanges {
-    /// Adds a range after those that are there.
+    /// Appends a range.
     pub fn push(&mut self, range: MissingRange) {
         let is_full = self.ranges.len() >= MAX_MISSING_RANGES;
         match self.ranges.last_mut() {
@@ -90,7 +90,7 @@ impl MissingRanges {
         &self.ranges
     }
 
-    /// How many further ranges there are.
+    /// The number of further ranges.
     pub fn more(&self) -> u64 {
         self.more
     }
@@ -100,7 +100,7 @@ impl MissingRanges {
         self.ranges.is_empty()
     }
 
-    /// Replaces one reason by another, once more is known.
+    /// Replaces one reason by another.
     pub fn relabel(&mut self, from: MissingReason, to: MissingReason) {
         let all = Self { more: self.more, ..Self::default() };
         for mut range in std::mem::replace(self, all).ranges {

@@ -1,5 +1,4 @@
-//! Whether the offsets of a partition go on without a gap: batches in the order of their offsets, the offsets that are
-//! missing and why, and segment files that have the same offsets.
+//! The continuity of a partition's offsets: batches in order, missing offsets and their reasons, and segment files that overlap.
 
 pub mod coverage;
 pub mod missing;

@@ -1,15 +1,15 @@
-//! Segments whose names are not where they begin.
+//! Finds segments with wrong names.
 //!
-//! A broker names a segment after an offset that none of its batches lies below, and that lies below the next segment's.
-//! Files that were renamed or copied under another name need not keep to this; read in the order of their names, their
-//! records would come in the wrong order or, being below those before, be taken for repeated ones.
+//! The name of a segment is an offset that is not greater than any of its batches, and less than the name of the next segment.
+//! This is not so for files that were renamed or copied under another name. If they were read in the order of their names,
+//! their records would be out of order, or be taken for repeated ones.
 //!
-//! A name that contradicts the first batch is wrong if that batch alone cannot be: the next batch continues it, it
-//! continues the segment before, no single altered bit of its offset field agrees with the name, or the offset index was
-//! made for another base offset. A name within the segment before, which ends before the first batch, is wrong if that
-//! batch continues the segment before, or if no single altered batch explains that it reaches beyond the name. The
-//! segment then belongs where its batches say, provided that no other segment has their offsets: an interrupted
-//! compaction leaves such segments.
+//! A name that contradicts the first batch is wrong if the offset of that batch is confirmed: the next batch continues it, it
+//! continues the segment before, no single altered bit of its offset field explains the contradiction, or the offset index was
+//! written for another base offset. A name may also be less than the last offset of the segment before, although the first
+//! batch comes after that. Then it is wrong if the first batch continues the segment before, or if no single altered batch
+//! explains why that segment extends beyond the name. The segment is then placed by its batches, provided that no other
+//! segment has their offsets, as after an interrupted compaction.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::log::read::segment_files::{OpenSegment, SideFile};
 use crate::log::read::source::ReadAt;
 use crate::record::{Batches, RecordBatch, RecordReader};
 
-/// How many entries of an offset index are compared with the batches that they are of.
+/// The number of entries of an offset index that are compared with their batches.
 const COMPARED_ENTRIES: usize = 16;
 
-/// A segment that begins elsewhere than its name says.
+/// A segment whose first offset is not the one in its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Misnamed {
     /// Its index among the segments.
@@ -37,8 +37,8 @@ pub struct Misnamed {
 /// The first and last offset of a batch, and its offset field.
 type Offsets = (i64, i64, i64);
 
-/// The segments of a partition with wrong names that are certain. `base_offsets` are those in the names, in order; what
-/// cannot be read is taken for well named.
+/// The segments of a partition whose names are certainly wrong. `base_offsets` are the offsets in the names, in order. The
+/// name of a segment that cannot be read is taken to be right.
 pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -> Vec<Misnamed> {
     let mut found = Vec::new();
     for (index, &base) in base_offsets.iter().enumerate() {
@@ -48,7 +48,7 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
         if !is_suspicious(source.as_ref(), base) {
             continue;
         }
-        // Without an index, and with a segment before that cannot be read, there is less evidence and none is made up.
+        // An index or a segment before that cannot be read is no evidence.
         let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
         let bounds = Bounds { base, next, before: before(base_offsets, base, files).unwrap_or_default() };
         let continues = |first: i64| {
@@ -68,7 +68,7 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
     found
 }
 
-/// What the names of a segment and its neighbours say.
+/// The bounds of a segment by its name and those of its neighbours.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     base: i64,
@@ -77,12 +77,12 @@ struct Bounds {
     before: Before,
 }
 
-/// What the batches of the segment before say of a name.
+/// What the batches of the segment before show about a name.
 #[derive(Debug, Clone, Copy, Default)]
 struct Before {
     /// The last offset.
     last: Option<i64>,
-    /// Whether they reach beyond the name, and a single altered one does not explain it.
+    /// Whether they extend beyond the name, and no single altered batch explains it.
     is_beyond: bool,
 }
 
@@ -91,26 +91,26 @@ impl Bounds {
         first < self.base || self.next.is_some_and(|next| first >= next) || self.is_within(first)
     }
 
-    /// Whether the name lies within the segment before, although the first batch lies after it.
+    /// Whether the name is within the segment before, although the first batch comes after that segment.
     fn is_within(self, first: i64) -> bool {
         let Some(last) = self.before.last.filter(|&last| self.base <= last && last < first) else { return false };
         self.before.is_beyond || last.checked_add(1) == Some(first)
     }
 }
 
-/// Whether the first batch begins at another offset than the name says. A header is read for this, and of a compressed
-/// message of magic 0 or 1, whose header has its last offset, the whole batch.
+/// Whether the first offset may differ from the name. It reads the header of the first batch; a wrapper, whose header has only
+/// its last offset, is read as a whole.
 fn is_suspicious(source: &dyn ReadAt, base: i64) -> bool {
     let Ok(length) = source.length() else { return false };
     match HeaderWalk::new(source, 0, length).next_batch() {
-        // Above the name it lies where compaction removed what was before it, or where the name is too low.
+        // It is above the name if compaction removed the records before it, or if the name is too low.
         Ok(Hop::Batch(header)) if header.span.first.is_some() => header.span.first != Some(base),
         Ok(Hop::Batch(_)) => !matches!(first_batches(source), Ok((Some((first, _, _)), _)) if first == base),
         _ => false,
     }
 }
 
-/// What the segment before the one of this base offset says of it.
+/// What the segment before the one with this base offset shows about it.
 fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Result<Before, ReadError> {
     let Some(index) = base_offsets.iter().rposition(|&other| other < base) else { return Ok(Before::default()) };
     let Some(segment) = files.get(index) else { return Ok(Before::default()) };
@@ -138,14 +138,14 @@ fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Re
     Ok(Before { last, is_beyond })
 }
 
-/// The last offset of a segment, found from the last entry of its offset index on, if that entry is right.
+/// The last offset of a segment, read from the last entry of its offset index on, if that entry is right.
 fn indexed_last(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<Option<i64>, ReadError> {
     let entry = OffsetIndex::parse(index, base).ok().and_then(|entries| entries.iter().last());
     let Some(entry) = entry else { return Ok(None) };
     let mut walk = HeaderWalk::new(source, entry.position.into(), source.length()?);
     let mut last = None;
     while let Hop::Batch(header) = walk.next_batch()? {
-        // Brokers before 0.10.1 put the first offset of a batch there.
+        // Brokers before 0.10.1 wrote the first offset of a batch.
         if last.is_none() && header.last_offset < entry.offset {
             return Ok(None);
         }
@@ -154,8 +154,8 @@ fn indexed_last(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<Option<i
     Ok(last)
 }
 
-/// The first offset of a segment, if it is certain that its name is wrong. `continues` says whether an offset follows the
-/// last one of the segment that it would follow.
+/// The first offset of a segment whose name is certainly wrong; otherwise `None`. `continues` returns whether an offset follows
+/// the last one of the segment before it.
 fn begins_elsewhere(
     source: &dyn ReadAt,
     index: &[u8],
@@ -175,7 +175,7 @@ fn begins_elsewhere(
         _ if bounds.is_within(first) => true,
         Some((next, _, _)) if last.checked_add(1) == Some(next) => true,
         Some((next, next_last, _)) if next <= last || next_last < next => return Ok(None),
-        // Where compaction leaves gaps, the next batch contradicts the name as well, or may follow an altered one.
+        // In a compacted log, the next batch contradicts the name as well, or the first one may be altered.
         Some((next, next_last, _)) if next_last < base || next >= end => true,
         _ if bounds.before.last.and_then(|last| last.checked_add(1)) == Some(first) => true,
         None if continues(first) => true,
@@ -185,11 +185,11 @@ fn begins_elsewhere(
     Ok(Some(first).filter(|_| is_wrong))
 }
 
-/// The first two batches, if they directly follow one another and their checksums are right.
+/// The first two batches, if they are adjacent and their checksums are right.
 fn first_batches(source: &dyn ReadAt) -> Result<(Option<Offsets>, Option<Offsets>), ReadError> {
     let mut chunks = ChunkReader::new(0, source.length()?, true);
     let mut buffer = Vec::new();
-    // A method's name instead of the closure would fix the batch's lifetime.
+    // A path to the method instead of the closure would fix the lifetime of the batch.
     #[allow(clippy::redundant_closure_for_method_calls)]
     let (used, _) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
     let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
@@ -202,7 +202,7 @@ fn first_batches(source: &dyn ReadAt) -> Result<(Option<Offsets>, Option<Offsets
     Ok((first, second))
 }
 
-/// Whether a single bit of a batch's offset field may have been altered that, restored, puts all of it into a range.
+/// Whether flipping a single bit of a batch's offset field puts all its offsets into a range.
 pub(super) fn may_be_altered(first: i64, last: i64, field: i64, (from, until): (i64, i64)) -> bool {
     (0..i64::BITS).any(|bit| {
         let moved = (field ^ (1_i64 << bit)).wrapping_sub(field);
@@ -210,7 +210,7 @@ pub(super) fn may_be_altered(first: i64, last: i64, field: i64, (from, until): (
     })
 }
 
-/// Whether the entries of a segment's offset index are all those of another base offset.
+/// Whether all entries of a segment's offset index are relative to another base offset.
 fn index_contradicts(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<bool, ReadError> {
     let Ok(entries) = OffsetIndex::parse(index, base) else { return Ok(false) };
     let length = source.length()?;
@@ -228,7 +228,7 @@ fn index_contradicts(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<boo
     Ok(shift.is_some())
 }
 
-/// Whether no other segment has offsets of a misnamed one, given where each segment begins.
+/// Whether no other segment has offsets of a misnamed one. `places` are the offsets at which the segments begin.
 fn is_free(places: &[i64], misnamed: Misnamed, files: &[Arc<dyn OpenSegment>]) -> Result<bool, ReadError> {
     let Misnamed { index, first_offset } = misnamed;
     let others = || places.iter().copied().enumerate().filter(|&(other, _)| other != index);
@@ -243,7 +243,7 @@ fn is_free(places: &[i64], misnamed: Misnamed, files: &[Arc<dyn OpenSegment>]) -
     Ok(after.is_none_or(|after| last.is_none_or(|last| last < after)))
 }
 
-/// The greatest offset of the batches that headers lead to in a segment.
+/// The greatest offset of the batches that are reached by headers.
 fn last_offset(index: usize, files: &[Arc<dyn OpenSegment>]) -> Result<Option<i64>, ReadError> {
     let Some(segment) = files.get(index) else { return Ok(None) };
     let source = segment.open()?;

@@ -1,9 +1,8 @@
-//! Whether two segment files of one partition agree about the offsets that both have.
+//! Compares the records of two overlapping segment files of a partition.
 //!
-//! Files of one partition overlap in tiered storage after a change of leader, in copied folders, and after an
-//! interrupted compaction. Records are compared by offset: timestamp, key, value and headers. How they are framed and
-//! compressed does not matter, and an offset that only one file has (compaction removed it from the other, or its batch
-//! is corrupt there) is no disagreement.
+//! Files of a partition overlap in tiered storage after a change of leader, in copied folders, and after an interrupted
+//! compaction. Records are compared by offset: timestamp, key, value and headers. Batches and compression may differ. An offset
+//! that only one file has is not a disagreement: compaction removed it from the other, or its batch is corrupt there.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -14,11 +13,11 @@ use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use crate::log::read::source::ReadAt;
 use crate::record::{RecordBatch, RecordReader};
 
-/// How much of a file is read at once.
+/// The number of bytes of a read.
 const CHUNK: usize = 1 << 20;
 
-/// Why two files could not be compared: one cannot be read, or a batch of it not be decoded for another reason than
-/// corruption.
+/// Why two files could not be compared: one of them cannot be read, or one of its batches cannot be decoded for a reason other
+/// than corruption.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlapError {
     /// The first file could not be read.
@@ -29,11 +28,11 @@ pub enum OverlapError {
     Later(Error),
 }
 
-/// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive; the least offset about
-/// which they disagree. Corrupt batches, and batches whose offsets go back, are passed over.
+/// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive, and returns the least offset
+/// at which they differ. Corrupt batches, and batches whose offsets decrease, are skipped.
 ///
 /// # Errors
-/// [`OverlapError`] if a file cannot be read, or a batch cannot be decoded for another reason than corruption.
+/// [`OverlapError`] if a file cannot be read, or a batch cannot be decoded for a reason other than corruption.
 pub fn compare_overlap(
     earlier: &dyn ReadAt,
     later: &dyn ReadAt,
@@ -54,7 +53,7 @@ pub fn compare_overlap(
             other.skip();
             continue;
         }
-        // A batch that ends before the other file goes on has nothing to compare.
+        // A batch that ends before the next offset of the other file has nothing to compare.
         if one.skip_before(right) || other.skip_before(left) {
             continue;
         }
@@ -74,7 +73,7 @@ pub fn compare_overlap(
     }
 }
 
-/// Whether two batches are equal in all that is theirs; a leader epoch is the broker's.
+/// Whether two batches are equal except for the leader epoch, which brokers set.
 fn same_bytes(one: Option<RecordBatch<'_>>, other: Option<RecordBatch<'_>>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
     one.data() == other.data()
@@ -83,7 +82,7 @@ fn same_bytes(one: Option<RecordBatch<'_>>, other: Option<RecordBatch<'_>>) -> b
             && one.data().get(LEADER_EPOCH_END..) == other.data().get(LEADER_EPOCH_END..))
 }
 
-/// From the magic on, which follows the leader epoch.
+/// The end of the leader epoch: the magic follows it.
 const LEADER_EPOCH_END: usize = crate::record::batch::MAGIC_OFFSET;
 
 /// One of the files, batch by batch.
@@ -92,15 +91,15 @@ struct Side<'s> {
     range: (i64, i64),
     chunks: ChunkReader,
     buffer: Vec<u8>,
-    /// Where the chunk begins in the file, its length, and where the current batch begins in it.
+    /// The position of the chunk in the file, its length, and the position of the current batch in it.
     chunk: (u64, usize),
     batch: usize,
     ended: bool,
     reader: RecordReader,
-    /// Offset and hash of the records of the current batch, once it is decoded; and the next to compare.
+    /// Offset and hash of each record of the current batch, once it is decoded, and the index of the next one to compare.
     records: Option<Vec<(i64, u64)>>,
     at: usize,
-    /// The least offset that may follow.
+    /// The least offset that is in order.
     expected: i64,
 }
 
@@ -132,7 +131,7 @@ impl<'s> Side<'s> {
         RecordBatch::new(rest, self.chunk.0.saturating_add(self.batch as u64)).ok()
     }
 
-    /// Whether nothing of the current batch was compared yet.
+    /// Whether no record of the current batch was compared yet.
     fn is_whole(&self) -> bool {
         self.records.is_none()
     }
@@ -141,7 +140,7 @@ impl<'s> Side<'s> {
         self.records.as_ref()?.get(self.at)
     }
 
-    /// The least offset of what is to be compared next, as far as the header gives it.
+    /// The least offset that is compared next, if the header shows it.
     fn next_offset(&self) -> Option<i64> {
         match &self.records {
             Some(_) => self.record().map(|&(offset, _)| offset),
@@ -164,7 +163,7 @@ impl<'s> Side<'s> {
         before
     }
 
-    /// Makes sure that there is something to compare, unless the range ends.
+    /// Loads the next batch if there is nothing left to compare, unless the range ends.
     fn load(&mut self) -> Result<(), Error> {
         loop {
             if self.records.is_some() {
@@ -200,7 +199,7 @@ impl<'s> Side<'s> {
         Ok(())
     }
 
-    /// Hashes the records of the current batch, unless that is done.
+    /// Hashes the records of the current batch, unless it was done before.
     fn decode(&mut self, hashing: &RandomState) -> Result<(), Error> {
         if self.records.is_some() {
             return Ok(());
@@ -250,7 +249,7 @@ mod tests {
 
     const CAP: usize = 1 << 20;
 
-    /// Batches of these sizes in records, from offset 0 on, but for the offsets in `without`.
+    /// Batches with these numbers of records, from offset 0 on, without the offsets in `without`.
     fn log(
         compression_type: CompressionType,
         sizes: &[i64],

@@ -1,17 +1,17 @@
-//! Whether two files of a log of Kafka 0.7 agree about the positions that both have.
+//! Compares two overlapping files of a log of Kafka 0.7.
 //!
-//! An offset of 0.7 is the position of a byte, so that files that overlap must have the same bytes there; and the one that
-//! is read from where the other ends must have a message that begins there.
+//! An offset of 0.7 is the position of a byte, so overlapping files must have the same bytes there. The later file is read from
+//! the end of the earlier one on, so a message must begin there.
 
 use super::overlap::OverlapError;
 use crate::log::error::{Error, ReadError};
 use crate::log::read::batch_headers::next_entry_from;
 use crate::log::read::source::{ReadAt, read_full};
 
-/// How much of two files is compared at once.
+/// The number of bytes that are compared at once.
 const WINDOW: usize = 1 << 20;
 
-/// A file, and the position in the log at which it begins.
+/// A file and its position in the log.
 #[derive(Clone, Copy)]
 pub struct PositionedFile<'a> {
     /// Its bytes.
@@ -52,14 +52,14 @@ pub fn compare_positions(
     Ok(Some(last.saturating_add(1)).filter(|&end| resumes != end))
 }
 
-/// Where the first message of a file begins that lies at or after `position` of the log: the bytes of the file before it.
+/// The number of bytes of a file before its first message at or after `position` of the log.
 ///
 /// # Errors
-/// The file system's.
+/// An I/O error.
 pub fn skipped(file: PositionedFile<'_>, position: i64) -> Result<u64, Error> {
     let target = position.saturating_sub(file.base).max(0).unsigned_abs();
     let length = file.source.length().map_err(ReadError::from)?;
-    // Where sizes lead nowhere, reading reports what is corrupt.
+    // If a size is corrupt, reading the file reports it.
     let found = next_entry_from(file.source, 0, target, u64::MAX)?;
     Ok(found.map_or(target, |found| found.min(length).max(target)))
 }
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(compare(&whole, &whole[second..], second as i64), None);
         let other = [set(&[b"bx"]), set(&[b"ccc"]), set(&[b"d"])].concat();
         assert!(compare(&whole, &other, second as i64).is_some_and(|at| at < whole.len() as i64));
-        // The common byte is the same by chance: 0.
+        // The common byte happens to be the same: 0.
         let end = whole.len() as i64;
         let zero = [whole, vec![0]].concat();
         assert_eq!(compare(&zero, &set(&[b"d", b"e"]), end), Some(end + 1));

@@ -1,15 +1,13 @@
-//! The batches of a segment in order: what each one's neighbours say about its offsets and leader epoch, and which
-//! offsets are missing.
+//! The batches of a segment in order, judged by their neighbours, and the offsets that are missing.
 //!
-//! [`walk_segment`](crate::log::read::walk::walk_segment) finds the batches whose checksums are right. No checksum covers
-//! base offset and leader epoch; a batch therefore waits for the next one before it is judged
-//! ([`placement`](crate::log::read::placement)). Where the neighbours, the offset index or the leader epoch checkpoint
-//! determine an altered field, the visitor gets the batch with the
-//! field restored, unless the batch is a copy of another one of the partition.
+//! [`walk_segment`](crate::log::read::walk::walk_segment) finds the batches whose checksums are right. No checksum covers base
+//! offset and leader epoch, so a batch is judged once the next one is known ([`placement`](crate::log::read::placement)). If
+//! the neighbours, the offset index or the leader epoch checkpoint determine an altered field, the visitor gets the batch with
+//! the restored field, unless the batch is a copy of another one of the partition.
 //!
-//! Where all batches are there but not in order, the visitor gets them in order.
+//! If all batches exist but are not in order, the visitor gets them in order.
 //!
-//! Missing offsets are those between two batches in order, from the base offset on and up to the next segment's.
+//! Missing offsets are those between two batches in order, after the base offset, and before the base offset of the next segment.
 
 mod copies;
 mod epochs;

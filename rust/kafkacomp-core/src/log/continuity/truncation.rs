@@ -1,22 +1,22 @@
-//! Whether a segment was truncated between two batches, as its offset index shows.
+//! Detects by the offset index that a segment was truncated between two batches.
 //!
-//! A gap at the end of a segment may be what compaction left. It rewrites the offset index with the segment, so that an
-//! index with entries for bytes after the segment's end shows that the segment was longer. An index that is not of this
-//! segment shows nothing: an entry within the segment must agree with the batch that it is of.
+//! A gap at the end of a segment may be the result of compaction. Compaction rewrites the offset index with the segment, so an
+//! entry for a position after the end shows that the segment was longer. An index of another segment proves nothing: an entry
+//! within the segment must agree with its batch.
 
 use crate::log::error::{ContentError, ReadError};
 use crate::log::index::offset::OffsetPosition;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::source::ReadAt;
 
-/// How many entries of an index are compared with the batches that they are of: the last ones.
+/// The number of entries of an index, from the last one backwards, that are compared with their batches.
 const COMPARED_ENTRIES: usize = 16;
 
-/// The error of a segment that ends before entries of its offset index, where offsets from `expected` to the one before
-/// `end` are missing at its end.
+/// The error for a segment that ends before positions of its offset index, if the offsets `expected..end` are missing at its
+/// end.
 ///
 /// # Errors
-/// The file system's.
+/// An I/O error.
 pub fn truncation(
     source: &dyn ReadAt,
     entries: &[OffsetPosition],
@@ -32,13 +32,13 @@ pub fn truncation(
     Ok(Some(ContentError::TruncatedSegment { position: length, indexed: entry.offset }))
 }
 
-/// Whether one of the last entries is right, and none is wrong about a batch.
+/// Whether at least one of the last entries agrees with its batch, and none contradicts one.
 fn agrees(source: &dyn ReadAt, entries: &[OffsetPosition]) -> Result<bool, ReadError> {
     let length = source.length()?;
     let mut is_right = false;
     for entry in entries.iter().rev().take(COMPARED_ENTRIES) {
         let Hop::Batch(header) = HeaderWalk::new(source, entry.position.into(), length).next_batch()? else { continue };
-        // Brokers before 0.10.1 put the first offset there.
+        // Brokers before 0.10.1 wrote the first offset.
         let first = header.span.first.unwrap_or(header.last_offset);
         if !(first..=header.last_offset).contains(&entry.offset) {
             return Ok(false);
@@ -92,7 +92,7 @@ mod tests {
     fn an_index_of_another_segment_shows_nothing() {
         let (data, entries) = segment();
         let length = entries[2].position as usize;
-        // No entry within the segment; one that is wrong about a batch; offsets of the next segment.
+        // No entry within the segment; one that contradicts a batch; offsets of the next segment.
         assert_eq!(found(&data[..length], &entries[2..], (30, 40)), None);
         let mut moved = entries.clone();
         moved[1].offset += 10;

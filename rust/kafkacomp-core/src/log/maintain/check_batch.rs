@@ -1,8 +1,8 @@
-//! Whether readers accept a batch, and the one repair of its content.
+//! Checks whether readers accept a batch, and makes the only repair of a batch's content.
 //!
-//! Kafka before KIP-57 wrote LZ4 frames whose header checksum covers the frame's magic bytes too. In magic 0 that is the
-//! rule; in magic 1 and 2 no reader accepts it. If nothing else is wrong with such a batch, the one byte and the
-//! batch's own checksum are corrected: the one-time patch that
+//! Before KIP-57, Kafka wrote LZ4 frames whose header checksum also covers the magic number of the frame. In magic 0 that is
+//! the rule; in magic 1 and 2 readers refuse it. If nothing else is wrong with such a batch, this byte and the checksum of the
+//! batch are corrected: the one-time patch that
 //! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing) mentions.
 
 use crate::CompressionType;
@@ -13,30 +13,30 @@ use crate::memory;
 use crate::record::reader::stored_records;
 use crate::record::{ControlRecord, Error, MutableRecordBatch, RecordBatch, RecordReader, Result};
 
-/// What a batch is.
+/// The result of checking a batch.
 #[derive(Debug)]
 pub enum Verdict {
     /// Readers accept it.
     Intact,
     /// Readers accept these bytes in its place.
     HeaderChecksumFixed {
-        /// The whole batch.
+        /// The corrected batch.
         data: Vec<u8>,
-        /// What its LZ4 header checksum was.
+        /// The rule of the LZ4 header checksum that was found.
         rule: HeaderChecksumFound,
     },
     /// No reader accepts it.
     Corrupt(Error),
 }
 
-/// The offsets and the number of the records of a batch.
+/// The offsets and the number of records of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// The offsets; those of a wrapper are its messages'.
+    /// The offsets; those of a wrapper are the offsets of its messages.
     pub span: Span,
-    /// How many records it has.
+    /// The number of records.
     pub records: u64,
-    /// How many messages inside the wrapper have a wrong checksum, which Kafka's readers ignore.
+    /// The number of messages in the wrapper with a wrong checksum, which Kafka's readers ignore.
     pub wrong_inner_checksums: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct BatchChecker {
 }
 
 impl BatchChecker {
-    /// The records of a batch may take `max_output_size` bytes.
+    /// A checker for batches that decompress to at most `max_output_size` bytes.
     pub fn new(max_output_size: usize) -> Self {
         Self { reader: RecordReader::new(max_output_size) }
     }
@@ -60,7 +60,7 @@ impl BatchChecker {
     /// Reads all records of `batch`, whose checksum is right.
     ///
     /// # Errors
-    /// What readers refuse, a limit, lack of memory, and what is not supported: see [`Error::category`].
+    /// Corruption, an exceeded limit, lack of memory, or unsupported data: see [`Error::category`].
     pub fn count(&mut self, batch: &RecordBatch<'_>) -> Result<Counted> {
         let mut counted = Counted { span: Span::of(batch), records: 0, wrong_inner_checksums: 0 };
         let is_wrapper = batch.base_offset().is_none();
@@ -84,7 +84,7 @@ impl BatchChecker {
     /// Checks the records of `batch`, whose checksum is right, and corrects what can be corrected.
     ///
     /// # Errors
-    /// Whatever is not corruption: a limit, lack of memory, an unknown compression type.
+    /// Errors that are not corruption: an exceeded limit, lack of memory, an unknown compression type.
     pub fn check(&mut self, batch: &RecordBatch<'_>) -> Result<(Verdict, Counted)> {
         let error = match self.count(batch) {
             Ok(counted) => return Ok((Verdict::Intact, counted)),
@@ -125,8 +125,8 @@ impl BatchChecker {
     }
 }
 
-/// Where the header checksum of the batch's first LZ4 frame stands, what it should be, and which rule it follows;
-/// `None` if it is right.
+/// The position of the header checksum of the batch's first LZ4 frame, its right value, and the rule that it follows; `None`
+/// if it is right.
 fn wrong_header_checksum(batch: &RecordBatch<'_>) -> Option<(usize, u8, HeaderChecksumFound)> {
     let (front, stored) = stored_records(batch).ok()?;
     let info = frame_info(stored).ok()?;

@@ -1,8 +1,10 @@
-//! From a log or a bare set of Kafka 0.7 to later formats: what `KafkaMigrationTool` did with two running clusters.
+//! Migrates a log or a message set of Kafka 0.7 to a later message format, as `KafkaMigrationTool` did between two running
+//! clusters.
 //!
-//! Messages get consecutive offsets, no key and no timestamp. A wrapper becomes one batch with its codec, whatever is
-//! nested in it; plain messages are joined to batches up to a size. Where a top-level message began, and so where a
-//! consumer may have committed, leads to the offset of its first message; the log's end leads to the end.
+//! Messages get consecutive offsets, no key and no timestamp. A wrapper becomes one batch of the same compression type, even if
+//! wrappers are nested in it; uncompressed messages are joined into batches up to a size. The position of each top-level
+//! message, which a consumer may have committed, is mapped to the offset of its first message, and the end of the log to the
+//! end of the new one.
 
 use std::ops::ControlFlow;
 
@@ -20,34 +22,34 @@ use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::{BatchSettings, RecordBatchBuilder};
 use crate::record::{self, Headers};
 
-/// About how much is written at once.
+/// The approximate number of bytes that are written at once.
 const CHUNK: usize = 4 << 20;
 
 /// A byte position in the old partition, and the offset of the first message from there on.
 pub type Mapping = (i64, i64);
 
-/// Is given mappings, and the bytes read so far; [`ControlFlow::Break`] ends the work.
+/// A callback for mappings and the number of bytes read so far; [`ControlFlow::Break`] ends the work.
 pub type Mapped<'a, B> = dyn FnMut(&[Mapping], u64) -> ControlFlow<B> + 'a;
 
-/// Carries one partition over, file by file.
+/// Migrates one partition, file by file.
 pub struct Migrator {
     reader: MessageSetReader,
     builder: RecordBatchBuilder,
     magic: i8,
     batch_bytes: i32,
-    /// The first message's offset of what is to come.
+    /// The offset of the next message.
     next_offset: i64,
-    /// Whether the builder has plain messages.
+    /// Whether the builder has uncompressed messages.
     is_open: bool,
     out: Vec<u8>,
     mappings: Vec<Mapping>,
-    /// Where the last file ended.
+    /// The position at which the last file ended.
     end: Option<i64>,
 }
 
 impl Migrator {
-    /// To message format `magic`, the first message at `first_offset`; batches of plain messages take up to
-    /// `batch_bytes`, and one top-level message decompresses to `max_output_size` bytes at most.
+    /// A migrator to message format `magic`. The first message gets `first_offset`; batches of uncompressed messages have up to
+    /// `batch_bytes` bytes, and a top-level message may decompress to at most `max_output_size` bytes.
     pub fn new(magic: i8, first_offset: i64, batch_bytes: i32, max_output_size: usize) -> Self {
         Self {
             reader: MessageSetReader::new(max_output_size),
@@ -62,11 +64,11 @@ impl Migrator {
         }
     }
 
-    /// Appends the file that begins at `base` in the old partition, from its byte `start` on. `mapped` is given its mappings,
-    /// and the bytes read so far, now and then.
+    /// Appends the file that begins at `base` in the old partition, from its byte `start` on. `mapped` is called repeatedly with
+    /// its mappings and the number of bytes read so far.
     ///
     /// # Errors
-    /// Corruption, also a message that is cut by the file's end; what cannot be written; the file system's.
+    /// Corruption, including a truncated message at the end; a message that cannot be written; an I/O error.
     pub fn segment<B>(
         &mut self,
         source: &dyn ReadAt,
@@ -111,21 +113,21 @@ impl Migrator {
         }
     }
 
-    /// Writes what is left; the mapping of the partition's end.
+    /// Writes the last batch and returns the mapping of the partition's end.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// A batch that cannot be written.
     pub fn finish(&mut self, writer: &mut LogWriter) -> Result<Option<Mapping>, Error> {
         self.close().map_err(|fault| record::Error::Rebuild { position: 0, fault })?;
         self.hand_over(writer)?;
         Ok(self.end.take().map(|end| (end, self.next_offset)))
     }
 
-    /// Carries a bare set over, whose first byte is at `base`: the batches, and the mappings with that of its end. An entry
-    /// that the end of the set cuts is left out if another one is before it, as readers of sets do.
+    /// Migrates a message set whose first byte is at the position `base`, and returns the batches and the mappings, including
+    /// that of its end. A truncated entry at the end is dropped if another one precedes it, as by readers of sets.
     ///
     /// # Errors
-    /// Corruption; what cannot be written.
+    /// Corruption, or a batch that cannot be written.
     pub fn set(mut self, set: &[u8], base: i64) -> Result<(Vec<u8>, Vec<Mapping>), Error> {
         let mut entries = Entries::new(set);
         for entry in &mut entries {

@@ -1,5 +1,5 @@
-//! Work on logs at rest: [`verify`], [`repair`], [`rewrite`] (recompress, merge, convert) and [`migrate`] (from Kafka
-//! 0.7), each of one segment; [`partition`] applies them to the segments of a whole partition.
+//! Maintenance of logs that no broker is writing: [`verify`], [`repair`], [`rewrite`] (recompress, merge, convert) and
+//! [`migrate`] (from Kafka 0.7), each for one segment. [`partition`] applies them to the segments of a partition.
 
 pub mod check_batch;
 pub mod migrate;

@@ -1,19 +1,18 @@
-//! From a corrupt partition to one that readers and brokers accept.
+//! Repairs a corrupt partition, so that readers and brokers accept it.
 //!
-//! | found | done |
+//! | fault | repair |
 //! |---|---|
 //! | a batch whose LZ4 header checksum alone is wrong | fixed, see [`check_batch`](super::check_batch) |
 //! | an altered offset field or leader epoch that the batches around it determine | restored |
 //! | a batch in the place of another one of the segment, with none missing | put in order |
-//! | a wrong checksum, records that cannot be read, bytes that are no batch | quarantined or dropped |
-//! | a batch whose offsets or leader epoch cannot be right, and are not determined | quarantined or dropped |
-//! | a batch that is there a second time | dropped |
-//! | a batch that the segment's end truncates | quarantined or dropped |
+//! | a wrong checksum, records that cannot be read, bytes that are not a batch | quarantined or dropped |
+//! | a batch whose offsets or leader epoch cannot be right and cannot be determined | quarantined or dropped |
+//! | a repeated batch | dropped |
+//! | a batch that is truncated by the end of the segment | quarantined or dropped |
 //! | zero bytes after the last batch | dropped |
 //!
-//! Only corruption is repaired: a limit, lack of memory and what is not supported end the repair with their own error.
-//! What is quarantined goes to a file of its own, one range after the other. Indexes and producer snapshots are made
-//! from what is kept.
+//! Only corruption is repaired: an exceeded limit, lack of memory and unsupported data end the repair with an error.
+//! Quarantined ranges are appended to a separate file. Indexes and producer snapshots are built from the batches that remain.
 
 use std::ops::ControlFlow;
 
@@ -32,33 +31,33 @@ use crate::log::write::LogWriter;
 use crate::log::write::staging::StagedFile;
 use crate::record::{Batches, Recompressor, RecordBatch};
 
-/// How much of a corrupt range is copied at once.
+/// The number of bytes of a corrupt range that are copied at once.
 const COPIED: usize = 1 << 20;
 
-/// The most repairs that are listed; a file of noise would otherwise fill the memory. More are counted.
+/// The most repairs that are listed; further ones are only counted. Otherwise a file of noise would fill the memory.
 const MAX_REPAIRS: usize = 10_000;
 
-/// What was done about a range of a segment.
+/// How a range of a segment was repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RepairAction {
     /// Its LZ4 header checksum was corrected.
     Fixed,
     /// Its offset field or leader epoch was restored.
     Restored,
-    /// It stood in the place of another batch, and stands where its offsets belong.
+    /// It was in the place of another batch and was moved to where its offsets belong.
     Reordered,
-    /// It is not in the new log, but in the quarantine file.
+    /// It was moved to the quarantine file.
     Quarantined,
-    /// It is not in the new log.
+    /// It was dropped.
     Dropped,
-    /// It is not in the new log a second time.
+    /// It was dropped, because it is a copy of another batch.
     RepeatDropped,
-    /// It is not in the new log: a batch without its end.
+    /// It was dropped, because it is a truncated batch.
     Truncated,
 }
 
 impl RepairAction {
-    /// As reports call it.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -72,10 +71,10 @@ impl RepairAction {
     }
 }
 
-/// Something that was repaired.
+/// A repair of a range of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
-    /// Which segment of the source, from 0.
+    /// The index of the segment in the source, from 0.
     pub segment: usize,
     /// The byte at which the range begins.
     pub position: u64,
@@ -83,30 +82,30 @@ pub struct Repair {
     pub length: u64,
     /// What was done.
     pub action: RepairAction,
-    /// The first and last offset that are missing in the new log for it, if the batches around it determine them.
+    /// The first and last offset that the new log lacks because of it, if the batches around it determine them.
     pub missing: Option<(i64, i64)>,
     /// What was wrong.
     pub reason: String,
-    /// Where the range begins in the quarantine file.
+    /// The position of the range in the quarantine file.
     pub quarantined_at: Option<u64>,
 }
 
-/// What a repair has done.
+/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RepairReport {
-    /// In file order.
+    /// The repairs, in the order of the files.
     pub repairs: Vec<Repair>,
-    /// Repairs beyond those listed.
+    /// The number of repairs that are not listed.
     pub more_repairs: u64,
     /// Batches whose LZ4 header checksum was corrected.
     pub fixed_batches: u64,
     /// Batches whose offset field or leader epoch was restored.
     pub restored_batches: u64,
-    /// Batches that were there a second time.
+    /// Repeated batches.
     pub repeated_batches: u64,
     /// Ranges that are not in the new log because they are corrupt.
     pub corrupt_ranges: u64,
-    /// Their bytes.
+    /// Bytes of the corrupt ranges.
     pub corrupt_bytes: u64,
     /// Zero bytes after the last batches.
     pub zero_tail_bytes: u64,
@@ -117,7 +116,7 @@ pub struct RepairReport {
 pub struct Repairer {
     checker: BatchChecker,
     trimmer: Recompressor,
-    /// The name of the quarantine file, which is made when there is something for it.
+    /// The name of the quarantine file, which is created with its first range.
     quarantine_name: Option<String>,
     quarantine: Option<(StagedFile, u64)>,
     report: RepairReport,
@@ -125,7 +124,7 @@ pub struct Repairer {
 }
 
 impl Repairer {
-    /// One that keeps corrupt bytes in the file `quarantine` of the new folder, if a name is given.
+    /// A repairer that copies corrupt bytes to the file `quarantine` of the new folder, if a name is given.
     pub fn new(max_output_size: usize, quarantine: Option<&str>) -> Self {
         Self {
             checker: BatchChecker::new(max_output_size),
@@ -137,12 +136,11 @@ impl Repairer {
         }
     }
 
-    /// Repairs the segment that is the `index`th of the source. The records below `from`, which other segments have, are left out.
-    /// `progress` is called with the bytes read so far, now and then; [`ControlFlow::Break`] ends the work.
+    /// Repairs the segment with this index in the source. Records with offsets below `from`, which other segments have, are
+    /// dropped. `progress` is called repeatedly with the number of bytes read so far; [`ControlFlow::Break`] ends the work.
     ///
     /// # Errors
-    /// The file system's, and what is not corruption: a limit, lack of memory, an unknown
-    /// compression type.
+    /// An I/O error, or one that is not corruption: an exceeded limit, lack of memory, an unknown compression type.
     pub fn segment<B>(
         &mut self,
         source: &dyn ReadAt,
@@ -161,10 +159,10 @@ impl Repairer {
         Ok(walked.map_continue(|found| SequenceReport { missing: merged(&found.missing, &lost), ..found }))
     }
 
-    /// Brings the quarantine file to the disk; the report.
+    /// Syncs the quarantine file and returns the report.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// An I/O error.
     pub fn finish(mut self) -> Result<RepairReport, Error> {
         if let Some((file, _)) = self.quarantine {
             file.finish()?;
@@ -178,7 +176,7 @@ impl Repairer {
         self.push(Repair { segment: self.segment, position, length, action, missing, reason, quarantined_at: None });
     }
 
-    /// Notes a range that is not in the new log.
+    /// Records a range that is not in the new log.
     fn add_corrupt(
         &mut self,
         (position, length): (u64, u64),
@@ -205,7 +203,7 @@ impl Repairer {
         }
     }
 
-    /// Appends bytes to the quarantine file, if there is one; where they begin there.
+    /// Appends bytes to the quarantine file, if there is one, and returns their position in it.
     fn keep(&mut self, data: &[u8], writer: &LogWriter) -> Result<Option<u64>, Error> {
         if let Some(name) = self.quarantine_name.take() {
             self.quarantine = Some((writer.staging().create(&name)?, 0));
@@ -244,7 +242,7 @@ impl Repairer {
     }
 }
 
-/// Both lists as one, in order.
+/// Merges two lists, in order.
 fn merged(one: &MissingRanges, other: &MissingRanges) -> MissingRanges {
     let mut all: Vec<MissingRange> = one.ranges().iter().chain(other.ranges()).copied().collect();
     all.sort_by_key(|range| range.first_offset);
@@ -262,7 +260,7 @@ struct SegmentRepair<'a, B> {
     /// Whether its offsets are judged; a captured record set's are not.
     is_ordered: bool,
     from: i64,
-    /// The offsets of batches that stand where they belong and could not be used.
+    /// The offsets of batches that are in order but were dropped.
     lost: MissingRanges,
     progress: &'a mut dyn FnMut(u64) -> ControlFlow<B>,
 }
@@ -296,7 +294,7 @@ impl<B> Visitor for SegmentRepair<'_, B> {
                 let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
                 return self.leave_out(batch, judgement.missing, error.to_string());
             }
-            // A name that does not fit: the segments before need not have its records.
+            // The name is wrong: the segments before do not necessarily have its records.
             Place::BelowBaseOffset { base_offset: expected } if self.is_ordered && last < self.from => {
                 let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
                 return self.leave_out(batch, judgement.missing, error.to_string());
@@ -366,7 +364,7 @@ impl<B> Visitor for SegmentRepair<'_, B> {
 }
 
 impl<B> SegmentRepair<'_, B> {
-    /// Appends the records of the batch in `data` from offset `expected` on. The inner error is corruption.
+    /// Appends the records of the batch in `data` from offset `expected` on. The inner error is that of a corrupt batch.
     fn append(
         &mut self,
         data: &[u8],
@@ -418,7 +416,7 @@ impl<B> SegmentRepair<'_, B> {
         }
     }
 
-    /// Leaves out a batch that stands where it belongs.
+    /// Drops a batch that is in order.
     fn lose(&mut self, batch: &RecordBatch<'_>, judgement: &Judgement, reason: String) -> Result<(), Error> {
         if let Some((first_offset, last_offset)) = judgement.missing.filter(|_| self.is_ordered) {
             self.lost.push(MissingRange { first_offset, last_offset, reason: MissingReason::Corrupt });
@@ -435,10 +433,10 @@ impl<B> SegmentRepair<'_, B> {
     }
 }
 
-/// The first offset of a segment whose name does not give it; 0 of an empty one.
+/// The first offset of a segment without a base offset in its name; 0 if it is empty.
 ///
 /// # Errors
-/// [`ReadError`] when the bytes cannot be read.
+/// [`ReadError`] if the bytes cannot be read.
 pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<i64, ReadError> {
     let mut reader = crate::record::RecordReader::new(max_output_size);
     let mut found = None;

@@ -1,8 +1,8 @@
-//! From one partition's segments to another's: recompressed, merged, or in another message format.
+//! Rewrites the segments of a partition: recompresses, merges or converts their batches.
 //!
-//! Batches go through in file order, a run at a time, and what becomes of them goes straight to the writer; memory is
-//! what a few batches take. A corrupt source is refused: see [`repair`](super::repair). Batches that are there a second
-//! time, and records that other segments have, are left out; gaps are reported.
+//! Runs of batches are processed in the order of the files and written at once, so only a few batches are in memory. Corruption
+//! is an error: see [`repair`](super::repair). Repeated batches, and records that other segments have, are dropped; gaps are
+//! reported.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -19,31 +19,31 @@ use crate::log::read::walk::CorruptRange;
 use crate::memory;
 use crate::record::{self, Batches, Converter, Merger, Recompressor, RecordBatch, RecordReader};
 
-/// Stored bytes that one thread recompresses at a time: starting a thread is nothing beside them, and what they
-/// decompress to is held in memory.
+/// The number of stored bytes that a thread recompresses at a time. Starting a thread takes much less time, and what they
+/// decompress to fits into memory.
 const ROUND: usize = 1 << 20;
-/// Bytes that are gathered for the writer.
+/// The number of bytes that are collected for the writer.
 const GATHERED: usize = 1 << 20;
 
-/// Takes whole batches that are to be appended.
+/// Receives complete batches that are to be appended.
 pub type Sink<'s> = dyn FnMut(&[u8]) -> Result<(), Error> + 's;
 
-/// What becomes of batches.
+/// How batches are rewritten.
 #[derive(Debug)]
 pub enum Rewrite {
-    /// Each one compressed anew.
+    /// Each batch is recompressed.
     Recompress(ParallelRecompressor),
-    /// Small ones joined.
+    /// Small batches are joined.
     Merge(Merger),
-    /// Another message format.
+    /// Batches are converted to another message format.
     Convert(Converter),
 }
 
 impl Rewrite {
-    /// Hands what becomes of a run of batches, whose first byte is at `position` of the segment, to `sink`.
+    /// Rewrites a run of batches that begins at `position` of the segment, and passes the result to `sink`.
     ///
     /// # Errors
-    /// Those of what it does, and those of `sink`.
+    /// The errors of the rewrite and of `sink`.
     pub fn push(&mut self, data: &[u8], position: u64, sink: &mut Sink<'_>) -> Result<(), Error> {
         match self {
             Self::Recompress(recompressor) => recompressor.push(data, position, sink),
@@ -52,7 +52,7 @@ impl Rewrite {
         }
     }
 
-    /// Hands what is still kept to `sink`.
+    /// Passes the remaining batches to `sink`.
     ///
     /// # Errors
     /// As [`push`](Self::push).
@@ -108,7 +108,7 @@ impl Worker {
 }
 
 impl ParallelRecompressor {
-    /// As [`Recompressor::new`], on so many threads.
+    /// As [`Recompressor::new`], with this number of threads.
     pub fn new(compression: Compression, max_output_size: usize, threads: usize) -> Self {
         let worker = || Worker {
             recompressor: Recompressor::new(compression, max_output_size),
@@ -119,7 +119,7 @@ impl ParallelRecompressor {
         Self { workers: (0..threads.max(1)).map(|_| worker()).collect() }
     }
 
-    /// The worker with this number panics when it has something to do.
+    /// For tests: the worker with this number panics when it gets a share.
     #[cfg(test)]
     pub(crate) fn panicking(mut self, number: usize) -> Self {
         self.workers[number].panics = true;
@@ -142,7 +142,7 @@ impl ParallelRecompressor {
         Ok(())
     }
 
-    /// Each worker does its share; the first error in the batches' order.
+    /// Each worker processes its share. The result is the first error in the order of the batches.
     fn round(&mut self, shares: &[&[RecordBatch<'_>]]) -> record::Result<()> {
         let (Some((first, others)), Some((share, shares))) = (self.workers.split_first_mut(), shares.split_first())
         else {
@@ -181,25 +181,25 @@ fn take_share<'b, 'd>(rest: &mut &'b [RecordBatch<'d>]) -> &'b [RecordBatch<'d>]
     share
 }
 
-/// What a rewrite found in a segment.
+/// The findings of the rewrite of a segment.
 #[derive(Debug, Default)]
 pub struct SegmentRewritten {
-    /// Its offsets, and those that are missing.
+    /// The offsets of the segment, and missing offsets.
     pub sequence: SequenceReport,
-    /// What the user should know: repeated batches, and names that are wrong.
+    /// Warnings: repeated batches and wrong file names.
     pub warnings: Vec<String>,
-    /// Warnings beyond those.
+    /// The number of further warnings.
     pub more_warnings: u64,
 }
 
-/// The most warnings that are kept of a segment.
+/// The most warnings that are kept for a segment.
 const MAX_WARNINGS: usize = 100;
 
-/// Sends all batches of one segment through `rewrite` to `sink`, but for the records below `from`, which other segments
-/// have. `progress` is called with the bytes read so far, now and then; [`ControlFlow::Break`] ends the work.
+/// Passes all batches of a segment through `rewrite` to `sink`, except the records with offsets below `from`, which other
+/// segments have. `progress` is called repeatedly with the number of bytes read so far; [`ControlFlow::Break`] ends the work.
 ///
 /// # Errors
-/// Corruption in the segment, what `rewrite` and `sink` refuse, or the file system's.
+/// Corruption in the segment, an error of `rewrite` or `sink`, or an I/O error.
 pub fn rewrite_segment<B>(
     source: &dyn ReadAt,
     bounds: SegmentBounds<'_>,
@@ -237,13 +237,13 @@ struct SegmentRewrite<'a, 's, B> {
     trimmer: Recompressor,
     from: i64,
     is_ordered: bool,
-    /// Batches that follow one another directly, and where the first one begins.
+    /// Adjacent batches, and the position of the first one.
     run: Vec<u8>,
     run_position: u64,
     found: SegmentRewritten,
 }
 
-/// Bytes of batches that are rewritten together.
+/// The number of bytes of batches that are rewritten together.
 const RUN: usize = 4 << 20;
 
 impl<B> SegmentRewrite<'_, '_, B> {

@@ -1,5 +1,4 @@
-//! Checks one segment as a whole: every checksum, every record, the order of offsets, which offsets are missing, and
-//! whether the indexes next to it are right.
+//! Verifies a segment: every checksum, every record, the order of offsets, missing offsets, and the index files.
 //!
 //! Corruption does not end the check: it resumes at the next intact batch. What Kafka accepts but other readers may
 //! refuse is a warning ([`NonConformity`](crate::record::NonConformity)).
@@ -29,10 +28,10 @@ use crate::log::read::walk::CorruptRange;
 use crate::memory;
 use crate::record::{self, RecordBatch, non_conformity};
 
-/// What a check is given.
+/// Options for verifying a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct VerifyOptions<'a> {
-    /// The offset in the segment's name; `None` for a record set, whose offsets need not rise.
+    /// The offset in the segment's name; `None` for a record set, whose offsets need not increase.
     pub base_offset: Option<i64>,
     /// The base offset of the next segment, up to which nothing may be missing; `None` for the last segment.
     pub next_base_offset: Option<i64>,
@@ -40,13 +39,13 @@ pub struct VerifyOptions<'a> {
     pub leader_epochs: &'a [LeaderEpochEntry],
     /// The most bytes that one batch's records may decompress to.
     pub max_output_size: usize,
-    /// Whether an incomplete batch at the end is no error, as in a fetch response.
+    /// Whether a truncated batch at the end is allowed, as in a fetch response.
     pub may_be_truncated: bool,
     /// The other segments of the partition, of which batches may be copies.
     pub others: Option<&'a dyn OtherSegments>,
 }
 
-/// Checks a segment. `progress` is called with the bytes done, now and then; [`ControlFlow::Break`] ends the check.
+/// Verifies a segment. `progress` is called repeatedly with the number of bytes done; [`ControlFlow::Break`] ends the check.
 ///
 /// # Errors
 /// The file cannot be read, or memory ran out. Corruption is not an error but a finding.
@@ -124,7 +123,7 @@ struct Check<'a, 'p, B> {
     progress: &'p mut dyn FnMut(u64) -> ControlFlow<B>,
 }
 
-/// What is kept of a batch until it is judged.
+/// The number and size of the records of a batch, or its error, kept until its placement is judged.
 type Detail = Result<(u64, usize), record::Error>;
 
 impl<B> Visitor for Check<'_, '_, B> {
@@ -200,7 +199,7 @@ impl<B> Visitor for Check<'_, '_, B> {
 
     fn truncated(&mut self, error: &ContentError, missing: (i64, i64)) -> Result<(), Error> {
         self.report.add_error(error.position(), error.to_string(), Some(missing));
-        // The entries after the end are this finding.
+        // Index entries after the end belong to this finding.
         self.indexes.lost(error.position(), u64::MAX);
         Ok(())
     }
@@ -242,7 +241,7 @@ impl<B> Check<'_, '_, B> {
         }
     }
 
-    /// Reports what is wrong with the fields that no checksum covers.
+    /// Reports faults in the fields that no checksum covers.
     fn placement(&mut self, batch: &RecordBatch<'_>, judgement: &Judgement) {
         let at = batch.position();
         let first = judgement.span.first.unwrap_or(judgement.span.last);

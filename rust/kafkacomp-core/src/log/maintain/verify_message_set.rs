@@ -1,4 +1,4 @@
-//! Checking a log file of Kafka 0.7: every checksum, and every wrapper opened to its last level.
+//! Verifies a log file of Kafka 0.7: every checksum, and every wrapper down to its innermost level.
 //!
 //! The counterpart of [`verify_segment`](crate::log::verify_segment); see [`crate::message_set::entries`] for the layout.
 
@@ -12,9 +12,9 @@ use crate::log::read::chunk::ChunkEnd;
 use crate::log::read::entry_chunk::EntryChunkReader;
 use crate::message_set::{Entry, MessageSetReader};
 
-/// Checks a log file or a set of 0.7. In the report a batch is a top-level message, a record a message; bytes of
-/// wrappers are what all their levels decompress to; `base_offset` is the position in the file's name, and offsets are the
-/// positions of the first and the last byte.
+/// Verifies a log file or a message set of 0.7. In the report, a batch is a top-level message and a record is a message. The
+/// uncompressed bytes of a wrapper are those of all its levels. `base_offset` is the position in the file's name, and offsets
+/// are the positions of the first and the last byte.
 ///
 /// # Errors
 /// The file cannot be read. Corruption is not an error but a finding.
@@ -75,18 +75,18 @@ pub fn verify_message_set<B>(
     Ok(progress(end).map_continue(|()| report))
 }
 
-/// The positions in the log that a file has.
+/// The positions of a file in the log.
 #[derive(Debug, Clone, Copy)]
 struct Positions {
-    /// Of its first byte.
+    /// The position of its first byte.
     base: Option<i64>,
-    /// Of the next file's.
+    /// The position of the first byte of the next file.
     end: Option<i64>,
 }
 
 impl Positions {
-    /// Adds the bytes from `from` up to the one before `until` of the file to those that are missing; the first and last
-    /// position. What lies past the beginning of the next file is not missing.
+    /// Adds the bytes `[from, until)` of the file to the missing ones, and returns their first and last position. Bytes after
+    /// the start of the next file are not missing.
     fn lose(self, missing: &mut MissingRanges, from: u64, until: u64) -> Option<(i64, i64)> {
         let base = self.base?;
         let until = base.saturating_add_unsigned(until);

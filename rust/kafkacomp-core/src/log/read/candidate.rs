@@ -61,7 +61,7 @@ pub trait Layout {
     /// The length that a batch declares, even if other fields of its header are invalid.
     fn stated_length(header: &[u8]) -> Option<u64>;
 
-    /// Whether batches in the payload of the batch that begins with `header` may end where it ends. Not if its size is
+    /// Whether batches in the payload of the batch that begins with `header` may end where it ends; also true if its size is
     /// known to be right.
     fn may_enclose_up_to_its_end(header: &[u8]) -> bool;
 }

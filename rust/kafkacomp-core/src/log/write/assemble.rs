@@ -1,4 +1,4 @@
-//! A partition's folder from files of batches that several writers staged.
+//! Assembles a partition's folder from the batches that several writers have staged in files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::log::error::Error;
 /// folder `existing`, if it is given, and otherwise begin at offset 0.
 ///
 /// # Errors
-/// Corruption in a file, or the file system's. Nothing is left of the folder.
+/// Corruption in a file, or an I/O error. The new folder is removed.
 pub fn assemble_log(
     staged: &[PathBuf],
     target: &Path,

@@ -1,8 +1,8 @@
-//! The three indexes of one segment, kept while batches are appended.
+//! Builds the three indexes of a segment while batches are appended.
 //!
-//! An entry of `.index` and `.timeindex` is due when more than `index.interval.bytes` of log were appended
-//! since the last one; it is about the batch that comes then. The time index gets the greatest timestamp so
-//! far if it is greater than its last entry's, and once more when the segment is closed.
+//! Once more than `index.interval.bytes` of log have been appended since the last entry, the next batch gets an entry in
+//! `.index` and `.timeindex`. The time index gets the greatest timestamp so far, if it is greater than that of its last entry,
+//! and again when the segment is closed.
 
 use crate::log::index::offset::{OffsetPosition, relative_offset};
 use crate::log::index::time::{NO_TIMESTAMP, TimestampOffset};
@@ -27,7 +27,7 @@ pub struct SegmentIndexes {
 }
 
 impl SegmentIndexes {
-    /// Of an empty segment that begins at `base_offset`, with an entry every `interval` bytes.
+    /// The indexes of an empty segment that begins at `base_offset`, with an entry every `interval` bytes.
     pub fn new(base_offset: i64, interval: u32) -> Self {
         Self {
             base_offset,
@@ -52,14 +52,14 @@ impl SegmentIndexes {
         self.position
     }
 
-    /// Whether the segment can hold a batch of `size` bytes that ends at `last_offset`: positions and relative
-    /// offsets are 31 bits.
+    /// Whether a batch of `size` bytes that ends at `last_offset` fits into the segment: positions and relative offsets have
+    /// 31 bits.
     pub fn can_hold(&self, last_offset: i64, size: usize) -> bool {
         relative_offset(last_offset, self.base_offset).is_some()
             && i32::try_from(self.position.saturating_add(size as u64)).is_ok()
     }
 
-    /// Takes note of the next batch, which the segment [can hold](Self::can_hold).
+    /// Adds the next batch, which must [fit](Self::can_hold) into the segment.
     pub fn append(&mut self, batch: &RecordBatch<'_>) {
         let (last_offset, timestamp) = (batch.last_offset(), batch.max_timestamp());
         if timestamp > self.greatest.timestamp {
@@ -76,7 +76,7 @@ impl SegmentIndexes {
         self.since_entry = self.since_entry.saturating_add(size);
     }
 
-    /// Takes note of an aborted transaction whose marker is in this segment.
+    /// Adds an aborted transaction whose marker is in this segment.
     pub fn add_aborted(&mut self, transaction: AbortedTxn) {
         self.transactions.extend(transaction.encode());
     }

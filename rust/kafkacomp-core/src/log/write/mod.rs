@@ -1,4 +1,4 @@
-//! Writing a partition's folder as a broker leaves it: segments, their indexes, and the files beside them.
+//! Writing a partition's folder as a broker does: segments, their indexes, and the other files.
 //!
 //! | file | when |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | `leader-epoch-checkpoint` | always |
 //! | `partition.metadata` | if the topic's id is given |
 //!
-//! A broker trusts them after a clean stop, and makes them anew, to the same bytes, when it recovers the log.
-//! The folder appears whole or not at all; see [`staging`]. Segments that go on from a folder's end begin with what
-//! [`LogEnd`] finds there; batches made elsewhere get their offsets by [`rebase`].
+//! A broker trusts these files after a clean shutdown. When it recovers the log, it rebuilds them with the same bytes.
+//! The folder appears complete or not at all; see [`staging`]. [`LogEnd`] finds the state from which new segments continue an
+//! existing folder; [`rebase`] assigns offsets to batches that were built without them.
 //! Source: `LogSegment.append`, `LogSegment.recover`, `ProducerStateManager`, `ProducerAppendInfo`,
 //! `LeaderEpochFileCache`.
 

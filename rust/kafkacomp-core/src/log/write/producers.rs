@@ -1,5 +1,5 @@
-//! What a broker knows of a partition's producers after each batch: their sequence numbers, their open
-//! transactions, and which transactions an abort marker ended.
+//! The state of a partition's producers after each batch, as a broker keeps it: sequence numbers, open transactions, and
+//! transactions that were aborted.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct ProducerState {
     producers: BTreeMap<i64, ProducerEntry>,
 }
 
-/// The entry of a producer that nothing is known of.
+/// The entry of a new producer.
 fn unknown(producer_id: i64) -> ProducerEntry {
     ProducerEntry {
         producer_id,
@@ -34,21 +34,21 @@ impl ProducerState {
         Self::default()
     }
 
-    /// Goes on from a snapshot's producers.
+    /// The state that a snapshot contains.
     pub fn from_entries(entries: &[ProducerEntry]) -> Self {
         Self { producers: entries.iter().map(|entry| (entry.producer_id, *entry)).collect() }
     }
 
-    /// Whether nothing is known.
+    /// Whether there are no producers.
     pub fn is_empty(&self) -> bool {
         self.producers.is_empty()
     }
 
-    /// Takes note of a batch; the transaction that it aborts, if it has records. Only a control batch needs
-    /// its body, which `reader` reads.
+    /// Adds a batch, and returns the transaction that it aborts, if that has records. Only a control batch needs its body, which
+    /// `reader` reads.
     ///
     /// # Errors
-    /// A control batch that cannot be read.
+    /// A control batch cannot be read.
     pub fn append(&mut self, batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Result<Option<AbortedTxn>> {
         let producer_id = batch.producer_id();
         if producer_id == NO_PRODUCER_ID {
@@ -71,7 +71,7 @@ impl ProducerState {
     }
 
     fn append_marker(&mut self, batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Result<Option<AbortedTxn>> {
-        // A control batch that compaction has emptied says that the whole transaction is gone.
+        // If compaction has removed the marker from a control batch, it has removed the whole transaction.
         let Some(record) = reader.records(batch)?.next().transpose()? else { return Ok(None) };
         let ControlRecord::EndTxnMarker { is_commit, coordinator_epoch, .. } =
             ControlRecord::parse(record.key, record.value)?
@@ -82,7 +82,7 @@ impl ProducerState {
         let entry = self.producers.entry(producer_id).or_insert_with(|| unknown(producer_id));
         let first_offset = entry.current_txn_first_offset;
         if entry.epoch != batch.producer_epoch() {
-            // A new epoch begins its sequence numbers anew.
+            // A new epoch restarts the sequence numbers.
             *entry = ProducerEntry { epoch: batch.producer_epoch(), ..unknown(producer_id) };
         }
         entry.coordinator_epoch = coordinator_epoch;
@@ -98,7 +98,7 @@ impl ProducerState {
         }))
     }
 
-    /// Where the earliest open transaction begins.
+    /// The first offset of the earliest open transaction.
     pub fn first_open_offset(&self) -> Option<i64> {
         let open = self.producers.values().map(|entry| entry.current_txn_first_offset);
         open.filter(|&offset| offset >= 0).min()

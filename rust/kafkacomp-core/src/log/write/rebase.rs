@@ -1,8 +1,8 @@
-//! Batches that were made before anybody knew where in the log they go: several writers stage theirs in files, offsets
-//! from 0, and whoever brings them together gives each batch its place.
+//! Assigns offsets to batches that were built without them: several writers stage batches in files, each with offsets from
+//! 0, and one writer appends them to the log.
 //!
-//! Base offset and leader epoch of magic 2 lie outside its CRC (`DefaultRecordBatch`), so a batch is copied as it is,
-//! but for these 12 bytes. Its checksum is looked at on the way.
+//! The CRC of magic 2 does not cover base offset and leader epoch (`DefaultRecordBatch`), so only these 12 bytes of a batch
+//! are changed. Its checksum is verified.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::record::layout::v0_v1::RECORD_OVERHEAD_V0;
 use crate::record::{self, Batches, MutableRecordBatch};
 
-/// Appends all batches of a file of magic 2 behind what `writer` has, in order and without gaps between them. Memory is
-/// one chunk of the file, or its largest batch.
+/// Appends all batches of a file of magic 2 to `writer`, in order and with consecutive offsets. It needs the memory of one
+/// chunk of the file, or of its largest batch.
 ///
 /// # Errors
-/// Corruption in the file, or what [`LogWriter::append`] says.
+/// Corruption in the file, or an error of [`LogWriter::append`].
 pub fn append_file(writer: &mut LogWriter, path: &Path, leader_epoch: i32) -> Result<(), Error> {
     let file = open_file(path).map_err(|error| Error::io(path, error))?;
     let mut buffer = Vec::new();
@@ -55,7 +55,7 @@ fn rebase(data: &mut [u8], position: u64, mut next_offset: i64, leader_epoch: i3
         let Some((batch, behind)) = rest.split_at_mut_checked(size) else { break };
         let mut batch = MutableRecordBatch::new(batch, position)?;
         let delta = i64::from(batch.last_offset_delta());
-        // An offset that no log has room for is refused when the batch is appended.
+        // If the offset is too large, appending the batch returns the error.
         let last_offset = next_offset.saturating_add(delta);
         batch.set_last_offset(last_offset);
         batch.set_partition_leader_epoch(leader_epoch);

@@ -1,8 +1,9 @@
-//! Where a partition's folder ends, for segments that go on from there.
+//! Finds the end of the log in a partition's folder, so that new segments can continue it.
 //!
-//! The end is the last segment's: a batch that is cut or damaged there is an error, because a broker that recovers the
-//! log would drop everything behind it. Producers are taken from the `.snapshot` of the end; if there is none, from the
-//! latest one that is not behind the last segment's base offset and the batches since, or from all segments.
+//! The log ends with its last segment. A truncated or corrupt batch there is an error, because a broker that recovers the log
+//! would drop everything after it. The producers are read from the `.snapshot` of the end. If there is none, they are read
+//! from the latest snapshot at or before the base offset of the last segment, and from the batches after it; without a
+//! snapshot, from all segments.
 //! Source: `UnifiedLog`, `LogLoader`, `ProducerStateManager.loadFromSnapshot`.
 
 use std::fs;
@@ -22,16 +23,16 @@ use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::memory;
 use crate::record::{Batches, RecordReader};
 
-/// What a partition's log ends with.
+/// The end of a partition's log.
 #[derive(Debug, Clone, Default)]
 pub struct LogEnd {
     /// One more than the last offset.
     pub end_offset: i64,
-    /// The latest leader epoch, 0 if there is none.
+    /// The latest leader epoch; 0 if there is none.
     pub leader_epoch: i32,
     producers: ProducerState,
     epochs: Vec<LeaderEpochEntry>,
-    /// Whether there is a producer snapshot of the end itself.
+    /// Whether a producer snapshot of the end exists.
     has_snapshot: bool,
 }
 
@@ -39,7 +40,7 @@ impl LogEnd {
     /// The end of the log in `folder`. A folder without segments ends at 0.
     ///
     /// # Errors
-    /// Corruption in a segment that must be read, a leader epoch checkpoint that is none, or the operating system's.
+    /// Corruption in a segment that must be read, an invalid leader epoch checkpoint, or an I/O error.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let names = names(folder)?;
         if let Some(swap) = names.iter().find(|name| name.ends_with(".log.swap")) {
@@ -60,7 +61,7 @@ impl LogEnd {
         }
         end.end_offset = end.end_offset.max(last);
         if snapshots.contains(&end.end_offset) {
-            // A broker that stopped knows more than the log: which producers have expired, what compaction has removed.
+            // The snapshot of a broker that stopped has more than the log: expired producers, and batches that compaction removed.
             if let Some((_, producers)) = latest_snapshot(folder, &[end.end_offset])? {
                 end.producers = producers;
                 end.has_snapshot = true;
@@ -87,7 +88,7 @@ impl LogEnd {
         }
     }
 
-    /// Takes note of the batches in `data`, which begin at `position` of their segment.
+    /// Adds the batches in `data`, which begin at `position` of their segment.
     fn take(
         &mut self,
         data: &[u8],
@@ -110,14 +111,14 @@ impl LogEnd {
         Ok(())
     }
 
-    /// A writer of segments that follow, into a folder of their own that is to become `target`.
+    /// A writer of the segments that continue the log, into the new folder `target`.
     ///
     /// # Errors
     /// As [`LogWriter::create`].
     pub fn continue_in(self, target: &Path, options: WriteOptions) -> Result<LogWriter, Error> {
         let mut writer = LogWriter::create(target, self.end_offset, options)?;
         if self.end_offset > 0 && !self.has_snapshot {
-            // Every segment but a log's first has one, if only to say that there are no producers.
+            // Every segment except the first one has a snapshot, even if there are no producers.
             let name = segment_name(self.end_offset, "snapshot");
             writer.staging().write(&name, &self.producers.snapshot())?;
         }
@@ -135,7 +136,7 @@ fn names(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The offsets in the names of the files of one kind, in order.
+/// The offsets in the names of the files with this extension, in order.
 fn offsets(names: &[String], extension: &str) -> Vec<i64> {
     let offset = |name: &String| {
         let (stem, found) = name.split_once('.')?;
@@ -155,7 +156,7 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// The latest snapshot that can be read, and its offset; a broker passes a damaged one over, too.
+/// The latest valid snapshot and its offset. A broker ignores corrupt ones, too.
 fn latest_snapshot(folder: &Path, offsets: &[i64]) -> Result<Option<(i64, ProducerState)>, Error> {
     for &offset in offsets.iter().rev() {
         let path = folder.join(segment_name(offset, "snapshot"));

@@ -1,15 +1,15 @@
-//! A folder that appears whole or not at all: its files are written in another folder of the same parent, brought to the
-//! disk, and then that folder is renamed.
+//! Writes a folder that appears complete or not at all: its files are written to a temporary folder in the same parent and
+//! synced, then the folder is renamed.
 //!
 //! ```text
 //! kafkacomp-2.0123456789abcdef0123456789abcdef-delete
 //! ```
-//! is how a broker names a partition's folder that it is about to delete: no reader takes it for a log, and a
-//! broker that finds one in its log directory removes it. The name is short whatever the target's is.
+//! is a name that a broker gives to a folder that it is about to delete: readers ignore it, and a broker that finds it in its
+//! log directory removes it. The length of the name does not depend on the target.
 //!
-//! A process that is killed leaves such a folder. Its writer holds a lock on it, which ends with the process, so the next
-//! folder that is made in the same parent removes those whose lock is free. Where the file system has no locks on
-//! folders, and on Windows, they stay.
+//! If the process is killed, the temporary folder remains. The writer holds a lock on it, which the system releases with the
+//! process. The next writer in the same parent removes folders whose lock is free. On Windows, and on file systems that
+//! cannot lock folders, they remain.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,12 +17,12 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::log::error::Error;
 
-/// Bytes that are gathered before the operating system is called.
+/// The size of the write buffer.
 const BUFFER_SIZE: usize = 256 << 10;
-/// What the names of folders that are written to begin and end with, with an id in between.
+/// The prefix and suffix of the names of temporary folders, with an id in between.
 const PREFIX: &str = "kafkacomp-2.";
 const SUFFIX: &str = "-delete";
-/// How many names are tried for a folder.
+/// The number of names that are tried for a folder.
 const ATTEMPTS: usize = 16;
 
 /// A folder that is being written.
@@ -30,19 +30,19 @@ const ATTEMPTS: usize = 16;
 pub struct Staging {
     target: PathBuf,
     folder: PathBuf,
-    /// Held until the folder has its name or is gone.
+    /// The lock, held until the folder is renamed or removed.
     _lock: Option<File>,
-    /// The process that writes it: one that is forked does not remove it.
+    /// The process that writes it; a forked child does not remove it.
     process: u32,
     kept: bool,
 }
 
 impl Staging {
-    /// A new folder that is to become `target`, whose parent is made if it is missing. What processes that were killed
-    /// have left in the parent is removed.
+    /// Creates a temporary folder for `target`, and the parent of `target` if it does not exist. Abandoned temporary folders
+    /// in the parent are removed.
     ///
     /// # Errors
-    /// `target` exists, or the operating system refuses.
+    /// `target` exists, or an I/O error.
     pub fn new(target: &Path) -> Result<Self, Error> {
         refuse_existing(target)?;
         let parent = parent_of(target);
@@ -54,38 +54,38 @@ impl Staging {
         Ok(Self { target: target.to_owned(), folder, _lock: lock, process: std::process::id(), kept: false })
     }
 
-    /// Where the files lie until then.
+    /// The temporary folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A new file in the folder.
+    /// Creates a file in the folder.
     ///
     /// # Errors
-    /// The operating system refuses; the path is the one that the file was to have.
+    /// An I/O error, with the path in the target.
     pub fn create(&self, name: &str) -> Result<StagedFile, Error> {
         let path = self.target.join(name);
         let file = File::create_new(self.folder.join(name)).map_err(|error| Error::io(&path, error))?;
         Ok(StagedFile { file: io::BufWriter::with_capacity(BUFFER_SIZE, file), path })
     }
 
-    /// A whole new file in the folder.
+    /// Writes and syncs a new file in the folder.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// An I/O error.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Error> {
         let mut file = self.create(name)?;
         file.append(content)?;
         file.finish()
     }
 
-    /// Brings the folder to the disk and gives it its name.
+    /// Syncs the folder and renames it to the target.
     ///
     /// # Errors
-    /// The target exists by now, or the operating system refuses; the folder is gone then.
+    /// The target was created in the meantime, or an I/O error; the folder is removed.
     pub fn publish(mut self) -> Result<(), Error> {
         sync(&self.folder).map_err(|error| Error::io(&self.target, error))?;
-        // A folder that is there and empty would be replaced.
+        // Renaming would replace an empty folder.
         refuse_existing(&self.target)?;
         fs::rename(&self.folder, &self.target).map_err(|error| Error::io(&self.target, error))?;
         self.kept = true;
@@ -97,17 +97,17 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.kept && self.process == std::process::id() {
-            // An error has no place to go to; what is left is not taken for a log.
+            // `drop` cannot return an error; readers ignore what remains.
             drop(fs::remove_dir_all(&self.folder));
         }
     }
 }
 
-/// A file of a folder under way.
+/// A file in the temporary folder.
 #[derive(Debug)]
 pub struct StagedFile {
     file: io::BufWriter<File>,
-    /// Where it is going to be.
+    /// Its path in the target.
     path: PathBuf,
 }
 
@@ -115,15 +115,15 @@ impl StagedFile {
     /// Appends `data`.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// An I/O error.
     pub fn append(&mut self, data: &[u8]) -> Result<(), Error> {
         self.file.write_all(data).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Brings the file to the disk.
+    /// Flushes and syncs the file.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// An I/O error.
     pub fn finish(self) -> Result<(), Error> {
         let Self { file, path } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
@@ -139,17 +139,17 @@ fn refuse_existing(target: &Path) -> Result<(), Error> {
     }
 }
 
-/// The parent folder; the present one for a bare name.
+/// The parent folder; `.` for a bare name.
 fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Brings a folder's names to the disk. Windows cannot open a folder, and needs none of it.
+/// Syncs the entries of a folder. Windows cannot open a folder and does not need this.
 fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// A new folder in `parent`, and the lock on it where there are locks.
+/// Creates a folder in `parent` and locks it, if the file system supports locks.
 fn create(parent: &Path) -> Result<(PathBuf, Option<File>), Error> {
     for _ in 0..ATTEMPTS {
         let id = random_id().map_err(|error| Error::io(parent, error))?;
@@ -162,7 +162,7 @@ fn create(parent: &Path) -> Result<(PathBuf, Option<File>), Error> {
         match lock(&folder) {
             Lock::Held(lock) => return Ok((folder, Some(lock))),
             Lock::Unsupported => return Ok((folder, None)),
-            // Between its creation and its lock another process took it for abandoned.
+            // Another process has taken it for abandoned before it was locked.
             Lock::Taken => {}
         }
     }
@@ -170,12 +170,12 @@ fn create(parent: &Path) -> Result<(PathBuf, Option<File>), Error> {
     Err(Error::io(parent, io::Error::new(io::ErrorKind::AlreadyExists, reason)))
 }
 
-/// Removes what processes that do not exist any more have left in a folder. Whatever cannot be removed stays.
+/// Removes the temporary folders of processes that have ended. Errors are ignored.
 fn remove_abandoned(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(is_staging_name);
-        // The entry's own type: a symbolic link is not followed.
+        // The type of the entry itself: symbolic links are not followed.
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             let folder = entry.path();
             if let Lock::Held(_lock) = lock(&folder) {
@@ -190,7 +190,7 @@ fn is_staging_name(name: &str) -> bool {
     id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Whether a folder is in one that is written to and removed as a whole: nothing in it is older than its writer.
+/// Whether a folder is inside a temporary one. That one is removed as a whole, and nothing in it is older than its writer.
 fn is_staged(folder: &Path) -> bool {
     folder.components().any(|component| {
         let Component::Normal(name) = component else { return false };
@@ -198,13 +198,13 @@ fn is_staged(folder: &Path) -> bool {
     })
 }
 
-/// What became of a lock on a folder.
+/// The result of locking a folder.
 enum Lock {
-    /// It is held as long as the file is open.
+    /// The lock is held as long as the file is open.
     Held(File),
-    /// Somebody else holds it, or had it and has removed the folder.
+    /// Another process holds it, or has removed the folder.
     Taken,
-    /// There are none.
+    /// The file system has no locks.
     Unsupported,
 }
 
@@ -222,7 +222,7 @@ fn lock(folder: &Path) -> Lock {
         Err(fs::TryLockError::WouldBlock) => return Lock::Taken,
         Err(fs::TryLockError::Error(_)) => return Lock::Unsupported,
     }
-    // What the name leads to now, without following a link, must be what is locked.
+    // The name must still belong to the folder that was locked, without following a link.
     match (folder.symlink_metadata(), file.metadata()) {
         (Ok(named), Ok(locked)) if (named.dev(), named.ino()) == (locked.dev(), locked.ino()) => Lock::Held(file),
         _ => Lock::Taken,
@@ -235,7 +235,7 @@ fn lock(_folder: &Path) -> Lock {
     Lock::Unsupported
 }
 
-/// A number of the system's generator: one that a process seeds for itself would be the same after a fork.
+/// A number of the system's random generator: one seeded by the process would repeat after a fork.
 fn random_id() -> io::Result<u128> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
@@ -248,7 +248,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// A folder of a test's own, removed at its end.
+    /// A folder for a test, removed at its end.
     struct Folder(PathBuf);
 
     impl Folder {

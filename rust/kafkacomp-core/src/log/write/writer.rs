@@ -1,4 +1,4 @@
-//! From batches to a partition's folder.
+//! Writes batches into a partition's folder.
 
 use std::mem;
 use std::path::Path;
@@ -15,13 +15,12 @@ use crate::uuid::Uuid;
 /// Kafka's default of `segment.bytes`.
 pub const DEFAULT_SEGMENT_BYTES: u32 = 1 << 30;
 
-/// How a partition's folder is written.
+/// Options for writing a partition's folder.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteOptions {
-    /// A segment is closed before it would grow beyond this many bytes, unless one batch is larger
-    /// (`segment.bytes`).
+    /// The most bytes of a segment, unless a single batch is larger (`segment.bytes`).
     pub segment_bytes: u32,
-    /// The bytes of log between two entries of the indexes (`index.interval.bytes`).
+    /// The number of bytes of the log between two index entries (`index.interval.bytes`).
     pub index_interval_bytes: u32,
     /// The topic's id, for `partition.metadata`.
     pub topic_id: Option<Uuid>,
@@ -40,11 +39,11 @@ impl Default for WriteOptions {
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteReport {
-    /// Segments.
+    /// The number of segments.
     pub segments: u64,
-    /// Batches.
+    /// The number of batches.
     pub batches: u64,
-    /// Bytes of all `.log` files.
+    /// The size of all `.log` files in bytes.
     pub bytes: u64,
     /// The base offset of the first segment.
     pub log_start_offset: i64,
@@ -68,10 +67,10 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// A folder that is to become `target`, its first segment beginning at `base_offset`.
+    /// A writer of the new folder `target`, whose first segment begins at `base_offset`.
     ///
     /// # Errors
-    /// `target` exists, or the operating system refuses.
+    /// `target` exists, or an I/O error.
     pub fn create(target: &Path, base_offset: i64, options: WriteOptions) -> Result<Self, Error> {
         let staging = Staging::new(target)?;
         let log = staging.create(&segment_name(base_offset, "log"))?;
@@ -94,12 +93,11 @@ impl LogWriter {
         })
     }
 
-    /// The state that the partition had before its first batch here: what producers did, and the leader epochs so far.
-    /// To be called before the first batch. Epochs that begin behind the log's end are left out of its file, as a
-    /// broker drops them.
+    /// Sets the state of the partition before the first batch: producers and leader epochs. It must be called before a batch
+    /// is appended. Epochs that begin after the end of the log are dropped, as by a broker.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// An I/O error.
     pub fn set_history(&mut self, producers: ProducerState, epochs: Vec<LeaderEpochEntry>) -> Result<(), Error> {
         if !producers.is_empty() {
             let name = segment_name(self.report.log_start_offset, "snapshot");
@@ -109,13 +107,13 @@ impl LogWriter {
         Ok(())
     }
 
-    /// The same where the folder that the segments are for has the snapshot already.
+    /// As [`set_history`](Self::set_history), for a log that already has the snapshot.
     pub(super) fn resume(&mut self, producers: ProducerState, epochs: Vec<LeaderEpochEntry>) {
         self.producers = producers;
         self.epochs = epochs;
     }
 
-    /// The folder under way, for further files.
+    /// The temporary folder, for other files.
     pub fn staging(&self) -> &Staging {
         &self.staging
     }
@@ -125,15 +123,15 @@ impl LogWriter {
         self.report.log_end_offset
     }
 
-    /// What the partition's producers have done so far.
+    /// The state of the partition's producers so far.
     pub fn producers(&self) -> &ProducerState {
         &self.producers
     }
 
-    /// Appends whole batches of any magic, their offsets set.
+    /// Appends complete batches of any magic, whose offsets are set.
     ///
     /// # Errors
-    /// Offsets that are not behind those that are there, bytes that are no batches, or the operating system.
+    /// Offsets that are not greater than the ones before, bytes that are not batches, or an I/O error.
     pub fn append(&mut self, batches: &[u8]) -> Result<(), Error> {
         let mut framed = Batches::new(batches, 0);
         for batch in framed.by_ref() {
@@ -182,18 +180,18 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Begins a segment with the next batch: at `base_offset`, but not below what is there, nor above the batch. If no
-    /// batch comes, the segment is an empty one.
+    /// Begins a segment with the next batch: at `base_offset`, but not before the end of the log or after the first offset of
+    /// the batch. Without a next batch, the segment is empty.
     ///
     /// # Errors
-    /// The operating system.
+    /// An I/O error.
     pub fn begin_segment(&mut self, base_offset: i64) -> Result<(), Error> {
         self.end_segment()?;
         self.next_segment = Some(base_offset);
         Ok(())
     }
 
-    /// Makes the segment that no batch came for.
+    /// Writes the segment for which no batch was appended.
     fn end_segment(&mut self) -> Result<(), Error> {
         match self.next_segment.take().filter(|&base_offset| base_offset >= self.report.log_end_offset) {
             Some(base_offset) => self.roll(base_offset),
@@ -207,10 +205,10 @@ impl LogWriter {
             && (grown > u64::from(self.options.segment_bytes) || !self.indexes.can_hold(last_offset, size))
     }
 
-    /// Closes the segment and begins the next one at `base_offset`. Nothing happens if it would be the same.
+    /// Closes the segment and begins the next one at `base_offset`. Does nothing if the segment begins there.
     ///
     /// # Errors
-    /// The offset lies below what is there, or the operating system.
+    /// The offset is less than the end of the log, or an I/O error.
     pub fn roll(&mut self, base_offset: i64) -> Result<(), Error> {
         if base_offset == self.indexes.base_offset() {
             return Ok(());
@@ -235,10 +233,10 @@ impl LogWriter {
         }
     }
 
-    /// Closes the last segment, and the folder appears.
+    /// Closes the last segment and publishes the folder.
     ///
     /// # Errors
-    /// The target exists by now, or the operating system refuses.
+    /// The target was created in the meantime, or an I/O error.
     pub fn finish(mut self) -> Result<WriteReport, Error> {
         self.end_segment()?;
         let Self { staging, options, log, indexes, producers, mut epochs, report, .. } = self;
@@ -270,7 +268,7 @@ fn close(staging: &Staging, log: StagedFile, indexes: SegmentIndexes) -> Result<
     Ok(())
 }
 
-/// The name of one of a segment's files.
+/// The name of a file of a segment.
 pub fn segment_name(base_offset: i64, extension: &str) -> String {
     format!("{base_offset:020}.{extension}")
 }

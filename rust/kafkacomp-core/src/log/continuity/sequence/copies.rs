@@ -1,7 +1,7 @@
 //! Whether a batch is a copy of another one of its partition.
 //!
-//! A batch whose offsets cannot be right where it stands may have an altered offset field, or it may be a copy of another
-//! batch that was written over the one which belongs there. Restoring the field of a copy would invent records.
+//! A batch whose offsets cannot be right may have an altered offset field, or it may be a copy of another batch, written over
+//! the one that belongs there. Restoring the offset field of a copy would invent records.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -13,10 +13,10 @@ use crate::log::read::walk::{SegmentPart, walk_segment};
 use crate::memory;
 use crate::record::{Batches, RecordBatch};
 
-/// How many times the other segments of a partition are searched for one segment.
+/// The most searches in the other segments of a partition for one segment.
 const MAX_SEARCHES: usize = 16;
 
-/// The batches of a segment and of the others, by what identifies their bytes.
+/// The fingerprints of the batches of a segment and of other ones.
 #[derive(Debug)]
 pub(super) struct Copies<'a> {
     own: Option<Vec<u64>>,
@@ -39,7 +39,7 @@ impl<'a> Copies<'a> {
         Ok(self.own.insert(own))
     }
 
-    /// Whether the partition has these bytes at another place, too.
+    /// Whether the partition has a copy of the batch.
     pub(super) fn has(&mut self, source: &dyn ReadAt, batch: &RecordBatch<'_>) -> Result<bool, ReadError> {
         let wanted = fingerprint(batch);
         let own = self.own(source)?;
@@ -65,7 +65,7 @@ impl<'a> Copies<'a> {
         Ok(self.other.as_ref().is_some_and(|(_, all)| all.binary_search(&wanted).is_ok()))
     }
 
-    /// The last offset of the segment that would have `offset`, if that is there and ends before it.
+    /// The last offset of the segment that should have `offset`, if it exists and ends before that offset.
     pub(super) fn end_before(&self, offset: i64) -> Result<Option<i64>, ReadError> {
         let Some((_, source)) = self.others.map(|others| others.open(offset)).transpose()?.flatten() else {
             return Ok(None);
@@ -82,7 +82,7 @@ impl<'a> Copies<'a> {
         Ok(last.filter(|&last| last < offset))
     }
 
-    /// Whether another batch of the segment has this offset field, as far as its low half tells.
+    /// Whether another batch of the segment has this offset field, judged by its lower half.
     pub(super) fn has_offset_field(
         &mut self,
         source: &dyn ReadAt,
@@ -92,13 +92,13 @@ impl<'a> Copies<'a> {
         let low = |field: i64| field as u64 & u64::from(u32::MAX);
         let own = self.own(source)?;
         let at = own.partition_point(|&each| each >> 32 < low(field));
-        // The batch itself is one of them if only the high half was altered.
+        // If only the upper half was altered, the batch itself is one of them.
         let itself = usize::from(low(batch.offset_field()) == low(field));
         Ok(own.get(at.saturating_add(itself)).is_some_and(|&each| each >> 32 == low(field)))
     }
 }
 
-/// The low half of the offset field, and the checksum.
+/// The lower half of the offset field, and the checksum.
 fn fingerprint(batch: &RecordBatch<'_>) -> u64 {
     (batch.offset_field() as u64) << 32 | u64::from(batch.crc())
 }

@@ -1,4 +1,4 @@
-//! Whether a batch's leader epoch can be right: it does not decrease along a partition.
+//! Judges the leader epoch of a batch: leader epochs do not decrease along a partition.
 
 use crate::log::LeaderEpochEntry;
 use crate::log::read::placement::Span;
@@ -9,9 +9,9 @@ use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 /// A leader epoch that cannot be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EpochFault {
-    /// The epoch that the batch had.
+    /// The stored leader epoch.
     pub stored: i32,
-    /// The one that its neighbours or the checkpoint determine.
+    /// The leader epoch that its neighbours or the checkpoint determine.
     pub restored: Option<i32>,
 }
 
@@ -23,13 +23,13 @@ pub(super) struct NextEpochs {
 }
 
 impl NextEpochs {
-    /// Those of the batches at the start of `batches`.
+    /// The leader epochs of the first two of `batches`.
     pub(super) fn of(batches: &[RecordBatch<'_>]) -> Self {
         let epoch = |index: usize| batches.get(index).and_then(epoch_of);
         Self { next: epoch(0), after_next: epoch(1) }
     }
 
-    /// That of the first batch of the next segment.
+    /// The leader epoch of the first batch of the next segment.
     pub(super) fn of_segment(next: &dyn ReadAt) -> std::io::Result<Self> {
         let mut header = [0_u8; RECORD_BATCH_OVERHEAD];
         let read = read_full(next, &mut header, 0)?;
@@ -39,7 +39,7 @@ impl NextEpochs {
     }
 }
 
-/// The leader epoch of a batch, if it has one. A negative one other than -1 is an altered one.
+/// The leader epoch of a batch, if it has one. Negative values other than -1 are altered ones.
 fn epoch_of(batch: &RecordBatch<'_>) -> Option<i32> {
     Some(batch.partition_leader_epoch()).filter(|&epoch| epoch != -1)
 }
@@ -49,7 +49,7 @@ fn epoch_of(batch: &RecordBatch<'_>) -> Option<i32> {
 pub(super) struct Epochs<'a> {
     checkpoint: &'a [LeaderEpochEntry],
     current: Option<i32>,
-    /// Whether that is one of this segment's batches.
+    /// Whether that batch is in this segment.
     is_own: bool,
 }
 
@@ -81,11 +81,11 @@ impl<'a> Epochs<'a> {
         let next = following.next.filter(|&next| next >= 0);
         let follows = stored >= 0 && self.current.is_none_or(|current| stored >= current);
         let is_spike = next.is_some_and(|next| stored > next);
-        // Of a greater epoch and a lesser one after it, the lesser is wrong if the epochs go on at the greater, unless it
-        // continues the epoch before.
+        // If a lesser epoch follows a greater one, the lesser one is wrong if the next epoch is at least the greater one, unless
+        // the lesser one is also the epoch before.
         let next_is_wrong = (next != self.current && following.after_next.is_some_and(|after| after >= stored))
             || next.zip(self.current).is_some_and(|(next, current)| next < current);
-        // Two batches that agree tell more than the one before them, and the last batch of another segment may be wrong.
+        // Two batches that agree outweigh the one before them. The last batch of another segment may itself be wrong.
         let is_confirmed = stored >= 0 && (next == Some(stored) || (next.is_none() && !self.is_own));
         if !follows && is_confirmed {
             return None;
@@ -98,7 +98,7 @@ impl<'a> Epochs<'a> {
         };
         let restored = self.of_checkpoint(span).filter(in_range);
         let both = self.current.filter(|_| self.current == next);
-        // The one neighbour from which the epoch differs in a single bit.
+        // A neighbour whose epoch differs in a single bit.
         let flipped = |epoch: &i32| (stored ^ *epoch).count_ones() == 1;
         let near = match (self.current.filter(flipped), next.filter(flipped)) {
             (Some(_), Some(_)) => None,
@@ -107,14 +107,14 @@ impl<'a> Epochs<'a> {
         Some(EpochFault { stored, restored: restored.or(both).or(near) })
     }
 
-    /// The epoch that the checkpoint has for the batch.
+    /// The leader epoch of the batch according to the checkpoint.
     fn of_checkpoint(&self, span: Span) -> Option<i32> {
         let first = span.first.unwrap_or(span.last);
         let at = self.checkpoint.partition_point(|entry| entry.start_offset <= first);
         self.checkpoint.get(at.checked_sub(1)?).map(|entry| entry.epoch)
     }
 
-    /// Whether the checkpoint shows that an epoch is wrong that no neighbour shares.
+    /// Whether the checkpoint contradicts an epoch that neither neighbour has.
     fn contradicts(&self, stored: i32, span: Span, next: Option<i32>) -> bool {
         Some(stored) != self.current
             && Some(stored) != next

@@ -6,7 +6,7 @@ use crate::log::read::placement::Span;
 use crate::memory;
 use crate::record::{self, MutableRecordBatch, RecordBatch};
 
-/// A copy of the batch with the fields restored that are determined.
+/// A copy of the batch with restored fields, if the judgement has any.
 pub(super) fn restore(batch: &RecordBatch<'_>, judgement: &Judgement) -> Result<Option<Vec<u8>>, ReadError> {
     let epoch = judgement.epoch.and_then(|fault| fault.restored);
     let field = match judgement.place {
@@ -40,7 +40,7 @@ pub(super) fn copy_of(batch: &RecordBatch<'_>) -> Result<Vec<u8>, ReadError> {
     memory::copy_of(batch.data()).map_err(|error| ReadError::Io(error.into()))
 }
 
-/// A batch that was read before has become unreadable: the buffer is ours, so this does not happen.
+/// The error for a batch that was read before and cannot be read again. That does not happen, as nobody else has the buffer.
 pub(super) fn unread(error: record::Error) -> ReadError {
     ReadError::Io(std::io::Error::other(error))
 }

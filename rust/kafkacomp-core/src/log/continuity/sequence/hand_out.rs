@@ -1,4 +1,4 @@
-//! What the visitor gets once its place is known, and which offsets are missing before it.
+//! Passes batches to the visitor once they are judged, with the offsets that are missing before them.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ use crate::log::read::placement::Span;
 use crate::record::RecordBatch;
 
 impl<V: Visitor> Walk<'_, V> {
-    /// Keeps a batch that is not used until it is known which offsets are missing.
+    /// Keeps a batch that will not be used until the missing offsets are known.
     pub(super) fn put_aside(
         &mut self,
         batch: &RecordBatch<'_>,
@@ -19,7 +19,7 @@ impl<V: Visitor> Walk<'_, V> {
         mut judgement: Judgement,
         next: Next,
     ) -> Result<(), Error> {
-        // It stands before the batch that it should follow.
+        // It comes before the batch that it should follow.
         let follows_next = next.span.is_some_and(|next| next.last.checked_add(1) == content.span.first);
         if follows_next && let Some(first) = content.span.first {
             judgement.missing = Some((first, content.span.last));
@@ -49,7 +49,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         let first = match span.first {
             Some(first) => first,
-            // The records of a wrapper that cannot be read are all from the expected offset on.
+            // The records of a wrapper that cannot be read begin at the expected offset.
             None if content.is_corrupt => self.expected,
             None => span.last,
         };
@@ -87,12 +87,12 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    /// Hands out what stands before a batch in order that begins at offset `first`.
+    /// Passes on everything before a batch in order that begins at offset `first`.
     pub(super) fn release_up_to(&mut self, first: i64, position: u64) -> Result<(), Error> {
         let missing = MissingRange::between(self.expected, first, MissingReason::Gap);
         let missing = missing.map(|range| (range.first_offset, range.last_offset));
         if !self.before.is_empty() {
-            // A batch that stands before the one it should follow does not explain what is missing here.
+            // A batch that comes before the one that it should follow does not explain the missing offsets.
             let is_explained = self.claimed.is_none();
             self.release(missing.filter(|_| is_explained))?;
             if is_explained {
@@ -103,7 +103,7 @@ impl<V: Visitor> Walk<'_, V> {
         let Some(missing) = missing else { return Ok(()) };
         if self.claimed == Some(missing) {
             self.claimed = None;
-            // The finding about the batch that should be here names them.
+            // The finding about the batch that belongs here names the offsets.
             self.add_missing(Some(missing), MissingReason::Corrupt);
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Where a batch belongs, by its neighbours, the offset index and the other segments.
+//! Judges the offsets of a batch by its neighbours, the offset index and the other segments.
 
 use super::fields::{field_for, has_field_of, is_compacted};
 use super::visitor::{Content, Place, Visitor};
@@ -27,7 +27,7 @@ impl<V: Visitor> Walk<'_, V> {
             follows: self.before.is_empty(),
             next: next.span,
             adjacent: self.after.is_empty() && !self.has_zero_tail,
-            // A next segment whose name lies within this one does not bound it.
+            // If the base offset of the next segment is within this one, it is no bound.
             end_offset: self.bounds.end_offset.filter(|&end| end >= expected),
         };
         let mut placement = place_between(&around, span);
@@ -43,16 +43,16 @@ impl<V: Visitor> Walk<'_, V> {
         let indexed =
             self.field_of_index(batch, span, next.span).or_else(|| self.field_of_time_index(batch, span, next.span));
         let (found, proposed) = match placement {
-            // A wrapper says another last offset than its messages.
+            // The offset field of a wrapper is not the last offset of its messages.
             Placement::InOrder if !has_field_of(batch, span) => (placement, Some(span.last)),
             Placement::InOrder if indexed.is_none() => return Ok(Place::InOrder),
             Placement::InOrder | Placement::PartlyRepeated | Placement::Repeated => (placement, indexed),
             Placement::Misplaced { offset_field } => {
-                // A field that differs in more than one bit is another batch's, of which this one may be a copy.
+                // If the field differs in more than one bit, it is that of another batch, of which this one may be a copy.
                 let fitting = offset_field
                     .map(|field| field_for(batch, span, field))
                     .filter(|field| (field ^ batch.offset_field()).count_ones() == 1)
-                    // Where compaction leaves gaps, one neighbour alone determines nothing.
+                    // In a compacted log, which has gaps, one neighbour alone determines nothing.
                     .filter(|_| !compacted || around.room() == span.count());
                 (placement, fitting.or(indexed))
             }
@@ -67,16 +67,16 @@ impl<V: Visitor> Walk<'_, V> {
                 _ => Place::Repeated,
             });
         }
-        // What is below the expected offset, where the next batch begins at that, leaves no room for anything lost.
+        // If the next batch begins at the expected offset, nothing was lost in between.
         if found == Placement::Repeated && around.resumes() == Some(expected) && expected > 0 {
             return Ok(Place::Repeated);
         }
-        // An offset that another batch has cannot be this one's: the two may have changed places.
+        // This batch cannot have an offset of another one: the two may have been swapped.
         let proposed = match proposed {
             Some(field) if self.copies.has_offset_field(self.source, batch, field)? => None,
             other => other,
         };
-        // The inner offsets of a wrapper of magic 0 are under its checksum and are its offsets.
+        // The offsets of a wrapper of magic 0 are those of its messages, which its checksum covers.
         let is_restorable =
             found == Placement::InOrder || batch.magic() != 0 || span.first.is_none() || batch.base_offset().is_some();
         Ok(match (proposed.filter(|_| is_restorable), found) {
@@ -86,8 +86,8 @@ impl<V: Visitor> Walk<'_, V> {
         })
     }
 
-    /// The offset field that the index determines for a batch whose own differs from it in one bit. An index that is
-    /// older than the file is wrong about a batch that the next one continues.
+    /// The offset field that the index determines for a batch whose field differs from it in one bit. If the next batch
+    /// continues this one, the index is wrong: it is older than the file.
     fn field_of_index(&self, batch: &RecordBatch<'_>, span: Span, next: Option<Span>) -> Option<i64> {
         let at = self.bounds.offset_index.partition_point(|entry| u64::from(entry.position) < batch.position());
         let entry = self.bounds.offset_index.get(at).filter(|entry| u64::from(entry.position) == batch.position())?;
@@ -97,7 +97,7 @@ impl<V: Visitor> Walk<'_, V> {
             return None;
         }
         let found = entry.offset.checked_sub(span.last.wrapping_sub(first))?;
-        // An index that says that batches are missing before is older than the file as well.
+        // If the offset in the index leaves a gap before the batch, the index is older than the file, too.
         let follows = found == self.expected || (found > self.expected && self.report.is_compacted);
         let fits = follows && next.is_none_or(|next| next.first.unwrap_or(next.last) > entry.offset);
         let is_near = (found ^ first).count_ones() == 1;
@@ -105,7 +105,7 @@ impl<V: Visitor> Walk<'_, V> {
             .then(|| field_for(batch, span, found))
     }
 
-    /// Whether the time index says that the batch with these offsets has another greatest timestamp: it is not this one.
+    /// Whether the greatest timestamp of the batch with these offsets is another one in the time index: then it is another batch.
     fn has_other_timestamp(&self, batch: &RecordBatch<'_>, (first, last): (i64, i64)) -> bool {
         let entries = self.bounds.time_index;
         let at = entries.partition_point(|entry| entry.offset < first);
@@ -113,8 +113,8 @@ impl<V: Visitor> Walk<'_, V> {
         entry.is_some_and(|entry| entry.timestamp != batch.max_timestamp())
     }
 
-    /// The offset field that the time index determines for the last batch of a log, whose own differs from it in one bit: its
-    /// greatest timestamp has an entry, for an offset that continues the log.
+    /// The offset field that the time index determines for the last batch of a log, whose field differs from it in one bit: the
+    /// index has an entry with the greatest timestamp of the batch, and its offset continues the log.
     fn field_of_time_index(&self, batch: &RecordBatch<'_>, span: Span, next: Option<Span>) -> Option<i64> {
         let (first, count) = (span.first?, span.count()?);
         let is_last =
@@ -129,9 +129,9 @@ impl<V: Visitor> Walk<'_, V> {
         (0..count).contains(&offset).then(|| field_for(batch, span, self.expected))
     }
 
-    /// The base offset if it is the segment's name that is wrong: its first batch, and the one after that, which
-    /// continues it, lie below; or its only batch does, which continues the segment before, or which no single altered bit
-    /// brings there.
+    /// The base offset, if the name of the segment is wrong: its first batch is below the base offset, and so is the next one,
+    /// which continues it. If there is no next batch, the first one must continue the segment before, or be an offset that no
+    /// single altered bit explains.
     fn below_base_offset(
         &self,
         batch: &RecordBatch<'_>,
@@ -145,7 +145,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         let end = around.end_offset.unwrap_or(i64::MAX);
         let is_below = match around.next {
-            // In a compacted log the next batch need not follow directly, and is below the name as well.
+            // In a compacted log, the next batch need not continue directly, but it is below the base offset, too.
             Some(next) => {
                 let follows = next.first == span.last.checked_add(1)
                     || (next.first.is_some_and(|first| first > span.last) && next.last < base_offset);

@@ -1,11 +1,11 @@
-//! The right order of a segment whose batches are all there, some in the place of others.
+//! Finds the right order of a segment that has all batches, but some in the place of others.
 //!
-//! Every checksum of such a segment is right, and sorted by offset its batches continue one another without a gap from
-//! the offset that is expected to the end of the segment. A batch with an altered offset field leaves a gap or an
-//! overlap in any order.
+//! All checksums of such a segment are right, and in the order of their offsets its batches continue one another without a gap,
+//! from the expected offset to the end of the segment. A batch with an altered offset field leaves a gap or an overlap in any
+//! order.
 //!
-//! In a compacted log gaps mean nothing. There the batches have changed places if they do not overlap, and no batch could
-//! stand in order where it is with a single bit of its offset field altered.
+//! In a compacted log, gaps are not evidence. There, batches were swapped if they do not overlap, and if altering a single bit of
+//! one offset field cannot put the batches in order.
 
 use std::ops::ControlFlow;
 
@@ -22,16 +22,15 @@ pub(super) struct Ordered {
     first: i64,
     last: i64,
     field: i64,
-    /// Where it begins in the file.
+    /// Its position in the file.
     pub position: u64,
     pub size: usize,
-    /// The first offset of the batch in whose place it stands; `None` if that is its own.
+    /// The first offset of the batch that belongs in its place; `None` if it is in its own place.
     pub expected: Option<i64>,
 }
 
-/// The batches from `position` on in the order of their offsets, if these continue one another from the first offset of
-/// `range` up to the one after its last, or have gaps that compaction leaves; `None` if they do not, or if something is
-/// corrupt.
+/// The batches from `position` on in the order of their offsets, if they continue one another from the start to the end of
+/// `range`, or have only gaps that compaction explains; `None` otherwise, or if something is corrupt.
 pub(super) fn reordered(
     source: &dyn ReadAt,
     position: u64,
@@ -99,13 +98,13 @@ fn continues(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool {
     until.is_none_or(|until| next == until)
 }
 
-/// Whether batches lie in a range and none reaches into the next one.
+/// Whether batches are within a range and do not overlap.
 fn rises(batches: &[Ordered], range: (i64, Option<i64>)) -> bool {
     rising(batches, range.0) == batches.len()
         && batches.last().is_none_or(|last| range.1.is_none_or(|until| last.last < until))
 }
 
-/// How many batches lie at or after an offset and rise, up to the first one that does not.
+/// The number of batches, from the first one on, whose offsets increase from `from`.
 fn rising(batches: &[Ordered], from: i64) -> usize {
     let mut next = from;
     let does_not_rise = |batch: &Ordered| {
@@ -116,7 +115,8 @@ fn rising(batches: &[Ordered], from: i64) -> usize {
     batches.iter().position(does_not_rise).unwrap_or(batches.len())
 }
 
-/// Whether the batches, in the order of the file, would rise if a single bit of one offset field were another.
+/// Whether the offsets of the batches would increase, in the order of the file, if a single bit of one offset field were
+/// flipped.
 fn has_alterable(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool {
     let until = until.unwrap_or(i64::MAX);
     let latest = rising(batches, from);
@@ -126,7 +126,7 @@ fn has_alterable(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool
         next = batch.first;
         !rises
     };
-    // All before the altered one rise, and all after it.
+    // The offsets of all batches before the altered one increase, and so do those of all batches after it.
     let earliest = batches.iter().rposition(does_not_rise).unwrap_or_default();
     (earliest..=latest).any(|at| {
         let Some(batch) = batches.get(at) else { return false };

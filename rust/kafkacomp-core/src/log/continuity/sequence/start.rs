@@ -1,4 +1,4 @@
-//! Where a segment begins, whatever its name says.
+//! Finds the offset at which a segment begins, even if its name is wrong.
 
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::ReadError;
@@ -7,13 +7,13 @@ use crate::log::read::chunk::{ChunkReader, chunk_bytes};
 use crate::log::read::source::ReadAt;
 use crate::record::{Batches, RecordBatch, RecordReader};
 
-/// Where a segment begins: at its base offset, or below it if its first two batches show that the name is wrong.
+/// The offset at which a segment begins: its base offset, or a lower one if its first two batches show that the name is wrong.
 ///
 /// # Errors
-/// The file system's.
+/// An I/O error.
 pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadError> {
     let end = source.length()?;
-    // What precedes the records decides for the usual segment, whose first batch may be large.
+    // Usually the header of the first batch decides, so the batch, which may be large, is not read.
     if let Hop::Batch(header) = HeaderWalk::new(source, 0, end).next_batch()?
         && header.span.first.is_some_and(|first| first >= base_offset)
     {
@@ -21,7 +21,7 @@ pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadEr
     }
     let mut chunks = ChunkReader::new(0, end, true);
     let mut buffer = Vec::new();
-    // A method's name instead of the closure would fix the batch's lifetime.
+    // A path to the method instead of the closure would fix the lifetime of the batch.
     #[allow(clippy::redundant_closure_for_method_calls)]
     let (used, _) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
     let mut batches = Batches::new(chunk_bytes(source, &buffer, 0, used), 0).map_while(Result::ok);

@@ -1,4 +1,4 @@
-//! What a walk through a segment is given, and what it hands out.
+//! The input and the results of a walk through a segment.
 
 use std::ops::ControlFlow;
 
@@ -33,85 +33,85 @@ pub struct SegmentBounds<'a> {
     pub others: Option<&'a dyn OtherSegments>,
 }
 
-/// Where a batch belongs.
+/// How a batch fits its place in the segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Where it stands.
+    /// It continues the log.
     InOrder,
-    /// Where it stands, although the segment's name says a greater base offset.
+    /// It continues the log, although the name of the segment has a greater base offset.
     BelowBaseOffset {
         /// The offset in the name.
         base_offset: i64,
     },
-    /// The log has it already.
+    /// It is a copy of a batch before it.
     Repeated,
-    /// The log has its first offsets already, up to this one, exclusive.
+    /// The log already has its first offsets.
     PartlyRepeated {
         /// The offset at which the log continues.
         expected: i64,
     },
-    /// Where it stands: its offset field was altered and is restored.
+    /// Its offset field was altered; with the restored one, it continues the log.
     Restored {
         /// The offset field that it had.
         stored: i64,
-        /// The one that its neighbours determine.
+        /// The offset field that its neighbours determine.
         offset_field: i64,
     },
-    /// In the place of another batch, with which it was swapped. The visitor gets such batches in order of offsets.
+    /// It is in the place of another batch. The visitor gets such batches in the order of their offsets.
     Reordered {
-        /// The first offset of the batch in whose place it stands.
+        /// The first offset of the batch that belongs there.
         expected: i64,
     },
-    /// Unknown: its offset field cannot be right.
+    /// Its offset field cannot be right, and the right one is unknown.
     Misplaced {
         /// The offset that was expected.
         expected: i64,
     },
 }
 
-/// What is said about a batch.
+/// The result of judging a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
-    /// Where it belongs.
+    /// How it fits its place.
     pub place: Place,
     /// Its offsets.
     pub span: Span,
-    /// What is wrong with its leader epoch.
+    /// The fault of its leader epoch, if there is one.
     pub epoch: Option<EpochFault>,
     /// The offsets that are missing if the batch is not used.
     pub missing: Option<(i64, i64)>,
 }
 
-/// What a visitor read from a batch.
+/// What a visitor has read from a batch.
 #[derive(Debug, Clone, Copy)]
 pub struct Content<C> {
-    /// The offsets, those of a wrapper from its messages.
+    /// The offsets; those of a wrapper are the offsets of its messages.
     pub span: Span,
     /// Whether its records cannot be read.
     pub is_corrupt: bool,
-    /// How many records it has, if they were counted.
+    /// The number of records, if they were counted.
     pub records: Option<u64>,
-    /// Whatever the visitor needs again.
+    /// Data that the visitor keeps until the batch is judged.
     pub detail: C,
 }
 
-/// Who walks through a segment.
+/// Receives the parts of a segment during a walk.
 pub trait Visitor {
-    /// What [`progress`](Self::progress) ends the walk with.
+    /// The value with which [`progress`](Self::progress) ends the walk.
     type Break;
-    /// What is kept of a batch until it is judged.
+    /// The data that are kept for a batch until it is judged.
     type Detail;
 
-    /// Reads a batch whose checksum is right, in file order. A batch that is restored or reordered is read a second time.
+    /// Reads a batch whose checksum is right, in the order of the file. A batch that is restored or reordered is read again.
     ///
     /// # Errors
-    /// Ends the walk.
+    /// An error ends the walk.
     fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Self::Detail>, Error>;
 
-    /// Takes a batch that was read, with what its neighbours say about it.
+    /// Receives a batch after it was judged by its neighbours.
     ///
     /// # Errors
-    /// Ends the walk.
+    /// An error ends the walk.
     fn batch(
         &mut self,
         batch: &RecordBatch<'_>,
@@ -119,47 +119,47 @@ pub trait Visitor {
         judgement: &Judgement,
     ) -> Result<(), Error>;
 
-    /// Takes a range without intact batches, and the offsets that are missing there.
+    /// Receives a corrupt range and the offsets that are missing there.
     ///
     /// # Errors
-    /// Ends the walk.
+    /// An error ends the walk.
     fn corrupt(&mut self, source: &dyn ReadAt, range: &CorruptRange, missing: Option<(i64, i64)>) -> Result<(), Error>;
 
-    /// Takes offsets that are missing although nothing at `position` is corrupt.
+    /// Receives a gap: offsets that are missing although nothing at `position` is corrupt.
     ///
     /// # Errors
-    /// Ends the walk.
+    /// An error ends the walk.
     fn gap(&mut self, position: u64, missing: (i64, i64)) -> Result<(), Error>;
 
-    /// Takes offsets that are missing at the end, where the offset index shows that the segment was longer.
+    /// Receives offsets that are missing at the end of a segment that was longer, as its offset index shows.
     ///
     /// # Errors
-    /// Ends the walk.
+    /// An error ends the walk.
     fn truncated(&mut self, error: &ContentError, missing: (i64, i64)) -> Result<(), Error>;
 
-    /// Takes the zero bytes at the end, and the offsets that are missing there: `None` in the last segment.
+    /// Receives the zeros at the end and the offsets that are missing there; in the last segment, these are `None`.
     ///
     /// # Errors
-    /// Ends the walk.
+    /// An error ends the walk.
     fn zero_tail(&mut self, position: u64, length: u64, missing: Option<(i64, i64)>) -> Result<(), Error>;
 
-    /// Is called now and then, with the position up to which the segment was read; [`ControlFlow::Break`] ends the walk.
+    /// Called repeatedly with the position up to which the segment was read; [`ControlFlow::Break`] ends the walk.
     fn progress(&mut self, position: u64) -> ControlFlow<Self::Break>;
 }
 
-/// What a walk has found out about the segment's offsets.
+/// The offsets that a walk has found in a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SequenceReport {
     /// The first offset of a batch in order.
     pub first_offset: Option<i64>,
-    /// The last one.
+    /// The last offset of a batch in order.
     pub last_offset: Option<i64>,
-    /// The offsets that are missing; [`MissingReason::Gap`](super::super::missing::MissingReason::Gap) where nothing is corrupt.
+    /// Missing offsets; [`MissingReason::Gap`](super::super::missing::MissingReason::Gap) where nothing is corrupt.
     pub missing: MissingRanges,
     /// Whether compaction has removed records from batches.
     pub is_compacted: bool,
     /// The leader epoch of the first batch in order that has one.
     pub first_leader_epoch: Option<i32>,
-    /// The leader epoch of the last one.
+    /// The leader epoch of the last batch in order that has one.
     pub last_leader_epoch: Option<i32>,
 }

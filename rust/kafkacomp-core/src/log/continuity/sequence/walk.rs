@@ -1,4 +1,4 @@
-//! Batch by batch through a segment: each one waits for the next before it is judged.
+//! Walks through a segment batch by batch. Each batch is judged once the next one is known.
 
 use std::ops::ControlFlow;
 
@@ -16,13 +16,13 @@ use crate::log::read::walk::{CorruptRange, SegmentPart, walk_segment};
 use crate::memory;
 use crate::record::{Batches, RecordBatch};
 
-/// The most corrupt ranges in a row that wait for the batch after them.
+/// The most corrupt ranges in a row that are kept until the batch after them is known.
 pub(super) const MAX_WAITING: usize = 1000;
 
 /// Walks through a segment; see [the module](super).
 ///
 /// # Errors
-/// The file system's, or that of `visitor`.
+/// An I/O error, or an error of `visitor`.
 pub fn walk_in_order<V: Visitor>(
     source: &dyn ReadAt,
     bounds: SegmentBounds<'_>,
@@ -65,14 +65,14 @@ pub fn walk_in_order<V: Visitor>(
         ControlFlow::Break(ended) => ended.map(ControlFlow::Break),
     }
 }
-/// A batch with what was read from it.
+/// A batch that is kept until the next one is known, with what was read from it.
 pub(super) struct Waiting<C> {
     pub(super) data: Vec<u8>,
     pub(super) position: u64,
     pub(super) content: Content<C>,
 }
 
-/// What stands between two batches in order.
+/// What is between two batches in order.
 pub(super) enum Between<C> {
     Range(CorruptRange),
     Batch(Waiting<C>, Judgement),
@@ -90,17 +90,17 @@ pub(super) struct Walk<'w, V: Visitor> {
     pub(super) bounds: SegmentBounds<'w>,
     /// The offset after the last batch in order.
     pub(super) expected: i64,
-    /// The batch that waits for the next one; and what is corrupt before and after it.
+    /// The batch that is judged next, and the corrupt ranges before and after it.
     pub(super) waiting: Option<Waiting<V::Detail>>,
     pub(super) before: Vec<Between<V::Detail>>,
     pub(super) after: Vec<CorruptRange>,
-    /// The offsets of a batch that stands before the one it should follow.
+    /// The offsets of a batch that comes before the one that it should follow.
     pub(super) claimed: Option<(i64, i64)>,
-    /// The batch directly before the one that is judged.
+    /// The batch directly before the one that is judged next.
     pub(super) previous: Option<Span>,
     /// Whether zeros follow the last batch.
     pub(super) has_zero_tail: bool,
-    /// Whether the visitor has all batches.
+    /// Whether the visitor has got all batches.
     pub(super) is_done: bool,
     pub(super) copies: Copies<'w>,
     pub(super) epochs: Epochs<'w>,
@@ -146,7 +146,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    /// Judges the batch that waits, if there is one.
+    /// Judges the batch that was kept, if there is one.
     fn settle(&mut self, next: Next) -> Result<(), Error> {
         if let Some(Waiting { data, position, content }) = self.waiting.take() {
             let batch = RecordBatch::new(&data, position).map_err(unread)?;
@@ -206,7 +206,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.accept(&restored, read, judgement)
     }
 
-    /// The order of the batches from this one on, if they are all there.
+    /// The batches from this one on in the right order, if none is missing.
     fn order_from(&self, batch: &RecordBatch<'_>) -> Result<Option<Vec<reorder::Ordered>>, ReadError> {
         if !self.before.is_empty() || !self.after.is_empty() {
             return Ok(None);
@@ -215,7 +215,7 @@ impl<V: Visitor> Walk<'_, V> {
         reordered(self.source, batch.position(), (self.expected, end), self.report.is_compacted)
     }
 
-    /// Gives the visitor batches in the order of their offsets, and no others after them.
+    /// Passes the last batches of the segment to the visitor, in the order of their offsets.
     fn deliver(&mut self, order: &[reorder::Ordered]) -> Result<(), Error> {
         self.is_done = true;
         let mut data = Vec::new();
@@ -231,14 +231,14 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    /// The leader epoch of the next segment's first batch, where the one that waits is not that of the batch before.
+    /// The leader epoch of the next segment's first batch; it is read only if the last two batches have different ones.
     fn next_segment_epochs(&self) -> Result<NextEpochs, ReadError> {
         let (Some(others), Some(end), Some(waiting)) = (self.bounds.others, self.bounds.end_offset, &self.waiting)
         else {
             return Ok(NextEpochs::default());
         };
         let batch = RecordBatch::new(&waiting.data, waiting.position).map_err(unread)?;
-        // A segment that overlaps this one may be of another leader.
+        // A segment that overlaps this one may have been written by another leader.
         if self.epochs.goes_on(&batch) || waiting.content.span.last >= end {
             return Ok(NextEpochs::default());
         }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::log::error::Error;
 
-/// Why a partition cannot be rewritten. Nothing is left of the new folder.
+/// Why a partition cannot be rewritten. The new folder is removed.
 #[derive(Debug, thiserror::Error)]
 pub enum PartitionError {
-    /// A segment cannot be read, or what becomes of it not be written.
+    /// A segment cannot be read, or its batches cannot be written.
     #[error("{segment}: {error}")]
     Segment {
         /// The segment that was being read.
@@ -26,7 +26,7 @@ pub enum PartitionError {
         /// The least offset at which they disagree.
         offset: i64,
     },
-    /// A panic, on whichever thread: an error in this library.
+    /// A panic on any thread: a bug in this library.
     #[error("{segment}: internal error: {message}")]
     Panicked {
         /// The segment that was being read.

@@ -1,4 +1,4 @@
-//! A partition that is rewritten, and where the new one goes.
+//! The partition to rewrite, and the target.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,15 +22,15 @@ use crate::log::write::{LogWriter, ProducerState, WriteOptions};
 pub struct SourceSegment {
     /// Its path or name, for messages.
     pub name: Arc<str>,
-    /// Where it begins: the offset in its name; `None` for a captured record set.
+    /// The offset at which it begins, usually that in its name; `None` for a captured record set.
     pub base_offset: Option<i64>,
-    /// The offset in its name, where that is another one: the name is wrong.
+    /// The offset in its name, if that is wrong.
     pub named_offset: Option<i64>,
     /// Opens it.
     pub files: Arc<dyn OpenSegment>,
 }
 
-/// The contents of a partition's other files, as far as they exist.
+/// The contents of those of a partition's other files that exist.
 #[derive(Debug, Clone, Default)]
 pub struct PartitionHistory {
     /// The `.snapshot` of producers at the first segment's base offset.
@@ -59,25 +59,25 @@ impl PartitionHistory {
     }
 }
 
-/// One partition that is rewritten into the folder of another one.
+/// A partition that is rewritten into a new folder.
 #[derive(Debug, Clone)]
 pub struct PartitionJob {
-    /// Its segments by base offset.
+    /// Its segments, sorted by base offset.
     pub segments: Vec<SourceSegment>,
-    /// What its other files say.
+    /// The contents of its other files.
     pub history: PartitionHistory,
-    /// The folder to make.
+    /// The new folder.
     pub target: PathBuf,
-    /// The most bytes of a new segment. `None`: new segments begin where the old ones do, and only what exceeds Kafka's
-    /// default is divided.
+    /// The most bytes of a new segment. With `None`, new segments begin where the old ones do, and only segments that exceed
+    /// Kafka's default are divided.
     pub segment_bytes: Option<u32>,
     /// The most bytes that one batch's records may decompress to.
     pub max_output_size: usize,
 }
 
 impl PartitionJob {
-    /// The log format of the partition, by the first segment whose content decides, otherwise by its name; `None` if
-    /// neither decides.
+    /// The log format of the partition, by the first segment whose content decides, otherwise by its name; `None` if neither
+    /// decides.
     ///
     /// # Errors
     /// A segment cannot be read.
@@ -104,7 +104,7 @@ impl PartitionJob {
         self.segments.get(index)?.base_offset
     }
 
-    /// The error of the segment with this index.
+    /// An error in the segment with this index.
     pub(super) fn at(&self, index: usize, error: impl Into<Error>) -> PartitionError {
         PartitionError::Segment { segment: self.name(index), error: error.into() }
     }
@@ -137,8 +137,8 @@ impl PartitionJob {
         created().map_err(|error: Error| self.at(0, error))
     }
 
-    /// Does `work`, which keeps the index of the segment under way in the cell. A panic becomes an error that names it; the
-    /// new folder is removed.
+    /// Calls `work`, which stores the index of the current segment in the cell. A panic is returned as an error that names the
+    /// segment; the new folder is removed.
     pub(super) fn catching_panics<T>(
         &self,
         work: impl FnOnce(&Cell<usize>) -> Result<T, PartitionError>,

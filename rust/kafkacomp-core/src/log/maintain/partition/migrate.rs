@@ -1,4 +1,4 @@
-//! A partition of Kafka 0.7 in a later message format.
+//! Migrates a partition of Kafka 0.7 to a later message format.
 
 use std::ops::ControlFlow;
 
@@ -12,23 +12,23 @@ use crate::log::error::ReadError;
 use crate::log::maintain::migrate::{Mapped, Migrator};
 use crate::log::write::{LogWriter, WriteReport};
 
-/// How a partition of Kafka 0.7 is migrated.
+/// Options for migrating a partition of Kafka 0.7.
 #[derive(Debug, Clone, Copy)]
 pub struct MigrateOptions {
     /// The message format of the new partition.
     pub to_magic: i8,
     /// The offset of the first message.
     pub first_offset: i64,
-    /// The most bytes of a batch made of plain messages.
+    /// The most bytes of a batch of uncompressed messages.
     pub batch_bytes: i32,
 }
 
 impl PartitionJob {
-    /// Writes all messages of a log of Kafka 0.7 in another message format. `mapped` is given the old positions with the
-    /// offsets that they lead to, and the bytes read so far.
+    /// Writes all messages of a log of Kafka 0.7 in another message format. `mapped` is called with the old positions and the
+    /// offsets that replace them, and with the number of bytes read so far.
     ///
     /// # Errors
-    /// Corruption in the source, files that disagree about a position, or the file system's.
+    /// Corruption in the source, files that have different bytes at a position, or an I/O error.
     pub fn migrate<B>(
         &self,
         options: MigrateOptions,
@@ -75,16 +75,16 @@ impl PartitionJob {
     }
 }
 
-/// Whether each file begins where those before it end.
+/// Checks whether each file begins where those before it end.
 struct Chain<'a> {
     job: &'a PartitionJob,
-    /// The file that reaches furthest so far: its index, its first position and the one after its last.
+    /// The file with the greatest end so far: its index, its first position and its end.
     last: Option<(usize, i64, i64)>,
     findings: PartitionFindings,
 }
 
 impl Chain<'_> {
-    /// The byte of the next file from which on it is written: others have what is before.
+    /// The byte from which on the next file is written; earlier files have the bytes before it.
     fn start(&mut self, index: usize, file: PositionedFile<'_>, length: u64) -> Result<u64, PartitionError> {
         let end = file.base.saturating_add_unsigned(length);
         let Some((earlier, base, reached)) = self.last.filter(|_| length > 0) else {

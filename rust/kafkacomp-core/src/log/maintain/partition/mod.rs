@@ -1,7 +1,7 @@
-//! Work on a whole partition: its segment files in order, into the folder of a new one.
+//! Rewrites a whole partition into a new folder, segment by segment.
 //!
-//! [`PartitionJob`] names both. [`PartitionJob::rewrite`], [`PartitionJob::repair`] and [`PartitionJob::migrate`] do the
-//! work; each calls back with the bytes read so far, and ends early if the callback breaks.
+//! [`PartitionJob`] describes both. [`PartitionJob::rewrite`], [`PartitionJob::repair`] and [`PartitionJob::migrate`] do the
+//! work. Each calls back with the number of bytes read so far, and ends early if the callback returns `Break`.
 
 mod error;
 mod job;

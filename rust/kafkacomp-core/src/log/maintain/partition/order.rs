@@ -1,4 +1,4 @@
-//! The segment files of a partition one after another: their order, overlaps and missing offsets.
+//! The order in which the segments of a partition are rewritten, with their overlaps and missing offsets.
 
 use std::cmp::Reverse;
 use std::io;
@@ -20,25 +20,25 @@ use crate::log::read::segment_files::{OtherSegments, SideFile};
 use crate::log::read::source::ReadAt;
 use crate::memory::{self, OutOfMemory};
 
-/// A segment with all that is known of it before it is rewritten.
+/// A segment that is to be rewritten, with what is known about it.
 pub struct SegmentTask<'a> {
     /// Its bytes.
     pub source: &'a dyn ReadAt,
-    /// Its place in the partition.
+    /// Its bounds in the partition.
     pub bounds: SegmentBounds<'a>,
-    /// The offset below which other segments have its records.
+    /// Other segments have its records with offsets below this one.
     pub from: i64,
     /// Its index among the partition's segments.
     pub index: usize,
 }
 
-/// What was found in the segments of a partition.
+/// The findings in the segments of a partition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PartitionFindings {
-    /// The offsets that are missing, each range with the index of the segment that should have it; at most
+    /// Missing offsets, each range with the index of the segment that should have it; at most
     /// [`MAX_MISSING_RANGES`](crate::log::MAX_MISSING_RANGES).
     pub missing: Vec<(usize, MissingRange)>,
-    /// Further ranges.
+    /// The number of further ranges.
     pub more_missing: u64,
     /// Repeated batches, wrong names and overlapping files.
     pub warnings: Vec<String>,
@@ -48,12 +48,12 @@ pub struct PartitionFindings {
 #[derive(Debug)]
 pub struct SegmentsInOrder<'a> {
     job: &'a PartitionJob,
-    /// The indexes of the segments by base offset; of two with the same one, the one that reaches further comes first.
+    /// The indexes of the segments, sorted by base offset. Of two with the same one, the one with the greater end is first.
     order: Vec<usize>,
     at: usize,
-    /// What the segments before have.
+    /// The offsets of the earlier segments.
     files: Vec<FileOffsets>,
-    /// What of it is written: nothing of a segment below the end of those before.
+    /// The offsets of them that are written: those at or after the end of the segments before.
     written: Vec<FileOffsets>,
     /// The offset after the last one.
     end: i64,
@@ -65,7 +65,7 @@ pub struct SegmentsInOrder<'a> {
     warnings: Vec<String>,
 }
 
-/// The segments but for the one that is rewritten.
+/// The segments except the one that is being rewritten.
 #[derive(Debug)]
 struct OtherFiles<'a> {
     segments: &'a [SourceSegment],
@@ -84,7 +84,7 @@ impl OtherSegments for OtherFiles<'_> {
 }
 
 impl<'a> SegmentsInOrder<'a> {
-    /// At the first segment.
+    /// Sorts the segments and begins at the first one.
     ///
     /// # Errors
     /// A segment or the leader epoch checkpoint cannot be read.
@@ -119,7 +119,7 @@ impl<'a> SegmentsInOrder<'a> {
         })
     }
 
-    /// The index of the segment that is next; `None` at the end.
+    /// The index of the current segment; `None` at the end.
     pub fn next_index(&self) -> Option<usize> {
         self.order.get(self.at).copied()
     }
@@ -132,15 +132,15 @@ impl<'a> SegmentsInOrder<'a> {
         self.job.base_offset(*self.order.get(at)?)
     }
 
-    /// The base offset of the segment.
+    /// The base offset of the current segment.
     pub fn base_offset(&self) -> Option<i64> {
         self.base_of(self.at)
     }
 
-    /// Compares the segment with those before that have some of its offsets.
+    /// Compares the current segment with earlier ones that have some of its offsets.
     ///
     /// # Errors
-    /// They disagree, or cannot be read.
+    /// The segments have different records, or cannot be read.
     pub fn compare(&mut self, source: &dyn ReadAt) -> Result<(), PartitionError> {
         let (Some(base), Some(index)) = (self.base_offset(), self.next_index()) else { return Ok(()) };
         for (&earlier, file) in self.order.iter().zip(&self.files) {
@@ -159,10 +159,10 @@ impl<'a> SegmentsInOrder<'a> {
         Ok(())
     }
 
-    /// The segment, whose bytes are `source`, as it is to be rewritten.
+    /// The current segment, whose bytes are `source`, as a task.
     ///
     /// # Errors
-    /// There is no memory for its offset index.
+    /// There is not enough memory for its indexes.
     ///
     /// # Panics
     /// After the last segment.
@@ -173,7 +173,7 @@ impl<'a> SegmentsInOrder<'a> {
         let index = self.order[self.at];
         self.others.current = index;
         let segment = &self.job.segments[index];
-        // An index that cannot be read helps no further: it is derived from the segment.
+        // An index that cannot be read is ignored, because it is derived from the segment.
         let side_file = |kind| segment.files.side_file(kind).ok().flatten();
         let (offsets, times) = (side_file(SideFile::OffsetIndex), side_file(SideFile::TimeIndex));
         let offsets = offsets.as_deref().zip(base_offset).and_then(|(data, base)| OffsetIndex::parse(data, base).ok());
@@ -193,7 +193,7 @@ impl<'a> SegmentsInOrder<'a> {
         Ok(SegmentTask { source, bounds, from: self.end, index })
     }
 
-    /// Warns of a name that does not say where the segment begins.
+    /// Warns if the offset in the name is not the first offset of the segment.
     fn check_name(&mut self, name: &str, found: &SequenceReport) {
         let (Some(base), Some(first)) = (self.base_offset(), found.first_offset) else { return };
         let named = self.next_index().and_then(|index| self.job.segments.get(index)?.named_offset);
@@ -210,7 +210,7 @@ impl<'a> SegmentsInOrder<'a> {
         }
     }
 
-    /// Takes what was found in the segment, and goes on to the next one.
+    /// Adds the findings of the current segment and continues with the next one.
     pub fn add(&mut self, found: SegmentRewritten) {
         let SegmentRewritten { sequence, warnings, more_warnings } = found;
         let name = self.name(self.at);
@@ -236,7 +236,7 @@ impl<'a> SegmentsInOrder<'a> {
         self.at = self.at.saturating_add(1);
     }
 
-    /// What was found in all segments.
+    /// The findings of all segments.
     pub fn finish(mut self) -> PartitionFindings {
         if self.job.segments.iter().any(|segment| segment.base_offset.is_none()) {
             return PartitionFindings { warnings: self.warnings, ..PartitionFindings::default() };
@@ -255,7 +255,7 @@ impl<'a> SegmentsInOrder<'a> {
     }
 }
 
-/// The last offset that batch headers lead to, and the length.
+/// The last offset that is reached by batch headers, and the length of the segment.
 fn extent(source: &dyn ReadAt) -> Result<(Option<i64>, u64), ReadError> {
     let length = source.length()?;
     let mut walk = HeaderWalk::new(source, 0, length);

@@ -1,4 +1,4 @@
-//! Panics wherever the rewrite of a partition reads or works: an error that names the segment, and no target.
+//! Tests that a panic at any point of a rewrite becomes an error that names the segment, and that no target remains.
 
 use std::convert::Infallible;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::record::{BatchSettings, ConvertOptions, Converter, Headers, Merger, R
 
 const CAP: usize = 8 << 20;
 
-/// Counts what is asked of a segment's files, and panics at one call.
+/// Counts the calls on a segment's files, and panics at one of them.
 #[derive(Debug)]
 struct Panicking {
     data: Vec<u8>,
@@ -99,7 +99,7 @@ fn onwards(_: u64) -> ControlFlow<Infallible> {
     ControlFlow::Continue(())
 }
 
-/// `work` with a panic at each call about the second of two segments, until there is none.
+/// Repeats `work` with a panic at each call about the second of two segments.
 fn each_call(name: &str, data: [&[u8]; 2], base: i64, work: impl Fn(&PartitionJob) -> Result<(), PartitionError>) {
     let folder = scratch(name);
     for at in 0..10_000 {

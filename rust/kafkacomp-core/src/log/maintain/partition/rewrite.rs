@@ -1,4 +1,4 @@
-//! A partition recompressed, merged, converted or repaired.
+//! Recompresses, merges, converts or repairs a partition.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -11,25 +11,25 @@ use crate::log::maintain::repair::{RepairReport, Repairer};
 use crate::log::maintain::rewrite::{Rewrite, SegmentRewritten, rewrite_segment};
 use crate::log::write::{LogWriter, WriteReport};
 
-/// Is given the bytes of the partition that were read so far; [`ControlFlow::Break`] ends the work.
+/// A callback for the number of bytes of the partition read so far; [`ControlFlow::Break`] ends the work.
 type Progress<'p, B> = dyn FnMut(u64) -> ControlFlow<B> + 'p;
 
-/// A repaired partition whose folder has not appeared yet.
+/// A repaired partition whose folder is not published yet.
 #[derive(Debug)]
 pub struct RepairedPartition {
-    /// Has all batches; finishing it makes the folder appear.
+    /// The writer, which has all batches. Finishing it publishes the folder.
     pub writer: LogWriter,
-    /// What was repaired.
+    /// The repairs.
     pub report: RepairReport,
-    /// What was found.
+    /// The findings in the segments.
     pub findings: PartitionFindings,
 }
 
 impl PartitionJob {
-    /// Sends all batches through `rewrite` into the new folder.
+    /// Passes all batches through `rewrite` into the new folder.
     ///
     /// # Errors
-    /// Corruption in the source, what `rewrite` refuses, or the file system's.
+    /// Corruption in the source, an error of `rewrite`, or an I/O error.
     pub fn rewrite<B>(
         &self,
         rewrite: &mut Rewrite,
@@ -55,11 +55,11 @@ impl PartitionJob {
         })
     }
 
-    /// Writes the intact part of the partition; corrupt bytes go to the file `quarantine` of the new folder, if a name is
-    /// given.
+    /// Writes the intact part of the partition. Corrupt bytes are copied to the file `quarantine` of the new folder, if a name
+    /// is given.
     ///
     /// # Errors
-    /// The file system's, and what is not corruption; see [`Repairer::segment`].
+    /// An I/O error, or one that is not corruption; see [`Repairer::segment`].
     pub fn repair<B>(
         &self,
         quarantine: Option<&str>,
@@ -82,7 +82,7 @@ impl PartitionJob {
         })
     }
 
-    /// Does `work` for each segment in order. `current` keeps the index of the one under way.
+    /// Calls `work` for each segment in order. `current` is set to the index of the segment.
     fn each_segment<B>(
         &self,
         current: &Cell<usize>,

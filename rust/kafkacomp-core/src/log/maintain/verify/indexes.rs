@@ -1,14 +1,14 @@
-//! Whether the entries of a segment's indexes are right. They are walked along with the batches.
+//! Checks the entries of a segment's indexes, in parallel with its batches.
 //!
-//! - `.index`: at an entry's position a batch begins, nothing before it reaches the entry's offset, and the
-//!   entry's offset is not below the batch. It may lie after the batch: an append of several batches at
-//!   once gets one entry, with the last one's offset (followers before 4.0, the cleaner).
-//! - `.timeindex`: no batch up to the entry's offset has a greater timestamp, and the batch that holds it
-//!   has that very one as its greatest.
-//! - `.txnindex`: where a batch is left at an entry's last offset, it is a control batch of that producer.
+//! - `.index`: a batch begins at the position of an entry; all batches before it end below the offset of the entry; and that
+//!   offset is not below the batch. It may be after the batch: if several batches are appended at once, they get one entry
+//!   with the offset of the last one (followers before 4.0, the cleaner).
+//! - `.timeindex`: no batch up to the offset of an entry has a greater timestamp, and the greatest timestamp of the batch with
+//!   that offset is that of the entry.
+//! - `.txnindex`: the batch at the last offset of an entry, if it still exists, is a control batch of that producer.
 //!
-//! Entries that lead into a corrupt range of the log are not reported: the log's finding is about the same fault. The
-//! wrong entries of one index are one finding, which names the first of them.
+//! Entries that point into a corrupt range of the log are not reported, because the finding of the log is about the same fault.
+//! The wrong entries of an index are one finding, which names the first of them.
 
 use super::report::{FindingFile, SegmentReport, SideFiles};
 use crate::log::AbortedTxn;
@@ -19,7 +19,7 @@ use crate::memory::{self, OutOfMemory};
 use crate::record::RecordBatch;
 use std::collections::BTreeMap;
 
-/// The entries of an index that no batch was held against yet.
+/// The entries of an index that have not been compared with a batch yet.
 struct Walk<T> {
     entries: std::vec::IntoIter<T>,
     next: Option<T>,
@@ -33,7 +33,7 @@ impl<T: Copy> Walk<T> {
         Self { next: entries.next(), entries, index: 0, entry_size: entry_size as u64 }
     }
 
-    /// The next entry, if it is one that `wanted` takes, and the byte at which it stands.
+    /// The next entry, if `wanted` accepts it, and its position in the file.
     fn take_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<(T, u64)> {
         let entry = self.next.filter(wanted)?;
         let at = self.index * self.entry_size;
@@ -43,13 +43,13 @@ impl<T: Copy> Walk<T> {
     }
 }
 
-/// Holds the indexes against the batches.
+/// Compares the indexes with the batches.
 pub(super) struct IndexChecks<'a> {
     offsets: Walk<OffsetPosition>,
     times: Walk<TimestampOffset>,
     aborted: BTreeMap<i64, (AbortedTxn, u64)>,
     greatest_timestamp: Option<i64>,
-    /// The corrupt ranges of the log so far: where each begins and ends.
+    /// The corrupt ranges of the log so far, each with its start and end.
     lost: Vec<(u64, u64)>,
     wrong: [Wrong; 2],
     side_files: SideFiles<'a>,
@@ -129,13 +129,13 @@ impl<'a> IndexChecks<'a> {
         })
     }
 
-    /// The log has no intact batch in these bytes.
+    /// Adds a corrupt range of the log.
     pub(super) fn lost(&mut self, position: u64, length: u64) {
         let end = position.saturating_add(length);
         match self.lost.last_mut() {
             Some((_, last)) if *last == position => *last = end,
             _ => {
-                // They come in order but for batches that waited for the one after them.
+                // Ranges come in order, except those of batches that were judged after the next one.
                 let at = self.lost.partition_point(|&(from, _)| from < position);
                 self.lost.insert(at, (position, end));
             }
@@ -147,7 +147,7 @@ impl<'a> IndexChecks<'a> {
         at.checked_sub(1).and_then(|at| lost.get(at)).is_some_and(|&(_, end)| position < end)
     }
 
-    /// Checks the entries about a batch with these first and last offsets.
+    /// Checks the entries of a batch with these first and last offsets.
     pub(super) fn batch(
         &mut self,
         batch: &RecordBatch<'_>,
@@ -177,7 +177,7 @@ impl<'a> IndexChecks<'a> {
             let TimestampOffset { timestamp, offset } = entry;
             let wrong = match self.greatest_timestamp.filter(|&before| before > timestamp) {
                 Some(before) => Some(format!("a batch before it has timestamp {before}")),
-                // An offset between two batches was compacted away with its batch, or is in a corrupt range.
+                // The batch of an offset between two batches was removed by compaction, or is in a corrupt range.
                 None if offset < first_offset => None,
                 None if batch.max_timestamp() != timestamp => {
                     let found = batch.max_timestamp();
@@ -201,13 +201,13 @@ impl<'a> IndexChecks<'a> {
         }
     }
 
-    /// Checks the entries about what follows the last batch.
+    /// Checks the entries after the last batch.
     pub(super) fn finish(mut self, report: &mut SegmentReport) {
         let [mut wrong_offsets, mut wrong_times] = std::mem::take(&mut self.wrong);
         let end = report.length.saturating_sub(report.zero_tail_bytes);
         let last_lost = self.lost.iter().map(|&(_, end)| end).max();
-        // Offsets that are missing at the end are a finding of their own, unless compaction could have removed them: then
-        // the index is what shows that the file was longer.
+        // Offsets that are missing at the end are a finding of the log, unless compaction could have removed them. Then only the
+        // index shows that the file was longer.
         let is_tail_lost = last_lost.is_some_and(|lost| lost >= end)
             || !report.is_compacted
                 && report
@@ -227,7 +227,7 @@ impl<'a> IndexChecks<'a> {
                 });
             }
         }
-        // A single zero entry may be all that a preallocated file of one entry's size has.
+        // A preallocated file with the size of one entry has a single zero entry.
         let is_zero = self.side_files.time_index.is_some_and(|data| data.iter().all(|&b| b == 0));
         while let Some((entry, byte)) = self.times.take_if(|_| !is_zero && !is_tail_lost && !is_index_longer) {
             let TimestampOffset { timestamp, offset } = entry;

@@ -1,13 +1,12 @@
-//! What a check of a segment reports.
+//! The report of a check of a segment.
 
 use crate::CompressionType;
 use crate::log::continuity::missing::{MissingRanges, MissingReason};
 
-/// The most findings that are kept; a file of noise would otherwise fill the memory with them. More are
-/// counted.
+/// The most findings that are kept; further ones are only counted. Otherwise a file of noise would fill the memory.
 const MAX_FINDINGS: usize = 10_000;
 
-/// Which file a finding is about.
+/// The file that a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindingFile {
     /// The segment.
@@ -35,17 +34,17 @@ impl FindingFile {
 /// An error or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The file that it is in.
+    /// The file.
     pub file: FindingFile,
-    /// The byte of that file.
+    /// The position in that file.
     pub position: u64,
     /// Whether it is an error; a warning otherwise.
     pub is_error: bool,
-    /// What it is, with the byte.
+    /// The fault and its position.
     pub message: String,
-    /// The first and last offset that are missing for it, if the batches around it determine them.
+    /// The first and last offset that are missing because of it, if the batches around it determine them.
     pub missing: Option<(i64, i64)>,
-    /// Whether offsets are missing where nothing is corrupt.
+    /// Whether it is a gap: offsets are missing although nothing is corrupt.
     pub is_gap: bool,
 }
 
@@ -54,24 +53,24 @@ pub struct Finding {
 pub struct CodecCounts {
     /// Batches whose checksum and records are right.
     pub batches: u64,
-    /// Their records.
+    /// The records of these batches.
     pub records: u64,
-    /// Their bytes as stored, with headers.
+    /// The stored bytes of these batches, including headers.
     pub stored_bytes: u64,
-    /// The bytes that their records decompress to; as stored where they are not compressed.
+    /// The uncompressed size of their records in bytes.
     pub records_bytes: u64,
 }
 
-/// What a check has found.
+/// The result of a check of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SegmentReport {
-    /// By compression type's id.
+    /// Counts by the id of the compression type.
     pub by_compression_type: [CodecCounts; CompressionType::ALL.len()],
-    /// Corrupt batches; a range in which no batch is found counts as one.
+    /// Corrupt batches; a range without a batch counts as one.
     pub corrupt_batches: u64,
-    /// Batches that are there a second time.
+    /// Repeated batches.
     pub repeated_batches: u64,
-    /// Bytes of batches whose checksum is wrong, and bytes in which no batch can be found.
+    /// Bytes of batches whose checksum is wrong, and bytes that are not batches.
     pub unreadable_bytes: u64,
     /// Zero bytes after the last batch; in the last segment, a preallocated file.
     pub zero_tail_bytes: u64,
@@ -79,13 +78,13 @@ pub struct SegmentReport {
     pub length: u64,
     /// The first offset of an intact batch in order.
     pub first_offset: Option<i64>,
-    /// The last one.
+    /// The last offset of an intact batch in order.
     pub last_offset: Option<i64>,
-    /// The least timestamp that the headers of intact batches state, ms.
+    /// The least timestamp in the headers of intact batches, ms.
     pub first_timestamp: Option<i64>,
-    /// The greatest timestamp of intact batches, ms.
+    /// The greatest timestamp in the headers of intact batches, ms.
     pub last_timestamp: Option<i64>,
-    /// The offsets that are missing: from the base offset on, and up to the next segment's if that is given.
+    /// Missing offsets: from the base offset on, up to the base offset of the next segment if it is given.
     pub missing: MissingRanges,
     /// Whether compaction has removed records from batches of the segment.
     pub is_compacted: bool,
@@ -93,13 +92,13 @@ pub struct SegmentReport {
     pub first_leader_epoch: Option<i32>,
     /// The leader epoch of the last batch that has one.
     pub last_leader_epoch: Option<i32>,
-    /// The findings in the order in which they were met.
+    /// The findings in the order in which they were found.
     pub findings: Vec<Finding>,
-    /// Findings beyond those kept.
+    /// The number of findings that were not kept.
     pub more_findings: u64,
-    /// Errors among all findings.
+    /// The number of errors among all findings.
     pub errors: u64,
-    /// Warnings among all findings.
+    /// The number of warnings among all findings.
     pub warnings: u64,
 }
 
@@ -121,7 +120,7 @@ impl SegmentReport {
         }
     }
 
-    /// An error in the log for which offsets may be missing.
+    /// Adds an error in the log, because of which offsets may be missing.
     pub(in crate::log::maintain) fn add_error(
         &mut self,
         position: u64,
@@ -153,7 +152,7 @@ pub struct SideFiles<'a> {
 }
 
 impl SegmentReport {
-    /// Compaction explains the gaps.
+    /// Drops the findings of gaps, because compaction explains them.
     pub(super) fn forgive_gaps(&mut self) {
         self.missing.relabel(MissingReason::Gap, MissingReason::Compacted);
         let before = self.findings.len();
