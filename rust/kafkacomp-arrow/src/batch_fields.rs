@@ -1,4 +1,4 @@
-//! What a batch gives to the columns of its records, whatever its log format.
+//! The fields of a batch that become columns of its records, for batches of every log format.
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::message_set::Entry;
@@ -7,23 +7,23 @@ use kafkacomp_core::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH
 
 /// The fields that all records of a batch share.
 pub trait BatchFields {
-    /// Where the batch begins in its segment.
+    /// The position of the batch in its segment.
     fn position(&self) -> u64;
-    /// The first offset; of a wrapper of magic 0 and 1 its last one.
+    /// The first offset; of a wrapper, the last one.
     fn offset_field(&self) -> i64;
     /// The message format.
     fn magic(&self) -> i8;
-    /// The compression type's id.
+    /// The id of the compression type.
     fn compression_id(&self) -> u8;
-    /// -1 without one.
+    /// The leader epoch; -1 if there is none.
     fn leader_epoch(&self) -> i32;
-    /// -1 without one.
+    /// The producer id; -1 if there is none.
     fn producer_id(&self) -> i64;
-    /// -1 without one.
+    /// The producer epoch; -1 if there is none.
     fn producer_epoch(&self) -> i16;
     /// Whether it belongs to a transaction.
     fn is_transactional(&self) -> bool;
-    /// Whether it holds control records.
+    /// Whether it contains control records.
     fn is_control(&self) -> bool;
 }
 
@@ -75,8 +75,8 @@ pub struct EntryFields {
 }
 
 impl EntryFields {
-    /// Of an entry in a chunk that begins at `begin` of a file whose first byte is at `base_offset` of the
-    /// partition.
+    /// The fields of an entry in a chunk that begins at `begin` of a file, whose first byte is at the position `base_offset` of
+    /// the partition.
     pub fn new(entry: &Entry<'_>, begin: u64, base_offset: i64) -> Self {
         let position = begin.saturating_add(entry.position as u64);
         Self {

@@ -9,7 +9,7 @@ use crate::batch_fields::BatchFields;
 use crate::runs::RunColumn;
 use crate::schema::Column;
 
-/// What the place of a batch adds to its records.
+/// The place of a batch: topic, partition and segment.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// The topic, if known.
@@ -21,7 +21,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether both are the place of one and the same segment.
+    /// Whether both are in the same segment.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let same_topic = match (&self.topic, &other.topic) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -69,7 +69,7 @@ impl BatchRuns {
         }
     }
 
-    /// Appends `rows` rows to the column, if the place determines it.
+    /// Appends `rows` rows to the column, if it is a column of the place.
     pub fn push_place(&mut self, column: Column, place: &Place, rows: usize) {
         match column {
             Column::Topic => self.topic.push(&place.topic, rows),
@@ -79,7 +79,7 @@ impl BatchRuns {
         }
     }
 
-    /// Appends `rows` rows to the column, if the header of the batch determines it.
+    /// Appends `rows` rows to the column, if it is a column of the batch header.
     pub fn push(&mut self, column: Column, batch: &impl BatchFields, rows: usize) {
         match column {
             Column::LeaderEpoch => self.leader_epoch.push(&Some(batch.leader_epoch()), rows),
@@ -117,7 +117,7 @@ impl BatchRuns {
         self.is_control.truncate(rows);
     }
 
-    /// The column so far; it is empty then.
+    /// Returns the column and leaves it empty.
     ///
     /// # Errors
     /// Lack of memory.
@@ -139,7 +139,7 @@ impl BatchRuns {
     }
 }
 
-/// Whether a batch's header determines the column.
+/// Whether the column comes from the batch header.
 pub fn is_of_batch(column: Column) -> bool {
     matches!(
         column,

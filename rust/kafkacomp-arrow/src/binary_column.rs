@@ -14,14 +14,14 @@ use crate::pool::BufferPool;
 use crate::view_buffers::ViewBuffers;
 use crate::view_column::ViewColumn;
 
-/// Binary values with nulls. The caller asks [`lacks`](Self::lacks) before it uses the column.
+/// Binary values with nulls. Before using the column, the caller checks [`lacks`](Self::lacks).
 #[derive(Debug)]
 pub enum BinaryColumn {
     /// With 32-bit offsets.
     Binary(BytesColumn),
     /// With 64-bit offsets.
     LargeBinary(BytesColumn),
-    /// Of views.
+    /// With views.
     BinaryView(ViewColumn),
 }
 
@@ -31,7 +31,7 @@ impl BinaryColumn {
         Self::over(binary_type, || BytesColumn::new(pool))
     }
 
-    /// The column whose values are expected to be the bulk of the batch.
+    /// An empty column whose values are expected to be most of the bytes of the batch.
     pub fn of_values(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
         Self::over(binary_type, || BytesColumn::of_values(pool))
     }
@@ -54,7 +54,7 @@ impl BinaryColumn {
         }
     }
 
-    /// Appends what `spans` say of `payload`.
+    /// Appends the values in `payload` that `spans` refer to.
     pub fn extend(&mut self, spans: &Spans, payload: &[u8], buffers: &mut ViewBuffers) {
         match self {
             Self::Binary(column) | Self::LargeBinary(column) => column.extend(spans, payload),
@@ -62,7 +62,7 @@ impl BinaryColumn {
         }
     }
 
-    /// What could not be allocated since the column was last empty.
+    /// The allocation that has failed since the column was last empty.
     pub fn lacks(&self) -> Option<OutOfMemory> {
         match self {
             Self::Binary(column) | Self::LargeBinary(column) => column.lacks(),
@@ -78,7 +78,7 @@ impl BinaryColumn {
         }
     }
 
-    /// The views; none in a column of another type.
+    /// The views; empty for other types.
     pub fn views(&mut self) -> &mut [u128] {
         match self {
             Self::Binary(_) | Self::LargeBinary(_) => &mut [],
@@ -86,7 +86,7 @@ impl BinaryColumn {
         }
     }
 
-    /// How many views there are.
+    /// The number of views.
     pub fn views_count(&self) -> usize {
         match self {
             Self::Binary(_) | Self::LargeBinary(_) => 0,
@@ -94,10 +94,10 @@ impl BinaryColumn {
         }
     }
 
-    /// The column so far, views over `buffers`; the column is empty then.
+    /// Returns the column, with views over `buffers`, and leaves it empty.
     ///
     /// # Errors
-    /// None that data could cause.
+    /// None that data can cause.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<ArrayRef, ArrowError> {
         Ok(match self {
             Self::Binary(column) => Arc::new(column.finish_binary()),

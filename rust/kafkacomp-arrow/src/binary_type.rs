@@ -16,7 +16,7 @@ pub enum BinaryType {
 }
 
 impl BinaryType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 3] = [Self::Binary, Self::LargeBinary, Self::BinaryView];
 
     /// The name in options.

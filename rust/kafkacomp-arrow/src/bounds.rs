@@ -1,10 +1,11 @@
-//! Where in a segment a scan may begin.
+//! Index pruning: finds the position in a segment at which a scan can begin.
 //!
-//! Neither index may hide a record, also if it is that of another segment or of an earlier version of this one. An entry of
-//! `.index` counts if a batch stands at its place, intact and not after the offset that is looked for: what precedes it
-//! precedes that offset. `.timeindex` cannot be checked that way, because each batch before a place may be the one with a
-//! late timestamp. So the headers of batches decide about times, unless reads are requests ([`ReadAt::is_remote`]). Then the
-//! last entry that is of use is believed if the batch that it names has its timestamp, and if the entry lies in the segment.
+//! No index may hide a record, even if it belongs to another segment or to an earlier version of this one. An entry of `.index`
+//! is used if an intact batch begins at its position that is not after the requested offset: everything before that batch is
+//! before the offset, too. An entry of `.timeindex` cannot be checked like this, because any batch before a position may have a
+//! late timestamp. Therefore the batch headers are compared with the requested time, unless the source is remote
+//! ([`ReadAt::is_remote`]). Then the last useful entry is trusted if its offset is in the segment and the batch with that offset
+//! has its timestamp.
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
@@ -14,25 +15,25 @@ use crate::committed::whole_batch;
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 
-/// A batch of more bytes is not read to see whether it is the one that an index means.
+/// A larger batch is not read to check an index entry.
 const MOST_CHECKED: usize = 64 << 20;
 
-/// Looks for the place where the reading of a segment begins.
+/// Finds the position at which reading a segment begins.
 pub struct Start<'s> {
     /// The segment.
     pub segment: &'s Segment,
-    /// Its content.
+    /// The bytes of the segment.
     pub source: &'s dyn ReadAt,
-    /// How long that is.
+    /// The length of the segment.
     pub length: u64,
-    /// Where reading would begin without bounds: at a batch.
+    /// The position at which reading begins without bounds, at a batch.
     pub begin: u64,
-    /// Is told which index is ignored, and why.
+    /// Called with a warning if an index is ignored.
     pub warn: &'s dyn Fn(String),
 }
 
 impl Start<'_> {
-    /// The position of a batch at or before the first record that the bounds let through.
+    /// The position of a batch at or before the first record within the bounds.
     ///
     /// # Errors
     /// The segment cannot be read.
@@ -45,14 +46,14 @@ impl Start<'_> {
         }
     }
 
-    /// The first batch that may have a record of the bounds; what is no batch is one that may.
+    /// The position of the first batch that may have a record within the bounds, or of the first bytes that are not a batch.
     fn by_headers(&self, from: u64, start_offset: i64, start: i64) -> Result<u64, ScanError> {
         let mut walk = HeaderWalk::new(self.source, from, self.length);
         loop {
             let position = walk.position();
             let Hop::Batch(header) = self.hop(&mut walk)? else { return Ok(position) };
             let before = self.segment.base_offset.is_some() && header.last_offset < start_offset;
-            // -1 says that the batch has none, and so nothing about its records.
+            // -1 is a missing timestamp, which does not bound those of the records.
             let early = (0..start).contains(&header.max_timestamp);
             if !before && !early {
                 return Ok(position);
@@ -60,7 +61,8 @@ impl Start<'_> {
         }
     }
 
-    /// Whether all records of a closed segment are earlier than `timestamp`, by a time index that agrees with the segment.
+    /// Whether all records of a closed segment are earlier than `timestamp`, according to a time index that agrees with the
+    /// segment.
     ///
     /// # Errors
     /// The segment cannot be read.
@@ -79,7 +81,7 @@ impl Start<'_> {
             return Ok(0);
         };
         let entry = match TimeIndex::parse(&data, base_offset) {
-            // An entry says: no record up to this offset is later than this time.
+            // No record up to the offset of an entry is later than its timestamp.
             Ok(index) => index.iter().take_while(|entry| entry.timestamp < start).last(),
             Err(error) => {
                 self.ignore(SideFile::TimeIndex, &error);
@@ -107,7 +109,7 @@ impl Start<'_> {
         Ok(false)
     }
 
-    /// A batch at or before this offset, by the offset index; 0 without one that holds.
+    /// The position of a batch at or before this offset, by the offset index; 0 if no entry is right.
     fn by_offset(&self, offset: i64) -> Result<u64, ScanError> {
         let Some(base_offset) = self.segment.base_offset.filter(|&base| offset > base) else { return Ok(0) };
         let Some(data) = self.side_file(SideFile::OffsetIndex) else { return Ok(0) };
@@ -127,13 +129,13 @@ impl Start<'_> {
         Ok(0)
     }
 
-    /// Where the batches after the one with `last_offset` begin, by the offset index: a hint how far it is worth reading
-    /// where each byte is fetched from afar. `None` without an end, or where all is at hand.
+    /// The position after the batch with `last_offset`, by the offset index: a hint for how far to read from a remote source.
+    /// `None` if there is no end offset, or the source is local.
     pub fn likely_stop(&self, last_offset: i64) -> Option<u64> {
         let base_offset = self.segment.base_offset.filter(|_| last_offset < i64::MAX && self.source.is_remote())?;
         let data = self.side_file(SideFile::OffsetIndex)?;
         let index = OffsetIndex::parse(&data, base_offset).ok()?;
-        // The first entry after the offset may be of the batch that has it.
+        // The first entry after the offset may be that of the batch with the offset.
         index.iter().filter(|entry| entry.offset > last_offset).nth(1).map(|entry| u64::from(entry.position))
     }
 
@@ -167,7 +169,7 @@ impl Start<'_> {
     }
 }
 
-/// Whether the batch is not after an offset.
+/// Whether the batch begins at or before an offset.
 fn leads_to(header: &BatchHeader, offset: i64) -> bool {
     header.offset_field <= offset
 }

@@ -1,7 +1,7 @@
-//! The batches that begin in a range of bytes of a segment, for a sample of it; and the message format of its last batch.
+//! Reads the batches that begin in a range of bytes of a segment, for sampling; and finds the message format of its last batch.
 //!
-//! The offset index leads to a batch before the range, and headers from there to its first batch. Records before the range
-//! are not read.
+//! The offset index gives the position of a batch before the range; from there, headers lead to the first batch of the range.
+//! Records before the range are not read.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 
-/// Bytes of a preallocated file that have not been written begin with as many zeros.
+/// If this many zeros are at a position, the rest of the file is preallocated.
 const ZEROS: usize = 17;
 
-/// How much is gone through at once to find what is corrupt.
+/// The number of bytes of a read when searching for corruption.
 const CHUNK: usize = 1 << 20;
 
-/// What begins in a range of bytes.
+/// The batches that begin in a range of bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ByteRange {
-    /// Where the first batch, or message of Kafka 0.7, begins.
+    /// The position of the first batch, or of the first message of Kafka 0.7.
     pub position: u64,
-    /// Complete batches or messages, and last what is corrupt, up to the range's end.
+    /// Complete batches or messages, and then corrupt bytes up to the end of the range, if there are any.
     pub bytes: Vec<u8>,
     /// Whether the segment ends within a batch or message of the range.
     pub is_truncated: bool,
@@ -37,8 +37,8 @@ pub struct ByteRange {
 /// Reads the batches, or messages of Kafka 0.7, that begin at `begin` or after it and before `end`.
 ///
 /// # Errors
-/// What the file system says; a log format that cannot be determined; corruption before the range that hides where its first
-/// batch begins.
+/// An I/O error; a log format that cannot be determined; or corruption before the range, so that the position of its first batch
+/// is unknown.
 pub fn read_range(segment: &Segment, begin: u64, end: u64, options: &ScanOptions) -> Result<ByteRange, ScanError> {
     let opened = Opened::new(segment, options)?;
     let end = end.min(opened.length);
@@ -62,11 +62,10 @@ pub fn read_range(segment: &Segment, begin: u64, end: u64, options: &ScanOptions
     Ok(ByteRange { position, bytes, is_truncated })
 }
 
-/// The message format of a segment's last batch: 0, 1 or 2, or none of Kafka 0.7; `None` without a batch. What is corrupt
-/// counts as the end.
+/// The message format of the last batch of a segment; `None` if it has no batch. Corruption counts as the end.
 ///
 /// # Errors
-/// What the file system says; a log format that cannot be determined.
+/// An I/O error, or a log format that cannot be determined.
 pub fn newest_message_format(segment: &Segment, options: &ScanOptions) -> Result<Option<MessageFormat>, ScanError> {
     let opened = Opened::new(segment, options)?;
     if opened.log_format == LogFormat::MessageSet {
@@ -83,9 +82,9 @@ pub fn newest_message_format(segment: &Segment, options: &ScanOptions) -> Result
 /// The message format of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageFormat {
-    /// Of Kafka 0.7.
+    /// That of Kafka 0.7.
     MessageSet,
-    /// Since Kafka 0.8.
+    /// Those since Kafka 0.8.
     Magic(i8),
 }
 
@@ -112,7 +111,7 @@ impl<'s> Opened<'s> {
         HeaderWalk::new(self.source.as_ref(), position, end)
     }
 
-    /// Where the first batch or message begins at `target` or after it; `None` if there is none.
+    /// The position of the first batch or message at `target` or after it; `None` if there is none.
     fn first_from(&self, target: u64) -> Result<Option<u64>, ScanError> {
         if self.log_format == LogFormat::MessageSet {
             let source = self.source.as_ref();
@@ -131,7 +130,7 @@ impl<'s> Opened<'s> {
         Ok(Some(walk.position()))
     }
 
-    /// The error of the message before `target` whose size cannot be.
+    /// The error for the message before `target` that has an invalid size.
     fn corrupt_message(&self, target: u64) -> Result<Option<u64>, ScanError> {
         let mut reader = EntryChunkReader::new(0, self.length, false);
         let mut buffer = Vec::new();
@@ -145,10 +144,10 @@ impl<'s> Opened<'s> {
         }
     }
 
-    /// Where a batch begins, at `target` or before it, by the offset index; 0 if that does not show it.
+    /// The position of a batch at `target` or before it, by the offset index; 0 if the index does not have it.
     fn indexed(&self, target: u64) -> Result<u64, ScanError> {
         let Some(base_offset) = self.segment.base_offset else { return Ok(0) };
-        // An index that cannot be read saves nothing, and is no reason to stop.
+        // An index that cannot be read is ignored.
         let index = self.segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
         let Ok(index) = OffsetIndex::parse(&index, base_offset) else { return Ok(0) };
         let before = index.iter().take_while(|entry| u64::from(entry.position) <= target).last();
@@ -159,7 +158,7 @@ impl<'s> Opened<'s> {
         Ok(if is_meant { position } else { 0 })
     }
 
-    /// Makes `bytes` those of `[begin, end)`, of which it has the first ones.
+    /// Extends `bytes`, which are the first ones of `[begin, end)`, to the whole range.
     fn read_on(&self, bytes: &mut Vec<u8>, begin: u64, end: u64) -> Result<(), ScanError> {
         let io = |error| ScanError::io(&self.segment.name, error);
         let known = bytes.len();
@@ -182,7 +181,7 @@ impl<'s> Opened<'s> {
         Ok(usize::try_from(walk.position()).unwrap_or(usize::MAX).min(bytes.len()))
     }
 
-    /// Where the batch or message ends that begins at `position`, which may be after the segment's end; `None` if it is
+    /// The end of the batch or message that begins at `position`, which may be after the end of the segment; `None` if it is
     /// corrupt.
     fn end_of(&self, position: u64) -> Result<Option<u64>, ScanError> {
         if self.log_format == LogFormat::MessageSet {
@@ -197,7 +196,7 @@ impl<'s> Opened<'s> {
         })
     }
 
-    /// Whether nothing has been written at `position` of a preallocated file.
+    /// Whether `position` is in the preallocated part of the file.
     fn is_zero(&self, position: u64) -> Result<bool, ScanError> {
         let mut start = [0; ZEROS];
         let read = read_full(self.source.as_ref(), &mut start, position);
@@ -254,7 +253,7 @@ mod tests {
         read_range(&segment(data, "x.log"), begin, end, &ScanOptions::default()).unwrap()
     }
 
-    /// Two neighbouring ranges have all of a log, and each batch is in one of them.
+    /// Two adjacent ranges together contain the whole log, and each batch is in one of them.
     fn check_every_split(parts: &[Vec<u8>]) {
         let data = parts.concat();
         let length = data.len() as u64;

@@ -1,4 +1,4 @@
-//! A growing variable-length column: offsets, bytes and, once a null came, validity.
+//! A growing column of variable length: offsets, bytes and, after the first null, validity.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use kafkacomp_core::record::Spans;
 use crate::pool::BufferPool;
 use crate::validity::Validity;
 
-/// Binary or UTF-8 values with nulls. The caller sees to it that the bytes stay below 2^31, and asks
-/// [`lacks`](Self::lacks) before it uses the column.
+/// Binary or UTF-8 values with nulls. The caller ensures that the bytes are fewer than 2^31, and checks [`lacks`](Self::lacks)
+/// before it uses the column.
 #[derive(Debug)]
 pub struct BytesColumn {
-    /// What could not be allocated: the column is of no use then.
+    /// The allocation that has failed; the column is incomplete then.
     lacks: Option<OutOfMemory>,
     offsets: Vec<i32>,
     data: Vec<u8>,
@@ -23,19 +23,19 @@ pub struct BytesColumn {
 }
 
 impl BytesColumn {
-    /// An empty column whose bytes live in the pool's buffers.
+    /// An empty column whose bytes are in buffers of the pool.
     pub fn new(pool: &Arc<BufferPool>) -> Self {
         Self { lacks: None, offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
-    /// The column whose values are expected to be the bulk of the batch.
+    /// An empty column whose values are expected to be most of the bytes of the batch.
     pub fn of_values(pool: &Arc<BufferPool>) -> Self {
         let mut column = Self::new(pool);
         column.data = pool.take_largest();
         column
     }
 
-    /// Rows in the column so far.
+    /// The number of rows so far.
     pub fn rows(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -55,7 +55,7 @@ impl BytesColumn {
         self.offsets.push(self.data.len() as i32);
     }
 
-    /// Makes room; `false` where memory runs out.
+    /// Makes room; `false` if memory runs out.
     #[inline(never)]
     fn grow(&mut self, bytes: usize, rows: usize) -> bool {
         let grown = memory::reserve(&mut self.data, bytes).and_then(|()| memory::reserve(&mut self.offsets, rows));
@@ -63,12 +63,12 @@ impl BytesColumn {
         grown.is_ok()
     }
 
-    /// What could not be allocated since the column was last empty.
+    /// The allocation that has failed since the column was last empty.
     pub fn lacks(&self) -> Option<OutOfMemory> {
         self.lacks
     }
 
-    /// Appends what `spans` say of `payload`.
+    /// Appends the values in `payload` that `spans` refer to.
     pub fn extend(&mut self, spans: &Spans, payload: &[u8]) {
         let (all, mut end) = (spans.as_slice(), self.data.len() as i32);
         if !self.grow(spans.bytes(), all.len()) {
@@ -104,7 +104,7 @@ impl BytesColumn {
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
-        // The next batch will be about as long as this one.
+        // The next batch probably has about as many rows as this one.
         let mut offsets = memory::with_capacity_hint(self.offsets.len());
         offsets.push(0);
         let offsets = std::mem::replace(&mut self.offsets, offsets);
@@ -113,20 +113,20 @@ impl BytesColumn {
         (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.validity.finish())
     }
 
-    /// The column so far as a binary array; the column is empty then.
+    /// Returns the column as a binary array and leaves it empty.
     pub fn finish_binary(&mut self) -> BinaryArray {
         let (offsets, data, nulls) = self.take();
         BinaryArray::new(offsets, data, nulls)
     }
 
-    /// The column so far as a binary array with 64-bit offsets; the column is empty then.
+    /// Returns the column as a binary array with 64-bit offsets and leaves it empty.
     pub fn finish_large_binary(&mut self) -> LargeBinaryArray {
         let (offsets, data, nulls) = self.take();
         let offsets: ScalarBuffer<i64> = offsets.iter().map(|&offset| i64::from(offset)).collect();
         LargeBinaryArray::new(OffsetBuffer::new(offsets), data, nulls)
     }
 
-    /// The column so far as a string array; only for columns that were given valid UTF-8.
+    /// Returns the column as a string array and leaves it empty. All values must be valid UTF-8.
     pub fn finish_utf8(&mut self) -> StringArray {
         let (offsets, data, nulls) = self.take();
         StringArray::new(offsets, data, nulls)
@@ -134,7 +134,7 @@ impl BytesColumn {
 }
 
 impl Drop for BytesColumn {
-    /// The buffer that was taken for a next batch which never came.
+    /// Returns the buffer that was taken for the next batch to the pool.
     fn drop(&mut self) {
         self.pool.give(std::mem::take(&mut self.data));
     }

@@ -1,4 +1,4 @@
-//! Segments that stop being readable once their scan is closed, so that whatever reads them ends soon.
+//! Segments that can no longer be read once their scan is closed, so that all readers end soon.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Records into columns: only the columns asked for are built, and nothing is allocated per record.
+//! Builds columns from records. Only the requested columns are built, and no memory is allocated per record.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::schema::{Column, schema};
 use crate::validity::Validity;
 use crate::view_buffers::{COLUMNS, Origin, SharedBytes, ViewBuffers};
 
-/// Fewer records than this are faster one by one.
+/// Fewer records than this are faster to append one by one.
 const LEAST_BLOCK: i32 = 8;
 
 /// Why columns could not be finished.
@@ -32,7 +32,7 @@ pub enum ColumnError {
     /// Memory ran out.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
-    /// Arrow refused arrays that were built here, which it has no reason to.
+    /// Arrow refused arrays that were built here. That should not happen.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
 }
@@ -43,27 +43,27 @@ pub struct ColumnBuilder {
     columns: Vec<Column>,
     schema: SchemaRef,
     unit: Option<TimeUnit>,
-    /// Timestamps that the unit cannot hold.
+    /// The number of timestamps that are out of range in the unit.
     clamped: u64,
     wants: Wants,
-    /// Bytes that a row takes in the columns of fixed width.
+    /// The bytes of a row in the columns of fixed width.
     row_bytes: usize,
     rows: usize,
     /// Bytes of column data so far.
     bytes: usize,
-    /// What a column of fixed width could not allocate; see [`lacks`](Self::lacks).
+    /// The failed allocation of a column of fixed width; see [`lacks`](Self::lacks).
     lacks: Option<OutOfMemory>,
-    /// Rows of the current Kafka batch that the run columns do not have yet.
+    /// Rows of the current Kafka batch that are not in the run columns yet.
     pending: usize,
-    /// The columns that a batch's header determines.
+    /// The columns from the batch header.
     batch_columns: Vec<Column>,
-    /// Where the last batches stood, and their rows, which the columns of the place do not have yet: batches of one
-    /// record are many, and all of a segment's stand in one place.
+    /// The place of the last batches, and their rows, which are not in the columns of the place yet. All batches of a segment have
+    /// the same place, and there may be many, each with one record.
     place: Option<Place>,
     place_rows: usize,
     key: BinaryColumn,
     value: BinaryColumn,
-    /// What the views of keys, values and header values refer to.
+    /// The buffers of the views of keys, values and header values.
     buffers: ViewBuffers,
     headers: HeadersColumn,
     offset: Vec<i64>,
@@ -74,7 +74,7 @@ pub struct ColumnBuilder {
     runs: BatchRuns,
 }
 
-/// Which of the columns that are built row by row were asked for.
+/// The requested columns among those that are built row by row.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "a set of columns")]
 struct Wants {
@@ -88,7 +88,7 @@ struct Wants {
 }
 
 impl ColumnBuilder {
-    /// A builder of these columns, timestamps in `unit`, bytes in the pool's buffers.
+    /// A builder of these columns, with timestamps in `unit` and bytes in buffers of the pool.
     pub fn new(columns: &[Column], unit: Option<TimeUnit>, binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
         let has = |column| columns.contains(&column);
         let wants = Wants {
@@ -131,17 +131,17 @@ impl ColumnBuilder {
         }
     }
 
-    /// The schema of what [`finish`](Self::finish) gives.
+    /// The schema of the batches of [`finish`](Self::finish).
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// How many timestamps the unit could not hold since the last call; counted by [`finish`](Self::finish).
+    /// The number of timestamps since the last call that were out of range in the unit; [`finish`](Self::finish) counts them.
     pub fn take_clamped(&mut self) -> u64 {
         std::mem::take(&mut self.clamped)
     }
 
-    /// Rows so far.
+    /// The number of rows so far.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
@@ -243,21 +243,21 @@ impl ColumnBuilder {
         self.pending += rows;
     }
 
-    /// Room for `rows` rows in the columns of fixed width.
+    /// Reserves room for `rows` rows in the columns of fixed width.
     fn reserve(&mut self, rows: usize) -> Result<(), OutOfMemory> {
         memory::reserve(&mut self.offset, if self.wants.offset { rows } else { 0 })?;
         memory::reserve(&mut self.timestamp, if self.wants.timestamp { rows } else { 0 })?;
         memory::reserve(&mut self.sequence, if self.wants.sequence { rows } else { 0 })
     }
 
-    /// What could not be allocated for rows that were pushed. They are not whole then, and must be
-    /// [dropped](Self::truncate): a record costs no check of its own.
+    /// The failed allocation for rows that were pushed. Such rows are incomplete and must be [dropped](Self::truncate). It is
+    /// checked once per batch, not per record.
     pub fn lacks(&self) -> Option<OutOfMemory> {
         self.lacks.or(self.key.lacks()).or(self.value.lacks()).or(self.headers.lacks())
     }
 
-    /// Appends records a block at a time as long as they are of the usual kind and the builder stays within `most_rows`
-    /// and `most_bytes`; the rest is for [`push`](Self::push). `block` is scratch memory.
+    /// Appends records a block at a time, as long as they are simple and the builder stays within `most_rows` and `most_bytes`.
+    /// The caller appends the rest with [`push`](Self::push). `block` is scratch memory.
     #[inline]
     pub fn push_blocks(
         &mut self,
@@ -284,7 +284,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Gives the rows since the last call the columns that `batch` and its place determine.
+    /// Appends the columns of `batch` and of its place for the rows since the last call.
     #[inline]
     pub fn end_batch(&mut self, batch: &impl BatchFields, place: &Place) {
         let rows = std::mem::take(&mut self.pending);
@@ -301,7 +301,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Gives the columns of the place the rows that they lack.
+    /// Appends the missing rows to the columns of the place.
     fn settle_place(&mut self) {
         let rows = std::mem::take(&mut self.place_rows);
         if let Some(place) = self.place.as_ref().filter(|_| rows > 0) {
@@ -311,17 +311,17 @@ impl ColumnBuilder {
         }
     }
 
-    /// Bytes of column data that the rows of a Kafka batch could add, whose records take `payload` bytes.
+    /// The most bytes of column data for the rows of a Kafka batch whose records have `payload` bytes.
     pub fn most_bytes_of(&self, records: usize, payload: usize) -> usize {
         self.row_bytes.saturating_mul(records).saturating_add(payload)
     }
 
-    /// The memory that the current Arrow batch keeps in addition to its columns.
+    /// The memory that the current Arrow batch retains in addition to its columns.
     pub fn pinned(&self) -> usize {
         self.buffers.pinned()
     }
 
-    /// The buffer that the values of `origin` lie in, with what keeps it in memory.
+    /// Sets the buffer that contains the values of `origin`.
     pub fn set_buffer(&mut self, origin: Origin, buffer: SharedBytes) {
         self.buffers.set_buffer(origin, buffer);
     }
@@ -331,12 +331,12 @@ impl ColumnBuilder {
         self.buffers.lacks_decompressed()
     }
 
-    /// The values of the following rows lie in `bytes`, which begin at `offset` in the buffer of `origin`.
+    /// Sets that the values of the following rows are in `bytes`, which begin at `offset` of the buffer of `origin`.
     pub fn begin_values(&mut self, origin: Origin, bytes: &[u8], offset: usize) {
         self.buffers.begin(origin, bytes, offset, self.views_counts(), self.bytes);
     }
 
-    /// The values of the following rows lie in the chunk.
+    /// Sets that the values of the following rows are in the chunk.
     pub fn begin_chunk_values(&mut self) {
         let lengths = self.views_counts();
         self.buffers.begin_chunk(lengths, self.bytes);
@@ -346,17 +346,17 @@ impl ColumnBuilder {
         [self.key.views_count(), self.value.views_count(), self.headers.values().views_count()]
     }
 
-    /// The decompressed bytes, if nothing is added to them any more.
+    /// The decompressed bytes, once their buffer is set; empty before.
     pub fn decompressed(&self) -> Buffer {
         self.buffers.buffer(Origin::Decompressed).map(|shared| shared.bytes).unwrap_or_default()
     }
 
-    /// The rows of the Kafka batch have been appended, or dropped.
+    /// Ends the Kafka batch, after its rows have been appended or dropped.
     pub fn end_values(&mut self) {
         self.buffers.end(self.bytes);
     }
 
-    /// No more rows refer to the buffer of `origin`.
+    /// Releases the buffer of `origin`, to which no further rows refer.
     ///
     /// # Errors
     /// Lack of memory.
@@ -377,7 +377,7 @@ impl ColumnBuilder {
         self.lacks = None;
         let dropped = self.rows.saturating_sub(rows);
         self.rows -= dropped;
-        // Rows of earlier Kafka batches are in the columns of runs already.
+        // Rows of earlier Kafka batches are already in the run columns.
         self.runs.truncate(dropped.saturating_sub(self.pending));
         self.pending = self.pending.saturating_sub(dropped);
         self.key.truncate(rows);
@@ -390,12 +390,12 @@ impl ColumnBuilder {
         self.sequence.truncate(rows);
     }
 
-    /// The rows so far as an Arrow batch; the builder is empty then. [`end_batch`](Self::end_batch) must
-    /// have been called for all of them.
+    /// Returns the rows as an Arrow batch and leaves the builder empty. [`end_batch`](Self::end_batch) must have been called for
+    /// all of them.
     ///
     /// # Errors
-    /// Lack of memory, also for rows pushed before; no other that a caller could cause: Arrow checks the lengths of the
-    /// columns once more.
+    /// Lack of memory, also for rows pushed before. A caller cannot cause others, although Arrow checks the lengths of the
+    /// columns.
     pub fn finish(&mut self) -> Result<ArrowRecordBatch, ColumnError> {
         if let Some(error) = self.lacks() {
             return Err(error.into());
@@ -442,7 +442,7 @@ impl ColumnBuilder {
             TimeUnit::Nanosecond => (1_000_000, 1),
         };
         if factor != 1 {
-            // A time that the unit cannot hold becomes the last one that it can.
+            // A timestamp that is out of range in the unit becomes the nearest one in range.
             let range = i64::MIN / factor..=i64::MAX / factor;
             self.clamped += values.iter().filter(|value| !range.contains(value)).count() as u64;
             for value in &mut values {
@@ -463,7 +463,7 @@ impl ColumnBuilder {
     }
 }
 
-/// Appends a value, or notes what could not be allocated for it.
+/// Appends a value, or records the failed allocation.
 #[inline]
 fn push<T>(values: &mut Vec<T>, value: T, lacks: &mut Option<OutOfMemory>) {
     if let Err(error) = memory::push(values, value) {
@@ -471,7 +471,7 @@ fn push<T>(values: &mut Vec<T>, value: T, lacks: &mut Option<OutOfMemory>) {
     }
 }
 
-/// The vector's content; a new one with the same room, if there is memory for it, takes its place.
+/// Takes the content of the vector, and replaces it by an empty one with the same room, if there is memory for it.
 fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
     let room = memory::with_capacity_hint(values.len());
     std::mem::replace(values, room)
@@ -483,7 +483,7 @@ fn row_bytes(column: Column, binary_type: BinaryType) -> usize {
         Column::Offset | Column::Timestamp | Column::BaseOffset | Column::Position | Column::ProducerId => 8,
         Column::IsTransactional | Column::IsControl | Column::Magic => 1,
         Column::ProducerEpoch => 2,
-        // A string of a run has its offset; its bytes are shared by all rows of the run.
+        // Only the offset of a string: its bytes are shared by all rows of the run.
         _ => 4,
     }
 }

@@ -1,4 +1,4 @@
-//! The pass over a partition that finds its transactions, before a committed reader begins.
+//! The pass over a partition that finds its transactions before a committed reader begins.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -20,17 +20,17 @@ use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::unreadable::SkipUnreadable;
 
-/// How large a batch of markers may be, and its content.
+/// The largest size of a batch of markers, compressed and decompressed.
 const CHUNK: usize = 1 << 20;
 
-/// What the pass has found.
+/// The result of the pass.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What a committed reader sees.
+    /// The transactions of the partition.
     pub filter: TransactionFilter,
-    /// What was odd on the way.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// By the name of the segment.
+    /// Large corrupt batches, by the name of the segment.
     pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
 }
 
@@ -39,7 +39,7 @@ pub struct Found {
 /// scan itself reports it). Otherwise it is stepped over, for which all is read.
 ///
 /// # Errors
-/// What the file system says.
+/// An I/O error.
 pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Result<Found, ScanError> {
     let mut pass = Pass {
         collector: TransactionCollector::default(),
@@ -107,12 +107,12 @@ impl Pass<'_> {
         let is_message_set = |source: &dyn ReadAt| -> Result<bool, ScanError> {
             Ok(log_format_of(segment, source, length, self.options)? == LogFormat::MessageSet)
         };
-        // There were no transactions in message sets.
+        // Message sets have no transactions.
         match self.options.on_error {
             OnError::Raise if is_message_set(source.as_ref())? => Ok(()),
             OnError::Raise => self.headers(segment, source.as_ref(), length),
             OnError::Skip => {
-                // As the scan does: what the storage does not return is one corrupt range among others.
+                // As in the scan, bytes that the storage cannot read are a corrupt range.
                 let source = SkipUnreadable::new(source);
                 if is_message_set(&source)? { Ok(()) } else { self.batches(segment, &source, length) }
             }
@@ -156,7 +156,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Takes what the `.txnindex` says; a warning when it says nothing sensible.
+    /// Adds the entries of the `.txnindex`; returns a warning if it is invalid.
     fn index(&mut self, segment: &Segment) -> Option<String> {
         let data = match segment.files.side_file(SideFile::TransactionIndex) {
             Ok(data) => data?,
@@ -178,7 +178,7 @@ impl Pass<'_> {
 /// size that was damaged may be any.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// An I/O error.
 pub fn whole_batch<'b>(
     source: &dyn ReadAt,
     header: &BatchHeader,

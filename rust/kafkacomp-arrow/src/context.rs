@@ -8,34 +8,34 @@ use crate::batch_runs::Place;
 use crate::missing::PartitionId;
 use crate::options::{Partition, ScanOptions, Segment};
 
-/// What holds for all batches of a segment.
+/// The context of all batches of a segment.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// The columns by place.
+    /// The values of the columns of the place.
     pub place: Place,
     /// The partition, for the report.
     pub id: PartitionId,
     /// First offset, inclusive.
     pub start_offset: i64,
-    /// Last offset, inclusive: so that 2^63 - 1 is one, and no bound.
+    /// Last offset, inclusive; 2^63 - 1 for no bound.
     pub last_offset: i64,
-    /// First and last offset that consumers see, if the log directory's checkpoints bound them.
+    /// The first and last offset that consumers see, if the checkpoints of the log directory limit them.
     pub visible: Option<(i64, i64)>,
-    /// First and last offset, inclusive, that are reported if they are missing.
+    /// The first and last offset, inclusive, that are reported if they are missing.
     pub asked: (i64, i64),
     /// Compaction has removed records before this offset.
     pub cleaned_to: Option<i64>,
-    /// What a committed reader sees, when only that is asked for.
+    /// The transactions of the partition, for committed readers.
     pub transactions: Option<Arc<TransactionFilter>>,
     /// The segment's log format.
     pub log_format: LogFormat,
-    /// The number in the segment's name, 0 without one. In Kafka 0.7 it is the position of its first byte in
-    /// the partition.
+    /// The base offset in the name of the segment; 0 if it has none. In Kafka 0.7, it is the position of the segment's first byte
+    /// in the partition.
     pub base_offset: i64,
 }
 
 impl Context {
-    /// That of `segment`, or of a partition of which none is open.
+    /// The context of `segment`, or of a partition without an open segment.
     pub fn of(partition: &Partition, id: PartitionId, segment: Option<&Segment>, options: &ScanOptions) -> Self {
         let start_offset = partition.start_offset.unwrap_or(i64::MIN);
         let last_offset = partition.end_offset.map_or(i64::MAX, |end| end.saturating_sub(1));
@@ -67,7 +67,7 @@ impl Context {
         }
     }
 
-    /// Hands to `found` what of the offsets from `from` up to the one before `until` was asked for.
+    /// Calls `found` with the part of `from..until` that was requested.
     pub fn missing(&self, from: i64, until: i64, reason: MissingReason, found: &mut dyn FnMut(MissingRange)) {
         let from = from.max(self.asked.0);
         let until = until.min(self.asked.1.saturating_add(1));
@@ -83,7 +83,7 @@ impl Context {
         }
     }
 
-    /// Restricts what is reported as missing to what a committed reader sees.
+    /// Restricts the missing offsets that are reported to those that a committed reader would see.
     pub fn restrict(&mut self, transactions: Option<Arc<TransactionFilter>>) {
         if let Some(stable) = transactions.as_ref().and_then(|filter| filter.last_stable_offset()) {
             self.asked.1 = self.asked.1.min(stable.saturating_sub(1));

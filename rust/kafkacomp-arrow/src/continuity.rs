@@ -1,8 +1,8 @@
-//! Whether the batches of a segment continue one another.
+//! Checks that the batches of a segment continue one another.
 //!
-//! The offsets of a batch are covered by no checksum. As long as each batch begins where the one before it ends there
-//! is nothing to judge. A batch that does not is held back until the header of the next one is known, and then judged
-//! by [`place`]: it comes after a gap, or repeats offsets, or its offset field is wrong.
+//! No checksum covers the offsets of a batch. As long as each batch begins where the one before it ends, there is nothing to
+//! judge. Otherwise the batch is kept until the header of the next one is known, and then judged by [`place`]: it follows a gap,
+//! it repeats offsets, or its offset field is wrong.
 
 use std::sync::Arc;
 
@@ -19,29 +19,29 @@ use crate::report::{ScanError, SkippedRange};
 /// bits.
 const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
 
-/// What a worker has to know of a batch of its chunk beyond what the batch states.
+/// What a worker must know about a batch of its chunk in addition to its header.
 #[derive(Debug, Clone)]
 pub enum Note {
-    /// Leave the batch out.
+    /// Skip the batch.
     LeaveOut,
-    /// Leave out its records before this offset.
+    /// Skip its records before this offset.
     From(i64),
-    /// What is expected there is not known.
+    /// The offset that is expected there is unknown.
     Unexpected,
-    /// These bytes directly before it were left out; which offsets are missing for them, its records show.
+    /// These bytes directly before it were skipped; its records show which offsets are missing because of that.
     After(Vec<SkippedRange>),
 }
 
 /// What was found about the offsets of a chunk.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
-    /// Where a batch begins that a worker has to know something of, in order of positions.
+    /// Notes for workers, with the positions of their batches, in order.
     pub notes: Vec<(u64, Note)>,
     /// Missing offsets, and the segment that should have them.
     pub missing: Vec<(Arc<str>, MissingRange)>,
-    /// Left-out bytes whose missing offsets are known as far as they can be.
+    /// Skipped bytes whose missing offsets are known as far as possible.
     pub skipped: Vec<SkippedRange>,
-    /// What is to be noticed.
+    /// Warnings.
     pub warnings: Vec<String>,
     /// Whether compaction has removed records from a batch.
     pub is_compacted: bool,
@@ -50,13 +50,13 @@ pub struct Findings {
 /// Why a batch ends the chunk before it.
 #[derive(Debug)]
 pub enum Halt {
-    /// Its offsets are wrong; where it begins.
+    /// Its offsets are wrong; its position.
     Misplaced(u64, ScanError),
-    /// Checksums were not verified so far; the chunk must be framed again with verified ones.
+    /// Checksums were not verified so far; the chunk must be read again with verification.
     Unverified,
 }
 
-/// A batch that waits for the one after it.
+/// A batch that is kept until the next one is known.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     span: Span,
@@ -64,7 +64,7 @@ struct Pending {
     length: u64,
     thinned: bool,
     epoch: i32,
-    /// Whether its records show its first offset, not its header.
+    /// Whether its first offset is known from its records and not from its header.
     is_implied: bool,
 }
 
@@ -79,7 +79,7 @@ struct Repeats {
 
 /// The batch or file end that follows a batch.
 pub struct Following<'f> {
-    /// The offsets that the next batch states; `None` if no batch directly follows.
+    /// The offsets in the header of the next batch; `None` if no batch directly follows.
     pub span: Option<Span>,
     /// Whether its checksum is right.
     pub is_valid: Option<&'f dyn Fn() -> bool>,
@@ -97,11 +97,11 @@ pub struct Continuity {
     context: Arc<Context>,
     on_error: OnError,
     max_output_size: usize,
-    /// The offset after the last accepted batch, or the base offset; `None` where reading begins amid the segment.
+    /// The offset after the last accepted batch, or the base offset; `None` if reading begins in the middle of the segment.
     expected: Option<i64>,
     /// Whether a batch of the segment was accepted.
     started: bool,
-    /// Whether there is nothing to do for a batch that begins where it is expected to.
+    /// Whether a batch that begins at the expected offset needs no further work.
     calm: bool,
     /// The segment before and the first offset after it, until a batch of this segment was accepted.
     before: Option<(Arc<str>, i64)>,
@@ -109,17 +109,17 @@ pub struct Continuity {
     /// The batch directly before, whether it is in order or not.
     previous: Option<Span>,
     epochs: LeaderEpochs,
-    /// Bytes that were left out since the last accepted batch.
+    /// Bytes that were skipped since the last accepted batch.
     losses: Vec<SkippedRange>,
     repeats: Option<Repeats>,
-    /// Whether what is missing at the end is reported.
+    /// Whether missing offsets at the end are reported.
     is_accounted: bool,
     found: Findings,
 }
 
 impl Continuity {
-    /// From a batch of which `expected` is the first offset, if that is known. `before` is the segment before with the
-    /// offset after its last one.
+    /// Begins at a batch with the first offset `expected`, if that is known. `before` is the segment before with the offset
+    /// after its last one.
     pub fn new(
         context: Arc<Context>,
         options: &ScanOptions,
@@ -161,12 +161,12 @@ impl Continuity {
         self.started && self.expected.is_some_and(|expected| expected > last_offset)
     }
 
-    /// Whether bytes were left out since the last accepted batch.
+    /// Whether bytes were skipped since the last accepted batch.
     pub fn has_losses(&self) -> bool {
         !self.losses.is_empty()
     }
 
-    /// Offsets up to the one before `resumes` are missing at the end, where the offset index shows that there were more.
+    /// Reports that offsets before `resumes` are missing at the end, because the offset index shows that there were more.
     pub fn truncated(&mut self, error: &ContentError, resumes: i64) {
         let (segment, missing) = (&self.context.place.segment, &mut self.found.missing);
         self.found.warnings.push(format!("{segment}: {error}"));
@@ -183,22 +183,22 @@ impl Continuity {
         self.epochs
     }
 
-    /// Takes what was found since the last call.
+    /// Takes the findings since the last call.
     pub fn take_findings(&mut self) -> Findings {
         std::mem::take(&mut self.found)
     }
 
-    /// Where the batch that waits for the next one begins and ends.
+    /// The start and end of the batch that is kept.
     pub fn pending(&self) -> Option<(u64, u64)> {
         self.pending.map(|pending| (pending.position, pending.position.saturating_add(pending.length)))
     }
 
-    /// Forgets the batch that waits; it will be read again.
+    /// Drops the batch that is kept; it will be read again.
     pub fn forget_pending(&mut self) {
         self.pending = None;
     }
 
-    /// Takes note of the next batch. Another one that waits is to be settled before.
+    /// Adds the next batch. A batch that is kept must be settled before.
     #[inline]
     pub fn observe(&mut self, batch: &RecordBatch<'_>) {
         let span = Span::of(batch);
@@ -216,28 +216,28 @@ impl Continuity {
     #[cold]
     fn wait(&mut self, batch: &RecordBatch<'_>, mut span: Span, thinned: bool) {
         if span.first.is_none() && !self.started {
-            // Whether offsets are missing before the segment, or its name or this batch's offset is wrong, only its first
-            // record shows.
+            // Only the first record shows whether offsets are missing before the segment, or whether its name or the offset of
+            // this batch is wrong.
             span.first = implied_first(batch, &mut RecordReader::new(self.max_output_size));
         }
         let (position, length) = (batch.position(), batch.size_in_bytes() as u64);
         let (epoch, is_implied) = (batch.partition_leader_epoch(), batch.base_offset().is_none());
         let pending = Pending { span, position, length, thinned, epoch, is_implied };
         match (self.expected, span.first) {
-            // Its place is certain without the next batch.
+            // It can be judged without the next batch.
             (Some(expected), Some(first)) if first == expected && span.last >= first => self.accept(pending),
             (None, _) if span.last >= span.first.unwrap_or(span.last).max(0) => self.accept(pending),
             _ => self.pending = Some(pending),
         }
     }
 
-    /// Judges the batch that waits, now that it is known what follows it.
+    /// Judges the batch that is kept, by what follows it.
     ///
     /// # Errors
-    /// [`Halt`] if it cannot be where it is.
+    /// [`Halt`] if its offsets cannot be right.
     pub fn settle(&mut self, mut next: Following<'_>, verified: bool) -> Result<(), Halt> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
-        // Where no offset is expected, a batch waits only if its last offset is below its first one, or negative.
+        // If no offset is expected, a batch is kept only if its last offset is less than its first one, or negative.
         let expected = self.expected.unwrap_or_default();
         let mut placement = self.judge(expected, pending.span, next.span, next.end_offset);
         if !verified && !matches!(placement, Placement::InOrder) {
@@ -295,7 +295,7 @@ impl Continuity {
             Placement::Misplaced { .. } if next.end_offset.is_some() && span.first == next.end_offset => {
                 next.others.has_copy(next.source, span, position).then_some(Placement::InOrder)
             }
-            // Where the next batch begins at the expected offset, nothing is missing that this one could be.
+            // If the next batch begins at the expected offset, no offsets are missing that this one could have.
             Placement::Repeated
                 if resumes != Some(expected) && !next.others.has_offsets(next.source, span, position) =>
             {
@@ -309,8 +309,8 @@ impl Continuity {
         let placement = place(expected, self.previous, span, next, end_offset.filter(|&end| end >= expected));
         let least = span.first.unwrap_or(span.last);
         match placement {
-            // No batch of this segment was accepted: what the name says is wrong, not the batches, which continue one
-            // another. What the segment before has of them is left out by the bound.
+            // No batch of this segment was accepted, and its batches continue one another: so the name is wrong. Records that the
+            // segment before has are skipped by the bound.
             Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
             Placement::Repeated if !self.started && least >= 0 && self.continues_below_base(span, next) => {
                 Placement::InOrder
@@ -332,7 +332,7 @@ impl Continuity {
         }
     }
 
-    /// Whether a first batch before the base offset is followed by another one there, so that the file's name is wrong.
+    /// Whether the first batch and the next one are both below the base offset, so that the name of the file is wrong.
     fn continues_below_base(&self, span: Span, next: Option<Span>) -> bool {
         match next.and_then(|next| next.first) {
             Some(next) => span.last.checked_add(1) == Some(next) || next < self.context.base_offset,
@@ -340,25 +340,25 @@ impl Continuity {
         }
     }
 
-    /// The offsets of the batch that waits.
+    /// The offsets of the batch that is kept.
     pub fn waiting(&self) -> Option<Span> {
         self.pending.map(|pending| pending.span)
     }
 
-    /// Whether the header of the batch that waits does not give its first offset.
+    /// Whether the batch that is kept is a wrapper, whose header does not have its first offset.
     pub fn is_wrapper(&self) -> bool {
         self.pending.is_some_and(|pending| pending.span.first.is_none())
     }
 
-    /// Whether the first offset of the batch that waits is needed and its header does not give it: what follows does not
-    /// begin where the batch ends.
+    /// Whether the first offset of the batch that is kept is needed but not in its header, because what follows does not begin
+    /// where the batch ends.
     pub fn needs_first(&self, resumes: Option<i64>) -> bool {
         self.pending.is_some_and(|pending| {
             pending.span.first.is_none() && resumes.is_some_and(|next| pending.span.last.checked_add(1) != Some(next))
         })
     }
 
-    /// The first offset of the batch that waits.
+    /// Sets the first offset of the batch that is kept.
     pub fn set_first(&mut self, first: i64) {
         if let Some(pending) = &mut self.pending {
             pending.span.first = Some(first);
@@ -388,7 +388,7 @@ impl Continuity {
         match (span.first, self.expected) {
             (Some(first), expected) => {
                 if is_implied && expected.is_some_and(|expected| expected != first) {
-                    // It is judged, and what is missing before it reported.
+                    // The batch is judged, and the missing offsets before it are reported.
                     self.found.notes.push((position, Note::Unexpected));
                 }
                 self.resume(expected, Some(first));
@@ -403,7 +403,7 @@ impl Continuity {
         self.calm = true;
     }
 
-    /// What is missing between the offset that is `expected` and the one at which the log goes on.
+    /// Reports the missing offsets between `expected` and the offset at which the log continues.
     fn resume(&mut self, expected: Option<i64>, first: Option<i64>) {
         let losses = std::mem::take(&mut self.losses);
         let reason = losses.first().map_or(MissingReason::Gap, |loss| loss.reason);
@@ -437,14 +437,14 @@ impl Continuity {
         ));
     }
 
-    /// Takes note of bytes that were left out.
+    /// Adds bytes that were skipped.
     pub fn lose(&mut self, range: SkippedRange) {
         self.losses.push(range);
         self.calm = false;
     }
 
-    /// The segment is read to its end; `resumes` is the offset at which the log goes on, as far as that is known. Whether
-    /// bytes were left out before it: then what is missing up to there is reported.
+    /// Ends the segment. `resumes` is the offset at which the log continues, if it is known. If bytes were skipped at the end, the
+    /// missing offsets up to there are reported, and the result is true.
     pub fn end(&mut self, resumes: Option<i64>) -> bool {
         self.end_repeats();
         self.found.warnings.extend(self.epochs.take_warning(&self.context.place.segment));
@@ -457,7 +457,7 @@ impl Continuity {
         resumes.is_some()
     }
 
-    /// What is missing between the segment before and the offset at which this one begins.
+    /// Reports the missing offsets between the segment before and the start of this one.
     fn gap_before(&mut self, begins: i64) {
         let Some((name, from)) = self.before.take() else { return };
         let missing = &mut self.found.missing;
@@ -465,7 +465,7 @@ impl Continuity {
         self.context.missing(from, until, MissingReason::Gap, &mut |range| missing.push((Arc::clone(&name), range)));
     }
 
-    /// What is missing between the last batch of the segment and the offset at which the log goes on.
+    /// Reports the missing offsets between the last batch of the segment and the offset at which the log continues.
     pub fn gap_until(&mut self, resumes: i64) {
         let (segment, missing) = (&self.context.place.segment, &mut self.found.missing);
         if let Some(expected) = self.expected {
@@ -482,8 +482,7 @@ fn is_thinned(batch: &RecordBatch<'_>) -> bool {
     batch.records_count().is_some_and(|count| count <= batch.last_offset_delta())
 }
 
-/// The first offset that a compressed message of magic 0 or 1 has if its own offset is right, by the records it holds;
-/// `None` if it cannot be decoded.
+/// The first offset of a wrapper, computed from its records and its offset field; `None` if it cannot be decoded.
 pub fn implied_first(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<i64> {
     let Ok(Records::V0V1(records)) = reader.records(batch) else { return None };
     let first = records.first_offset()?.ok()?;

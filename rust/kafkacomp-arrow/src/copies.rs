@@ -10,16 +10,16 @@ use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, Span};
 use crate::committed::whole_batch;
 use crate::options::Segment;
 
-/// How often one segment has the headers of others, or its own, searched.
+/// The most searches for one segment.
 const MAX_SEARCHES: u32 = 16;
 
 /// The most bytes of a batch that is compared with another one.
 const MOST_COMPARED: usize = 64 << 20;
 
-/// Where the magic of a batch stands: what precedes it is covered by no checksum.
+/// The position of the magic in a batch. No checksum covers the bytes before it.
 const MAGIC: usize = 16;
 
-/// Whether a header of a source, which comes with the last offset of the batch before, is one that is looked for.
+/// The condition of a search: gets a source, a header, and the last offset of the batch before it.
 type IsFound<'f> = &'f dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool;
 
 /// The other batches of a segment's partition: those before in the segment, and those of the other segments.
@@ -57,14 +57,14 @@ impl OtherBatches {
     pub fn has_offsets(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let least = span.first.unwrap_or(span.last);
         let overlaps = |_: &dyn ReadAt, header: &BatchHeader, before: Option<i64>| {
-            // The header of a compressed message gives its last offset alone.
+            // The header of a wrapper has only its last offset.
             let first = header.span.first.or(before.map(|last| last.saturating_add(1))).unwrap_or(i64::MIN);
             first <= span.last && header.last_offset >= least
         };
         self.any(source, span, position, &overlaps).unwrap_or(true)
     }
 
-    /// Whether a header is one that is looked for; `None` after too many searches.
+    /// Whether a header satisfies the condition; `None` after too many searches.
     fn any(&self, source: &dyn ReadAt, span: Span, position: u64, found: IsFound<'_>) -> Option<bool> {
         let searches = self.searches.get().saturating_add(1);
         self.searches.set(searches);
@@ -92,7 +92,7 @@ impl OtherBatches {
     }
 }
 
-/// Whether one of the headers up to `end` is one that is looked for.
+/// Whether one of the headers before `end` satisfies the condition.
 fn any(source: &dyn ReadAt, end: u64, found: IsFound<'_>) -> bool {
     let mut walk = HeaderWalk::new(source, 0, end);
     let mut before = None;

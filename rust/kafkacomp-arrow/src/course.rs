@@ -1,7 +1,7 @@
-//! The offsets of a chunk as its worker goes through it.
+//! Follows the offsets of a chunk in its worker.
 //!
-//! What the planner found about single batches is applied here; and the gaps are found that only a look into compressed
-//! messages of magic 0 and 1 shows, whose header has the last offset alone.
+//! It applies the planner's notes about batches, and finds gaps that only the records of wrappers show, because the header of a
+//! wrapper has only the last offset.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,18 +20,18 @@ pub struct Misplaced(pub ContentError);
 /// Follows the batches of a chunk.
 pub struct Course<'c> {
     chunk: &'c Chunk,
-    /// Its bytes.
+    /// The bytes of the chunk.
     data: &'c [u8],
     max_output_size: usize,
     report: Arc<Mutex<ScanReport>>,
     /// The offset after the batch before, if it is known.
     expected: Option<i64>,
-    /// Whether a batch of the segment came before: what is below `expected` was then delivered with it.
+    /// Whether a batch of the segment came before: then records below `expected` were returned with it.
     started: bool,
     notes: std::slice::Iter<'c, (u64, Note)>,
-    /// Where the batch of the next note begins.
+    /// The position of the batch of the next note.
     next: u64,
-    /// The note for the current batch: the first offset of it that is wanted, and what was left out before it.
+    /// The note for the current batch: its first offset that is wanted, and what was skipped before it.
     start: Option<i64>,
     /// The last offset of the batch, if its records showed it.
     last: Option<i64>,
@@ -39,7 +39,7 @@ pub struct Course<'c> {
 }
 
 impl<'c> Course<'c> {
-    /// From the beginning of `chunk`, whose bytes are `data`.
+    /// Begins at the start of `chunk`, whose bytes are `data`.
     pub fn new(chunk: &'c Chunk, data: &'c [u8], max_output_size: usize, report: Arc<Mutex<ScanReport>>) -> Self {
         let notes = chunk.notes.iter();
         let next = notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
@@ -58,7 +58,7 @@ impl<'c> Course<'c> {
         }
     }
 
-    /// Whether the batch is not left out.
+    /// Whether the batch is read and not skipped.
     #[inline]
     pub fn takes(&mut self, batch: &RecordBatch<'_>) -> bool {
         self.next != batch.position() || self.noted(batch.position())
@@ -80,30 +80,30 @@ impl<'c> Course<'c> {
         takes
     }
 
-    /// The first offset of the batch that is wanted, if not all are: others were delivered before.
+    /// The first offset of the batch that is wanted, if others were returned before.
     #[inline]
     pub fn start(&self) -> Option<i64> {
         self.start
     }
 
-    /// An offset that the first one of the batch is not below, if there is one.
+    /// A lower bound of the first offset of the batch, if there is one.
     #[inline]
     pub fn least(&self, batch: &RecordBatch<'_>) -> Option<i64> {
         batch.base_offset().or(self.expected)
     }
 
-    /// The offsets of a batch, the last one exclusive, as far as its surroundings give them.
+    /// The offsets of a batch, with an exclusive end, if its surroundings determine them.
     pub fn offsets(&self, batch: &RecordBatch<'_>) -> Option<(i64, i64)> {
         let first = self.least(batch).filter(|_| self.chunk.ordered)?;
         Some((first.max(self.expected.unwrap_or(first)), batch.last_offset().saturating_add(1)))
     }
 
-    /// A compressed message of magic 0 or 1 was decompressed; the first offset of it that is wanted, if not all are.
+    /// Adds the records of a wrapper, and returns its first offset that is wanted, if not all are.
     ///
     /// # Errors
     /// Its offset field cannot be right.
     pub fn unwrapped(&mut self, batch: &RecordBatch<'_>, records: &V0V1Records<'_>) -> Result<Option<i64>, Misplaced> {
-        // In magic 0 the messages have offsets of their own.
+        // In magic 0, the messages have absolute offsets.
         self.last = Some(records.last_offset());
         let (Some(expected), Some(Ok(first))) = (self.expected, records.first_offset()) else { return Ok(self.start) };
         if first != expected && batch.magic() == 1 && self.is_misplaced(batch, (first, records.last_offset()), expected)
@@ -123,7 +123,7 @@ impl<'c> Course<'c> {
         Ok(Some(expected).filter(|_| self.started && first < expected))
     }
 
-    /// The first batch of the segment begins below the offset of its name.
+    /// Warns that the first batch of the segment begins below the offset in its name.
     #[cold]
     fn warn_of_name(&self, first: i64) {
         let context = &self.chunk.context;
@@ -134,15 +134,15 @@ impl<'c> Course<'c> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(warning);
     }
 
-    /// Whether a batch that does not begin where it is expected leaves exactly the room that it needs, by the batch after
-    /// it, or begins inside the one before where none is after it. The planner has judged the last one of a chunk.
+    /// Whether a batch that does not begin at the expected offset would exactly fill the room up to the next batch, or, if there
+    /// is no next batch, begins inside the one before. The planner has judged the last batch of a chunk.
     #[cold]
     fn is_misplaced(&self, batch: &RecordBatch<'_>, (first, last): (i64, i64), expected: i64) -> bool {
         let end = batch.position().saturating_add(batch.size_in_bytes() as u64);
         let at = usize::try_from(end.saturating_sub(self.chunk.position)).unwrap_or(usize::MAX);
         let next = Batches::new(self.data.get(at..).unwrap_or_default(), end).next();
         let Some(next) = next.and_then(Result::ok).filter(RecordBatch::is_valid) else {
-            // A broker writes no batch that begins inside the one before.
+            // Brokers do not write a batch that begins inside the one before.
             return self.chunk.ordered
                 && self.losses.is_empty()
                 && self.started
@@ -152,14 +152,14 @@ impl<'c> Course<'c> {
         let Ok(next_first) = RecordReader::new(self.max_output_size).base_offset(&next) else { return false };
         let next = Span { first: Some(next_first), ..Span::of(&next) };
         let span = Span { first: Some(first), last, crc: batch.crc() };
-        // After what the planner left out, it has judged this one, too.
+        // If the planner skipped bytes before this batch, it has judged the batch, too.
         self.chunk.ordered
             && self.losses.is_empty()
             && (self.started || first > expected)
             && matches!(place(expected, None, span, Some(next), None), Placement::Misplaced { .. })
     }
 
-    /// The batch is left out: which offsets are missing for it, the next one shows.
+    /// Skips the batch; the next one shows which offsets are missing because of that.
     pub fn lose(&mut self, range: SkippedRange) {
         self.losses.push(range);
         (self.start, self.last) = (None, None);
@@ -180,7 +180,7 @@ impl<'c> Course<'c> {
         }
     }
 
-    /// The batch is done, however.
+    /// Ends the batch, whether it was read or skipped.
     #[inline]
     pub fn passed(&mut self, batch: &RecordBatch<'_>) {
         if self.chunk.ordered {
@@ -193,14 +193,14 @@ impl<'c> Course<'c> {
         }
     }
 
-    /// The chunk is done.
+    /// Ends the chunk.
     pub fn finish(&mut self) {
         if !self.losses.is_empty() {
             self.unresolved();
         }
     }
 
-    /// Which offsets are missing for what was left out is not known: the batch after it was not decompressed.
+    /// Reports skipped bytes without missing offsets, which are unknown because the next batch was not decompressed.
     #[cold]
     fn unresolved(&mut self) {
         let losses = std::mem::take(&mut self.losses);

@@ -11,10 +11,10 @@ use kafkacomp_core::memory;
 use crate::options::{Segment, TransactionsIn};
 use crate::split_boundaries::SplitBoundaries;
 
-/// A segment at a path; its side files lie beside it under the same name.
+/// A segment at a path. Its index files are next to it and have the same name with other suffixes.
 ///
-/// Where a broker was killed while it replaced segments, the new files have `.swap` after their names: all of them, or
-/// the indexes alone, which are renamed after the segment.
+/// If a broker was killed while it replaced segments, the names of the new files end with `.swap`: all of them, or only the
+/// indexes, which are renamed after the segment.
 #[derive(Debug, Clone)]
 pub struct LocalSegment(pub PathBuf);
 
@@ -40,14 +40,14 @@ impl OpenSegment for LocalSegment {
     }
 }
 
-/// What is after the names of files that have not replaced others yet.
+/// The suffix of files that have not replaced others yet.
 const SWAP: &str = "swap";
 
-/// The most bytes of an index: as many entries as a segment of 2 GiB has batches. Kafka's default of `segment.index.bytes`
-/// is 10 MiB.
+/// The most bytes of an index: enough for the batches of a segment of 2 GiB. Kafka's default of `segment.index.bytes` is
+/// 10 MiB.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// A whole file, if it is there. One that no index can be, as a sparse one, is not read.
+/// The content of a file, if it exists. A file that is too large for an index, such as a sparse one, is not read.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let read = open_file(path).and_then(|file| {
         let size = file.metadata()?.len().min(MOST_BYTES).saturating_add(1);
@@ -71,7 +71,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub struct MemorySegment<T>(pub Arc<T>);
 
 impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> {
-    /// All of it as a closed segment that begins at offset 0.
+    /// The record set as a closed segment that begins at offset 0.
     pub fn whole(self, name: &str) -> Segment {
         Segment {
             name: Arc::from(name),

@@ -1,4 +1,4 @@
-//! The headers' column.
+//! The column of headers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::schema::{header_element, header_fields};
 use crate::validity::Validity;
 use crate::view_buffers::ViewBuffers;
 
-/// The headers' column: a list of key and value, null where a record has none.
+/// The column of headers: a list of keys and values; null for records without headers.
 #[derive(Debug)]
 pub struct HeadersColumn {
     lacks: Option<OutOfMemory>,
@@ -41,7 +41,7 @@ impl HeadersColumn {
         &self.value
     }
 
-    /// The same to be changed.
+    /// The column of header values, for changes.
     pub fn values_mut(&mut self) -> &mut BinaryColumn {
         &mut self.value
     }
@@ -65,7 +65,7 @@ impl HeadersColumn {
         }
     }
 
-    /// What could not be allocated since the column was last empty.
+    /// The allocation that has failed since the column was last empty.
     pub fn lacks(&self) -> Option<OutOfMemory> {
         self.lacks.or(self.key.lacks()).or(self.value.lacks())
     }
@@ -90,10 +90,10 @@ impl HeadersColumn {
         self.value.truncate(inner);
     }
 
-    /// The column so far; it is empty then.
+    /// Returns the column and leaves it empty.
     ///
     /// # Errors
-    /// None that data could cause.
+    /// None that data can cause.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<ListArray, ArrowError> {
         let mut offsets = memory::with_capacity_hint(self.offsets.len());
         offsets.push(0);

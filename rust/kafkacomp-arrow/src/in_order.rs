@@ -1,16 +1,16 @@
-//! Transactions of a log in which base offsets may be altered: no checksum covers them.
+//! Collects the transactions of a log in which base offsets may be altered, because no checksum covers them.
 //!
-//! An altered base offset would move a transaction's begin or end past batches of others, which then would be taken for
-//! aborted ones, or for committed ones. So each batch is held until the next one is known. If it cannot stand between its
-//! neighbours, and they leave room for it, its offsets count as those of the room: no other batch is there.
+//! An altered base offset would move the start or end of a transaction past other batches, which then would be taken for aborted
+//! or for committed ones. Therefore each batch is kept until the next one is known. If its offsets do not fit between its
+//! neighbours, and they leave room for it, it gets the offsets of that room.
 
 use kafkacomp_core::log::{TransactionCollector, TransactionEvent};
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
-/// Hands the batches of a partition to a collector, one behind.
+/// Passes the batches of a partition to a collector, each one after the next one is known.
 #[derive(Debug, Default)]
 pub struct InOrder {
-    /// The offset after the batches before the one that is held.
+    /// The offset after the batches before the one that is kept.
     end: Option<i64>,
     held: Option<Held>,
 }
@@ -24,14 +24,14 @@ struct Held {
 }
 
 impl InOrder {
-    /// The log begins at this offset, if nothing came before.
+    /// Sets the offset at which the log begins, if no batch came before.
     pub fn begin(&mut self, base_offset: Option<i64>) {
         if self.held.is_none() {
             self.end = self.end.or(base_offset);
         }
     }
 
-    /// Takes the next batch of the log.
+    /// Adds the next batch of the log.
     pub fn push(&mut self, batch: &RecordBatch<'_>, reader: &mut RecordReader, collector: &mut TransactionCollector) {
         let last = batch.last_offset();
         let first = batch.base_offset().unwrap_or(last);
@@ -40,7 +40,7 @@ impl InOrder {
         self.held = Some(Held { first, last, producer_id: batch.producer_id(), event });
     }
 
-    /// The log ends here.
+    /// Ends the log.
     pub fn finish(&mut self, collector: &mut TransactionCollector) {
         self.settle(None, collector);
     }
@@ -58,7 +58,7 @@ impl InOrder {
         }
     }
 
-    /// First and last offset that the neighbours leave for a batch whose own contradict them.
+    /// The first and last offset between the neighbours of a batch whose own offsets contradict them.
     fn room_of(&self, held: &Held, next: Option<i64>) -> Option<(i64, i64)> {
         let (end, next) = (self.end?, next?);
         let contradicts = held.first < end || (held.first > end && held.last >= next);

@@ -1,9 +1,9 @@
-//! Whether the leader epochs of a partition's batches can be right.
+//! Checks the leader epochs of a partition's batches.
 //!
-//! No checksum covers the leader epoch, and no record depends on it. Epochs do not decrease along a log; where they do, a
-//! batch before or after has an altered one.
+//! No checksum covers the leader epoch, and no record depends on it. Epochs do not decrease along a log. If they do, the epoch of
+//! one of the two batches was altered.
 
-/// The leader epoch that stands for none.
+/// The value of a missing leader epoch.
 const NONE: i32 = -1;
 
 /// The leader epochs up to a batch.
@@ -11,7 +11,7 @@ const NONE: i32 = -1;
 pub struct LeaderEpochs {
     current: i32,
     wrong: u64,
-    /// Where the first wrong one stands, what it is, and the one before it.
+    /// The first decrease: its position, the epoch, and the one before it.
     first: (u64, i32, i32),
 }
 
@@ -28,7 +28,7 @@ impl LeaderEpochs {
         epoch == self.current
     }
 
-    /// Takes note of the batch at `position`.
+    /// Adds the batch at `position`.
     pub fn accept(&mut self, epoch: i32, position: u64) {
         if epoch == NONE {
             return;
@@ -42,7 +42,7 @@ impl LeaderEpochs {
         self.current = epoch.max(NONE);
     }
 
-    /// What is wrong with those of `segment`.
+    /// Takes the warning about the leader epochs of `segment`.
     pub fn take_warning(&mut self, segment: &str) -> Option<String> {
         let (position, epoch, before) = self.first;
         let more = match std::mem::take(&mut self.wrong) {

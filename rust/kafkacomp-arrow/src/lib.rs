@@ -1,4 +1,4 @@
-//! Kafka records as Arrow columns: a scan over segments that gives Arrow record batches; and back ([`build`]).
+//! Kafka records as Arrow columns: scans over segments that return Arrow record batches, and the way back ([`build`]).
 
 #![forbid(unsafe_code)]
 

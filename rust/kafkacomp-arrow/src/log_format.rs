@@ -7,10 +7,10 @@ use kafkacomp_core::log::{LogFormat, ReadAt};
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 
-/// The log format that was given, or else that the content tells, or else the name.
+/// The log format: the one of the options, otherwise that of the content, otherwise that of the name.
 ///
 /// # Errors
-/// None of them tells, or the bytes cannot be read.
+/// None of them determines it, or the bytes cannot be read.
 pub fn log_format_of(
     segment: &Segment,
     source: &dyn ReadAt,
@@ -29,10 +29,10 @@ pub fn log_format_of(
     log_format.ok_or_else(|| ScanError::Undecided { segment: Arc::clone(&segment.name) })
 }
 
-/// As [`log_format_of`], of a segment that is not open.
+/// As [`log_format_of`], for a segment that is not open.
 ///
 /// # Errors
-/// As there.
+/// As [`log_format_of`].
 pub fn of_segment(segment: &Segment, options: &ScanOptions) -> Result<LogFormat, ScanError> {
     let io = |error| ScanError::io(&segment.name, error);
     let source = segment.files.open().map_err(io)?;

@@ -1,8 +1,8 @@
-//! Which offset a time stands for, and where a log ends: what a broker answers to `ListOffsets`.
+//! Looks up the offset of a timestamp, and the end of a log, as a broker does for `ListOffsets`.
 //!
-//! The first record, in the order of offsets, whose timestamp is not below the one asked for. Timestamps need not
-//! rise. A broker takes the last entry of a closed segment's time index for its greatest timestamp; here headers decide, or,
-//! where reads are requests, an index that agrees with them (`bounds`).
+//! The result is the first record, in the order of offsets, whose timestamp is at least the requested one. Timestamps need not
+//! increase. A broker trusts the last entry of the time index for the greatest timestamp of a closed segment. Here the batch
+//! headers decide, or, for a remote source, an index that agrees with them (`bounds`).
 //! Source: `UnifiedLog.fetchOffsetByTimestamp`, `LogSegment.findOffsetByTimestamp`.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::report::ScanError;
 /// or the format has no timestamps.
 ///
 /// # Errors
-/// What the file system says, and damage on the way with `on_error="raise"`.
+/// An I/O error, and corruption with `on_error="raise"`.
 pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
     for (index, segment) in partition.segments.iter().enumerate() {
         let is_closed = index.saturating_add(1) < partition.segments.len();
@@ -33,18 +33,17 @@ pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOpti
     Ok(None)
 }
 
-/// The offset behind the last batch of `segment`, by the headers: where the log ends if it is the last one. `None` where
-/// damage hides it.
+/// The offset after the last batch of `segment`, by the headers. `None` if corruption hides it.
 ///
 /// # Errors
-/// What the file system says; a log format that cannot be determined.
+/// An I/O error, or a log format that cannot be determined.
 pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
     let Opened { source, length, log_format } = open(segment, options)?;
     let base_offset = segment.base_offset_or_zero();
     if log_format == LogFormat::MessageSet {
         return Ok(Some(base_offset.saturating_add_unsigned(length)));
     }
-    // The index's last entry: of a batch that the offset asked for cannot precede.
+    // Begin at the last entry of the index.
     let start = Start { segment, source: source.as_ref(), length, begin: 0, warn: &drop };
     let start = start.position(i64::MAX, options)?;
     let mut walk = HeaderWalk::new(source.as_ref(), start, length);
@@ -54,7 +53,7 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
             Hop::Batch(header) => end = Some(header.last_offset.saturating_add(1)),
             Hop::End | Hop::Truncated => return Ok(end),
             Hop::Corrupt(_) => {
-                // Zeros that were reserved for batches to come are no damage.
+                // Preallocated zeros are not corruption.
                 let next = <Resync>::new(walk.position(), length)
                     .next_intact(source.as_ref(), walk.position())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
@@ -64,10 +63,10 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
     }
 }
 
-/// The first offset of `segment`: that of its name, or one below it if its first two batches show that the name is wrong.
+/// The first offset of `segment`: that of its name, or a lower one if its first two batches show that the name is wrong.
 ///
 /// # Errors
-/// What the file system says; a log format that cannot be determined.
+/// An I/O error, or a log format that cannot be determined.
 pub fn start_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
     let Opened { source, log_format, .. } = open(segment, options)?;
     match segment.base_offset {
@@ -130,7 +129,7 @@ fn first_in_segment(
         };
         if let Some(error) = error {
             let next = search.next_intact(source, position).map_err(chunk)?;
-            // Zeros that were reserved for batches to come are no damage.
+            // Preallocated zeros are not corruption.
             let reserved = matches!(hop, Hop::Corrupt(_)) && next >= length;
             if options.on_error == OnError::Raise && !reserved {
                 return Err(error);

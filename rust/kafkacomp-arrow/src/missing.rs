@@ -1,4 +1,4 @@
-//! Offsets that the segments should have and a scan did not deliver, collected from all threads.
+//! Offsets that the segments should have and a scan did not return, collected from all threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ const MAX_RANGES: usize = 10_000;
 /// The partition that offsets are missing from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PartitionId {
-    /// Its place among the partitions of the scan.
+    /// Its index among the partitions of the scan.
     pub index: usize,
     /// The topic, if known.
     pub topic: Option<Arc<str>>,
@@ -28,7 +28,7 @@ pub struct Missing {
     pub partition: Option<i32>,
     /// The segment that should have them.
     pub segment: Arc<str>,
-    /// Which offsets, and why.
+    /// The offsets and the reason.
     pub range: MissingRange,
 }
 
@@ -77,7 +77,7 @@ impl MissingOffsets {
         }
     }
 
-    /// Takes note that compaction has removed records of `partition`: it explains the gaps between batches.
+    /// Sets that compaction has removed records of `partition`, which explains the gaps between batches.
     pub fn set_compacted(&mut self, partition: &PartitionId) {
         self.compacted.insert(partition.index);
     }
@@ -102,7 +102,7 @@ impl MissingOffsets {
         merged
     }
 
-    /// How many ranges there are beyond those kept.
+    /// The number of ranges that were not kept.
     pub fn more(&self) -> u64 {
         self.more
     }

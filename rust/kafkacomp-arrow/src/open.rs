@@ -1,4 +1,4 @@
-//! The segment that is being read: cut into chunks of whole batches, whose offsets are followed.
+//! The segment that is being read: divided into chunks of complete batches, whose offsets are checked.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
@@ -18,13 +18,13 @@ use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::unreadable::SkipUnreadable;
 
-/// How long an incomplete batch at the end of an active segment is given to become whole.
+/// How long to wait for an incomplete batch at the end of an active segment.
 const PATIENCE: time::Duration = time::Duration::from_millis(50);
 
-/// A source that takes no longer to read a header than to read a chunk again.
+/// If [`ReadAt::worth_reading`] is more than this, reading a chunk again is cheaper than a separate read of a header.
 const CHEAP_READ: usize = 64 << 10;
 
-/// The most bytes of a batch that is read for nothing but its checksum.
+/// The most bytes of a batch that is read only for its checksum.
 const MOST_CHECKED: usize = 64 << 20;
 
 /// A source with a name for `Debug`.
@@ -37,12 +37,12 @@ impl std::fmt::Debug for SharedSource {
     }
 }
 
-/// Cuts a segment of either log format into chunks.
+/// Divides a segment of either log format into chunks.
 #[derive(Debug)]
 pub enum Reader {
-    /// Since Kafka 0.8.
+    /// Batches, since Kafka 0.8.
     Records(ChunkReader),
-    /// Kafka 0.7.
+    /// Message sets of Kafka 0.7.
     MessageSet(EntryChunkReader),
 }
 
@@ -68,7 +68,7 @@ impl Reader {
         }
     }
 
-    /// Goes on at the first intact batch or entry after the corrupt one; where that is.
+    /// Continues at the first intact batch or entry after the corrupt one, and returns its position.
     fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
         match self {
             Self::Records(reader) => reader.resync(source),
@@ -77,36 +77,36 @@ impl Reader {
     }
 }
 
-/// What follows a segment, or the piece of it that is read.
+/// What follows a segment, or the split of it that is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ends {
     /// The base offset of the next segment.
     pub next_base: Option<i64>,
-    /// The first offset of the batch after the piece, if that is known.
+    /// The first offset of the batch after the split, if that is known.
     pub next_split: Option<i64>,
-    /// Whether another piece of the segment follows.
+    /// Whether another split of the segment follows.
     pub is_split: bool,
 }
 
-/// How the reading of a segment ended.
+/// How reading a segment ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
     /// With a batch at or after the end offset.
     Bound,
-    /// With the last batch of the piece.
+    /// With the last batch of the split.
     Split,
     /// With the file.
     File,
-    /// With a batch that a broker is just writing.
+    /// With a batch that a broker is writing.
     Growing,
 }
 
 /// What follows a chunk.
 #[derive(Debug)]
 pub enum Step {
-    /// Another one.
+    /// Another chunk.
     More,
-    /// Nothing.
+    /// The end.
     Done(Finish),
     /// An error.
     Failed(ScanError),
@@ -117,29 +117,29 @@ pub enum Step {
 pub struct Open {
     /// Its bytes.
     pub source: SharedSource,
-    /// What all its records have in common.
+    /// The context of all its batches.
     pub context: Arc<Context>,
-    /// Its place among the segments of the partition.
+    /// Its index among the segments of the partition.
     pub index: usize,
     /// What follows it.
     pub ends: Ends,
     pub(crate) reader: Reader,
-    /// `None` where offsets need not rise, and in Kafka 0.7.
+    /// `None` if offsets need not increase, and in Kafka 0.7.
     pub(crate) continuity: Option<Continuity>,
     /// What batches that are out of place may be copies of.
     pub(crate) others: OtherBatches,
     pub(crate) unreadable: Option<Arc<SkipUnreadable>>,
     pub(crate) active: bool,
     pub(crate) may_be_cut: bool,
-    /// Whether the file has a base offset, which offsets count from.
+    /// Whether the file has a base offset, so that offsets are judged.
     pub(crate) ordered: bool,
-    /// The end offset is likely to be reached here.
+    /// The position at which the end offset is probably reached.
     pub(crate) likely_stop: u64,
-    /// Batches that begin here or later belong to another piece.
+    /// Batches that begin at or after this position belong to another split.
     pub(crate) stop: u64,
-    /// In a log of Kafka 0.7, where the corrupt bytes at the file's end begin.
+    /// In a log of Kafka 0.7, the start of the corrupt bytes at the end of the file.
     pub(crate) intact_end: Option<u64>,
-    /// What was found in a log of Kafka 0.7.
+    /// The findings in a log of Kafka 0.7.
     pub(crate) found: Findings,
 }
 
@@ -150,12 +150,12 @@ impl std::fmt::Debug for SkipUnreadable {
 }
 
 impl Open {
-    /// Where the next chunk begins.
+    /// The position of the next chunk.
     pub fn position(&self) -> u64 {
         self.reader.position()
     }
 
-    /// The offset that is expected at the next chunk's beginning.
+    /// The expected first offset of the next chunk.
     pub fn expected(&self) -> Option<i64> {
         match &self.continuity {
             Some(continuity) => continuity.expected(),
@@ -166,8 +166,8 @@ impl Open {
         }
     }
 
-    /// The offset up to which the segment was delivered or is missing, and the one up to which it was delivered if bytes at its
-    /// end are corrupt and another file has them, too.
+    /// The offset up to which the segment was returned or reported missing, and the one up to which it was returned, if bytes at
+    /// its end are corrupt and another file may have them.
     pub fn end_offsets(&self) -> Option<(i64, i64)> {
         let expected = self.expected()?;
         let intact = self.intact_end.map(|end| self.context.base_offset.saturating_add_unsigned(end));
@@ -182,12 +182,12 @@ impl Open {
         self.continuity.as_ref().is_none_or(Continuity::has_started)
     }
 
-    /// Takes what was found since the last call.
+    /// Takes the findings since the last call.
     pub fn take_findings(&mut self) -> Findings {
         self.continuity.as_mut().map_or_else(|| std::mem::take(&mut self.found), Continuity::take_findings)
     }
 
-    /// Reads a chunk of about `target` bytes: its length, and what follows it.
+    /// Reads a chunk of about `target` bytes, and returns its length and what follows it.
     pub fn read(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -204,7 +204,7 @@ impl Open {
         };
         match read {
             Ok((length, Framed::Step(step))) => (length, step),
-            // Not with verified checksums.
+            // Does not happen with verified checksums.
             Ok((_, Framed::Unverified)) => (0, Step::More),
             Ok((length, Framed::End(end))) => match self.after(end, options, report) {
                 Ok(step) => (length, step),
@@ -242,7 +242,7 @@ impl Open {
             (true, false) => Checksums::Later,
         };
         match self.frame_batches(buffer, target, checksums, options.max_output_size)? {
-            // An anomaly may be corruption: this time it is looked for.
+            // An anomaly may be corruption: read again with verification.
             (_, Framed::Unverified) => {
                 self.reader.seek(before.0);
                 self.continuity = before.1;
@@ -270,7 +270,7 @@ impl Open {
         let Reader::Records(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
         let check = |batch: &RecordBatch<'_>| -> record::Result<()> {
             let position = batch.position();
-            // Not an error: it ends the chunk, and what it says is not looked at.
+            // This error only ends the chunk; its content is ignored.
             let end = || Err(record::Error::IncompleteBatch { position, available: 0, needed: 0 });
             if position >= stop {
                 finish = finish.or(Some(Finish::Split));
@@ -294,7 +294,7 @@ impl Open {
                     return end();
                 }
             }
-            // A corrupt batch is corrupt, also where it would be the last one that is asked for.
+            // Corruption is an error, even if the batch would be the last requested one.
             if verify {
                 batch.ensure_valid()?;
             }
@@ -317,7 +317,7 @@ impl Open {
             && let Some((position, after)) = continuity.pending()
         {
             if position > begin && end == ChunkEnd::More && finish.is_none() && source.worth_reading() > CHEAP_READ {
-                // Less than to read the header of the next batch alone.
+                // Reading the batch again with the next chunk is cheaper than a separate read of the header after it.
                 continuity.forget_pending();
                 self.reader.seek(position);
                 return Ok((position.saturating_sub(begin) as usize, Framed::Step(Step::More)));
@@ -361,7 +361,7 @@ impl Open {
         Ok((length, framed))
     }
 
-    /// What follows the chunk that was just read.
+    /// Determines what follows the chunk that was just read.
     fn after(&mut self, end: ChunkEnd, options: &ScanOptions, report: &Mutex<ScanReport>) -> Result<Step, ReadError> {
         let name = Arc::clone(&self.context.place.segment);
         let warn = |text: String| report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(text);
@@ -392,7 +392,7 @@ impl Open {
         })
     }
 
-    /// Zeros at the end are what a broker has preallocated, unless the next segment shows that offsets are missing.
+    /// Zeros at the end were preallocated by a broker, unless the next segment shows that offsets are missing.
     fn at_end(&mut self, options: &ScanOptions, warn: &dyn Fn(String)) -> Step {
         let position = self.reader.position();
         let length = self.reader.end().saturating_sub(position);
@@ -420,8 +420,8 @@ impl Open {
         Step::Done(Finish::File)
     }
 
-    /// Offsets are missing at the end. The offset index may show that the segment was longer; an object store is not asked
-    /// for it, as it would take a request.
+    /// Handles offsets that are missing at the end. The offset index may show that the segment was longer. It is not read from
+    /// an object store, as that would take a request.
     fn ends_early(&mut self, expected: i64, resumes: i64) -> Step {
         let Some(continuity) = self.continuity.as_mut().filter(|continuity| !continuity.has_losses()) else {
             return Step::Done(Finish::File);
@@ -441,7 +441,7 @@ impl Open {
         }
     }
 
-    /// Takes note of bytes that were left out.
+    /// Adds bytes that were skipped.
     pub fn lose(&mut self, range: SkippedRange) {
         if let Some(continuity) = &mut self.continuity {
             continuity.lose(range);
@@ -453,7 +453,7 @@ impl Open {
             if range.position.saturating_add(range.length) >= self.reader.end() {
                 self.intact_end = Some(range.position);
             }
-            // What lies past the beginning of the next file is that one's.
+            // Bytes after the start of the next file belong to that one.
             let end = self.ends.next_base.map_or(end, |next| end.min(next));
             let segment = &self.context.place.segment;
             if let Some(missing) = MissingRange::between(first, end, range.reason) {
@@ -467,8 +467,8 @@ impl Open {
         }
     }
 
-    /// The segment is read. What is missing after its last batch is reported if bytes were left out there, or nothing of
-    /// the partition that could show more is read after it; whether it is.
+    /// Ends the segment. The offsets that are missing after its last batch are reported, and the result is true, if bytes were
+    /// skipped there, or if no later segment of the partition is read that could show more.
     pub fn finish(&mut self, finish: Finish, is_last: bool, high_watermark: Option<i64>) -> bool {
         let resumes = match finish {
             Finish::Split => self.ends.next_split,
@@ -502,7 +502,7 @@ impl Open {
         true
     }
 
-    /// Whether the active segment's incomplete last batch is one that a broker is just writing.
+    /// Whether a broker is writing the incomplete last batch of the active segment.
     fn grows(&self) -> bool {
         let longer = || self.source.0.length().is_ok_and(|length| length > self.reader.end());
         if longer() {
@@ -512,13 +512,13 @@ impl Open {
         longer()
     }
 
-    /// How many bytes there are from the position on.
+    /// The number of bytes from the position on.
     pub fn left(&self) -> u64 {
         self.reader.end().saturating_sub(self.reader.position())
     }
 }
 
-/// [`implied_first`] of the batch at `position`.
+/// The [`implied_first`] offset of the batch at `position`.
 fn first_offset(
     source: &dyn ReadAt,
     position: u64,
@@ -531,8 +531,8 @@ fn first_offset(
     Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(max_output_size))))
 }
 
-/// The offsets of the batch after the one that waits and begins at `waiting`. Where either is a compressed message whose
-/// header does not say enough to judge the other, its records do.
+/// The offsets of the batch after the kept one, which begins at `waiting`. If either is a wrapper whose header does not decide,
+/// its records are read.
 fn spans_between(
     continuity: &mut Continuity,
     source: &dyn ReadAt,
@@ -555,7 +555,7 @@ fn spans_between(
     span
 }
 
-/// What is known of the checksums of the batches that are framed.
+/// How checksums are verified while batches are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Checksums {
     Ignored,
@@ -564,11 +564,11 @@ enum Checksums {
     Verified,
 }
 
-/// What framing a chunk came to.
+/// The result of reading the batches of a chunk.
 enum Framed {
     Step(Step),
     End(ChunkEnd),
-    /// To be done again, with checksums verified.
+    /// The chunk must be read again with verification.
     Unverified,
 }
 

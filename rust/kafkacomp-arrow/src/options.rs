@@ -1,4 +1,4 @@
-//! What a scan is told.
+//! The options and inputs of a scan.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use crate::binary_type::BinaryType;
 use crate::schema::Column;
 use crate::split_boundaries::SplitBoundaries;
 
-/// The largest `batch_bytes`: a column of 32-bit offsets holds 2^31 - 1 bytes, and half of that leaves room
-/// for whatever one record adds.
+/// The largest `batch_bytes`: a column with 32-bit offsets has at most 2^31 - 1 bytes, and half of that leaves room for one more
+/// record.
 pub const MAX_BATCH_BYTES: usize = 1 << 30;
 
-/// Which records count.
+/// The isolation level: which records are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IsolationLevel {
-    /// All.
+    /// All records.
     #[default]
     ReadUncommitted,
-    /// Not those of aborted transactions, and none from the first open one on.
+    /// Not those of aborted transactions, and none from the first open transaction on.
     ReadCommitted,
 }
 
-/// What happens at damage.
+/// What happens at corruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
     /// The scan ends with an error.
     #[default]
     Raise,
-    /// The scan goes on at the next sound batch and reports what it left out.
+    /// The scan continues at the next intact batch and reports what it skipped.
     Skip,
 }
 
@@ -43,11 +43,11 @@ pub struct ScanOptions {
     pub start_timestamp: Option<i64>,
     /// Last timestamp, ms, exclusive.
     pub end_timestamp: Option<i64>,
-    /// Which records count.
+    /// The isolation level: which records are returned.
     pub isolation_level: IsolationLevel,
-    /// What happens at damage.
+    /// What happens at corruption.
     pub on_error: OnError,
-    /// Whether control records are among the rows.
+    /// Whether control records are rows.
     pub include_control: bool,
     /// The most rows of an Arrow batch.
     pub batch_size: usize,
@@ -66,15 +66,14 @@ pub struct ScanOptions {
     /// Whether records that consumers do not see are left out: those below the log start offset, and those from the high
     /// watermark on.
     pub visible_only: bool,
-    /// The log format of all segments; `None`: by the content of each, and where that does not decide by its name.
+    /// The log format of all segments; `None` to detect it from the content of each segment, or else from its name.
     pub log_format: Option<LogFormat>,
 }
 
 impl ScanOptions {
-    /// Whether checksums are verified where batches are cut from the segment, by the planner, or else by the
-    /// worker that builds their columns. To find the way past damage it must be the planner. For a worker
-    /// alone it is faster too: verifying brings the next batch's header into the cache, which the
-    /// planner would wait for otherwise.
+    /// Whether the planner verifies checksums when it divides the segment, and not the worker that builds the columns. The planner
+    /// must do so to skip corruption. With a single worker it is also faster: verifying loads the header of the next batch into
+    /// the cache, for which the planner would wait otherwise.
     pub(crate) fn planner_verifies(&self) -> bool {
         self.verify_crc && (self.on_error == OnError::Skip || self.threads <= 1)
     }
@@ -125,17 +124,17 @@ pub enum TransactionsIn {
 pub struct Segment {
     /// Its path or name, for messages and the `segment` column.
     pub name: Arc<str>,
-    /// Where it begins: the offset in its name; `None` for bytes, whose offsets need not rise.
+    /// The offset at which it begins, usually that in its name; `None` for bytes, whose offsets need not increase.
     pub base_offset: Option<i64>,
-    /// The offset in its name, where that is another one: the name is wrong.
+    /// The offset in its name, if that is wrong.
     pub named_offset: Option<i64>,
     /// Opens it.
     pub files: Arc<dyn OpenSegment>,
     /// Only the batches that begin in these bytes; `None` for all.
     pub range: Option<(u64, u64)>,
-    /// Which of its offsets belong to the log: the first, and the one after the last. `None`: all that the segments before
-    /// it do not have. Tiered storage keeps segments of which only a part is valid, and others that have the same offsets;
-    /// where this is given, the segments of the partition are read in their order, and not compared.
+    /// The offsets of it that belong to the log: the first, and the one after the last. With `None`, these are all that earlier
+    /// segments do not have. Tiered storage has segments of which only a part is valid, and others with the same offsets. If this
+    /// is given, the segments of the partition are read in their order and not compared.
     pub offsets: Option<(i64, i64)>,
     /// How the range is found again where the file has been replaced since.
     pub boundaries: SplitBoundaries,

@@ -1,4 +1,4 @@
-//! Rows of a stream into batches, one after another, whatever the pieces that the stream comes in.
+//! Builds batches from a stream of rows, independently of how the stream is divided.
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::record::batch::NO_PRODUCER_ID;
@@ -7,12 +7,12 @@ use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, RecordBat
 
 use super::{BuildError, RecordColumns};
 
-/// Makes batches of at most the settings' write limit (by Kafka's estimate where they are compressed).
+/// Builds batches up to the write limit of the settings (estimated as by Kafka if they are compressed).
 #[derive(Debug, Default)]
 pub struct Batcher {
     builder: RecordBatchBuilder,
     headers: HeadersBuffer,
-    /// What the next batch is to be, if no row says where it begins.
+    /// The settings of the next batch, unless a row has its first offset.
     next: BatchSettings,
     /// The last offset of the batches before.
     last_offset: Option<i64>,
@@ -20,20 +20,20 @@ pub struct Batcher {
 }
 
 impl Batcher {
-    /// `settings` are those of the first batch; base offset and sequence go on from batch to batch.
+    /// A batcher whose first batch has `settings`; base offset and sequence continue from batch to batch.
     ///
     /// # Errors
-    /// What the magic does not have.
+    /// Settings that the magic does not support.
     pub fn new(settings: BatchSettings) -> Result<Self, BuildError> {
         let mut batcher = Self::default();
         batcher.reset(settings)?;
         Ok(batcher)
     }
 
-    /// Begins anew with these settings; memory and codec contexts stay.
+    /// Restarts with these settings; memory and codec contexts are reused.
     ///
     /// # Errors
-    /// What the magic does not have.
+    /// Settings that the magic does not support.
     pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
         self.builder.reset(settings)?;
         self.next = settings;
@@ -42,10 +42,10 @@ impl Batcher {
         Ok(())
     }
 
-    /// Takes all rows, and appends every batch that is full to `out`.
+    /// Adds all rows, and appends every batch that is full to `out`.
     ///
     /// # Errors
-    /// By row, counted from the first of the stream; what is not yet in `out` is lost then.
+    /// The error of a row, counted from the first row of the stream. Rows that are not in `out` yet are lost.
     pub fn push(&mut self, rows: &ArrowRecordBatch, out: &mut Vec<u8>) -> Result<(), BuildError> {
         let columns = RecordColumns::new(rows)?;
         let mut row = 0;
@@ -69,10 +69,10 @@ impl Batcher {
         Ok(())
     }
 
-    /// Appends the batch under way to `out`, if there is one.
+    /// Appends the last batch to `out`, if there is one.
     ///
     /// # Errors
-    /// A producer state that cannot be, a codec without memory.
+    /// An invalid producer state, or lack of memory for the codec.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BuildError> {
         self.builder.finish(out)?;
         let BatchSettings { producer_id, base_sequence, .. } = self.next;
@@ -88,7 +88,7 @@ impl Batcher {
         Ok(())
     }
 
-    /// Rows taken so far.
+    /// The number of rows so far.
     pub fn rows(&self) -> usize {
         self.rows
     }

@@ -1,4 +1,4 @@
-//! Byte strings of any Arrow layout, by row.
+//! Access to byte strings of any Arrow layout by row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -9,18 +9,18 @@ use arrow_array::{Array, FixedSizeBinaryArray, GenericByteArray, GenericByteView
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 
-/// A column of byte strings. A string column is one too: its bytes are its UTF-8. A dictionary is looked up row by row,
-/// and never unpacked: a value may be as large as it likes and come as often.
+/// A column of byte strings; the bytes of a string column are its UTF-8. A dictionary is looked up row by row and never
+/// unpacked, because a large value may occur many times.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'a> {
     values: Values<'a>,
     indices: Option<Indices<'a>>,
 }
 
-/// The rows' own byte strings, or a dictionary's.
+/// The values of the rows, or of a dictionary.
 #[derive(Clone, Copy)]
 enum Values<'a> {
-    /// A column that is not there, or of type null: every row is null.
+    /// A column that does not exist, or has the type null: every row is null.
     Null,
     Small(Offsets<'a, i32>),
     Large(Offsets<'a, i64>),
@@ -28,7 +28,7 @@ enum Values<'a> {
     Fixed(&'a FixedSizeBinaryArray),
 }
 
-/// Where in the dictionary each row's value is; or any other numbers with nulls.
+/// The indexes of the rows' values in a dictionary, or other numbers with nulls.
 #[derive(Clone, Copy)]
 pub(crate) struct Indices<'a> {
     indices: Integers<'a>,
@@ -65,7 +65,7 @@ impl<'a> Indices<'a> {
         Some(Self { indices, nulls: array.nulls() })
     }
 
-    /// The row's number; what 63 bits do not hold becomes the largest that they do.
+    /// The number of the row; numbers of 2^63 and more become 2^63 - 1.
     pub(crate) fn number(&self, row: usize) -> Option<i64> {
         if is_null(self.nulls, row) {
             return None;
@@ -82,13 +82,13 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// The row's place in the dictionary. A negative one, which no dictionary has, is out of range.
+    /// The index of the row's value in the dictionary. A negative one becomes one that is out of range.
     fn get(&self, row: usize) -> Option<usize> {
         self.number(row).map(|index| index as usize)
     }
 }
 
-/// The bytes of all rows end to end, and where each begins.
+/// The bytes of all rows, and the offset at which each begins.
 #[derive(Clone, Copy)]
 pub(crate) struct Offsets<'a, O> {
     starts: &'a [O],
@@ -115,18 +115,18 @@ impl<'a, O: OffsetSizeTrait> Offsets<'a, O> {
     }
 }
 
-/// Views of bytes that lie inline or in one of several buffers. Arrow's own accessors rely on views that were validated
-/// once; here each is checked as it is read, because a producer may have given invalid ones, or write to them.
+/// Views of bytes, which are inline or in one of several buffers. Arrow's accessors rely on views that were validated once. Here
+/// each view is checked when it is read, because a producer may pass invalid ones, or write to them later.
 #[derive(Clone, Copy)]
 struct Views<'a> {
     words: &'a [u128],
-    /// The same as bytes.
+    /// The views as bytes.
     inline: &'a [u8],
     buffers: &'a [Buffer],
     nulls: Option<&'a NullBuffer>,
 }
 
-/// The bytes that a view has room for itself.
+/// The length up to which a value is inline in its view.
 const MAX_INLINE: usize = 12;
 
 impl<'a> Views<'a> {
@@ -152,15 +152,15 @@ impl<'a> Views<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// A column that is not there.
+    /// A column that does not exist.
     pub(crate) const NULL: Self = Self { values: Values::Null, indices: None };
 
-    /// The column, `None` where it holds anything else. The elements' own type was looked at, nothing else.
+    /// The column; `None` if it has another type. Only the type is checked.
     pub(crate) fn of(array: &'a dyn Array) -> Option<Self> {
         Self::by(array, Values::of)
     }
 
-    /// The same for a column that must hold strings.
+    /// The same for a column that must contain strings.
     pub(crate) fn of_strings(array: &'a dyn Array) -> Option<Self> {
         Self::by(array, Values::of_strings)
     }
@@ -175,7 +175,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The row's bytes. A row whose index is not in the dictionary, which Arrow does not allow, is null.
+    /// The bytes of the row. A row whose index is not in the dictionary, which Arrow does not allow, is null.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<&'a [u8]> {
         match &self.indices {
@@ -218,13 +218,13 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Whether the row is null. A row that the bitmap does not have is none.
+/// Whether the row is null. A row after the end of the bitmap is not null.
 #[inline]
 fn is_null(nulls: Option<&NullBuffer>, row: usize) -> bool {
     nulls.is_some_and(|nulls| row < nulls.len() && nulls.is_null(row))
 }
 
-/// Whether there is a value at this place.
+/// Whether the column has a value at this index.
 #[inline]
 fn holds(column: &impl Array, row: usize) -> bool {
     row < column.len() && column.is_valid(row)

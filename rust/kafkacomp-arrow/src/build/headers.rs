@@ -21,7 +21,7 @@ pub(super) enum HeaderColumn<'a> {
     Large(Lists<'a, i64>),
 }
 
-/// Where each row's headers begin among those of all rows.
+/// The offset at which the headers of each row begin among those of all rows.
 #[derive(Clone, Copy)]
 pub(super) struct Lists<'a, O> {
     starts: &'a [O],
@@ -31,9 +31,9 @@ pub(super) struct Lists<'a, O> {
     values: Bytes<'a>,
 }
 
-/// Headers that cannot be taken.
+/// Why headers are invalid.
 pub(super) enum BadHeader {
-    /// A key that is null or no UTF-8.
+    /// A key that is null or not UTF-8.
     Key,
     /// Memory ran out.
     OutOfMemory(OutOfMemory),
@@ -50,7 +50,7 @@ impl BadHeader {
 }
 
 impl<'a> HeaderColumn<'a> {
-    /// The column, `None` where it holds anything else.
+    /// The column; `None` if it has another type.
     pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
         match array.data_type() {
             DataType::List(_) => {
@@ -81,7 +81,7 @@ impl<'a> HeaderColumn<'a> {
 impl<'a, O: OffsetSizeTrait> Lists<'a, O> {
     fn new(starts: &'a [O], nulls: Option<&'a NullBuffer>, entries: &'a dyn Array) -> Option<Self> {
         let entries = entries.as_struct_opt()?;
-        // By name, in whatever order; a map's entries may be named otherwise, and then the first is the key.
+        // By name, in any order. The entries of a map may have other names; then the first one is the key.
         let (keys, values) = match (entries.column_by_name(KEY), entries.column_by_name(VALUE)) {
             (Some(keys), Some(values)) => (keys, values),
             (None, None) => {
@@ -100,7 +100,7 @@ impl<'a, O: OffsetSizeTrait> Lists<'a, O> {
         }
         let bounds = self.starts.get(row..).and_then(<[O]>::first_chunk::<2>);
         let Some([start, end]) = bounds else { return Ok(()) };
-        // Lists that reach past their entries, which Arrow does not allow.
+        // A list that extends past its entries, which Arrow does not allow.
         if end.as_usize() > self.entries.len() {
             return Err(BadHeader::Key);
         }

@@ -1,4 +1,4 @@
-//! Rows into a partition's folder.
+//! Writes rows as a partition's folder.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use kafkacomp_core::record::{BatchSettings, Batches};
 use super::batcher::Batcher;
 use super::write_error::WriteError;
 
-/// Rows that are taken at once: a table may be one record batch, and its Kafka batches need not be in memory together.
+/// The number of rows that are added at once. A table may be one record batch, whose Kafka batches should not all be in memory.
 const ROWS: usize = 8192;
 
 /// Slices of about [`ROWS`] rows.
@@ -23,14 +23,14 @@ pub(super) fn slices(rows: &ArrowRecordBatch) -> impl Iterator<Item = ArrowRecor
 pub struct LogWritten {
     /// Segments, batches, bytes and offsets.
     pub report: WriteReport,
-    /// Rows, each of which is a record.
+    /// The number of records, one for each row.
     pub records: usize,
 }
 
-/// Writes all rows as the folder `target` of a partition. Its first segment begins at the first batch's offset.
+/// Writes all rows as the folder `target` of a partition. Its first segment begins at the offset of the first batch.
 ///
 /// # Errors
-/// Rows that cannot become records, a stream that fails, or the file system's. Nothing is left of the folder.
+/// Invalid rows, an error of the stream, or an I/O error. The new folder is removed.
 pub fn write_log(
     rows: impl IntoIterator<Item = Result<ArrowRecordBatch, ArrowError>>,
     target: &Path,
@@ -49,7 +49,7 @@ pub fn write_log(
     Ok(LogWritten { report: folder.finish()?, records: batcher.rows() })
 }
 
-/// The folder under way.
+/// The folder that is being written.
 struct Folder {
     target: PathBuf,
     options: WriteOptions,
@@ -59,7 +59,7 @@ struct Folder {
 }
 
 impl Folder {
-    /// Appends the batches that are complete.
+    /// Writes the complete batches.
     fn flush(&mut self) -> Result<(), WriteError> {
         if self.out.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Arrow columns into record batches: the other direction of a scan, with the columns' same names.
+//! Builds record batches from Arrow columns, which have the same names as those of a scan.
 //!
 //! | column | types | null means |
 //! |---|---|---|
@@ -6,12 +6,12 @@
 //! | `key` | the same | a null key |
 //! | `timestamp` | timestamp of any unit, or int64 in ms | -1, no timestamp |
 //! | `headers` | list or map of (string, binary or string) | no headers |
-//! | `offset` | int64 | the offset after the one before |
+//! | `offset` | int64 | the offset after that of the row before |
 //!
-//! Only `value` must be there; columns of other names are not looked at. [`RecordColumns`] appends rows to a
-//! builder that the caller keeps; [`Batcher`] makes batches of a stream of rows, [`PartitionedBatcher`] those of many
-//! partitions, to which rows go by the columns `topic` and `partition` or by their keys. [`write_log`] writes rows as the
-//! folder of one partition, [`StagedBatches`] as files of batches for many.
+//! Only `value` is required; columns with other names are ignored. [`RecordColumns`] appends rows to a builder of the caller.
+//! [`Batcher`] builds batches from a stream of rows. [`PartitionedBatcher`] does so for many partitions, which it chooses by the
+//! columns `topic` and `partition` or by the keys. [`write_log`] writes rows as the folder of one partition, [`StagedBatches`] as
+//! files of batches for many.
 
 mod batcher;
 pub(crate) mod bytes;
@@ -78,7 +78,7 @@ impl<'a> Numbers<'a> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) { None } else { self.values.get(row).copied() }
     }
 
-    /// In milliseconds, the earlier one of two; `Err` out of range.
+    /// The timestamp in milliseconds, rounded down; `Err` if it is out of range.
     #[inline]
     fn milliseconds(&self, row: usize) -> Result<Option<i64>, BuildError> {
         let Some(value) = self.get(row) else { return Ok(None) };
@@ -101,7 +101,7 @@ fn find(rows: &ArrowRecordBatch, column: Column) -> Result<Option<&dyn Array>, B
     if named.next().is_some() { Err(BuildError::DuplicateColumn { column }) } else { Ok(found) }
 }
 
-/// The columns of some rows, checked once.
+/// The columns of rows, whose types are checked once.
 #[derive(Clone, Copy)]
 pub struct RecordColumns<'a> {
     len: usize,
@@ -113,10 +113,10 @@ pub struct RecordColumns<'a> {
 }
 
 impl<'a> RecordColumns<'a> {
-    /// The columns of `rows` by their names.
+    /// Finds the columns of `rows` by their names.
     ///
     /// # Errors
-    /// No `value`; a column of a type that its field cannot be made of, or there twice.
+    /// There is no `value`, a column has a type that is not supported, or a name occurs twice.
     pub fn new(rows: &'a ArrowRecordBatch) -> Result<Self, BuildError> {
         let find = |column| find(rows, column);
         let fail = |column, array: &dyn Array| BuildError::ColumnType { column, data_type: array.data_type().clone() };
@@ -142,26 +142,26 @@ impl<'a> RecordColumns<'a> {
         })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The row's offset, if it says one.
+    /// The offset of the row, if it has one.
     #[inline]
     pub fn offset(&self, row: usize) -> Option<i64> {
         self.offset.and_then(|offsets| offsets.get(row))
     }
 
-    /// The row's timestamp in ms, -1 without one.
+    /// The timestamp of the row in ms; -1 if it has none.
     ///
     /// # Errors
-    /// A timestamp out of range.
+    /// The timestamp is out of range.
     #[inline]
     pub fn timestamp(&self, row: usize) -> Result<i64, BuildError> {
         match &self.timestamp {
@@ -182,12 +182,12 @@ impl<'a> RecordColumns<'a> {
         self.value.get(row)
     }
 
-    /// Appends rows in order until one finds no room in the batch, by its write limit or because its offset is
-    /// too far from the batch's first; how many were appended. The first record of a batch always has room.
-    /// `headers` is scratch memory.
+    /// Appends rows in order until one does not fit into the batch, because of the write limit or because its offset is too far
+    /// from the first one, and returns how many were appended. The first record of a batch always fits. `headers` is scratch
+    /// memory.
     ///
     /// # Errors
-    /// What the builder refuses, by row. The rows before it are appended.
+    /// The error of the builder, with the row. The rows before it are appended.
     pub fn append(
         &self,
         rows: Range<usize>,

@@ -1,4 +1,4 @@
-//! Rows of a stream into batches of many topics and partitions at once.
+//! Builds batches of many topics and partitions from one stream of rows.
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::record::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
@@ -6,19 +6,19 @@ use kafkacomp_core::record::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
 use super::route::{RouteColumns, Router};
 use super::{BuildError, RecordColumns, Routing};
 
-/// One topic and partition that has come up.
+/// A topic and partition that rows were sent to.
 #[derive(Debug, Default)]
 pub struct Target {
     builder: RecordBatchBuilder,
-    /// Whole batches that nobody has taken yet.
+    /// Complete batches that the caller has not taken yet.
     pub out: Vec<u8>,
-    /// Batches so far.
+    /// The number of batches so far.
     pub batches: u64,
-    /// Records so far.
+    /// The number of records so far.
     pub records: u64,
 }
 
-/// Makes batches for each place that rows go to, offsets from 0 in each.
+/// Builds batches for each topic and partition, each with offsets from 0.
 #[derive(Debug)]
 pub struct PartitionedBatcher {
     settings: BatchSettings,
@@ -29,19 +29,19 @@ pub struct PartitionedBatcher {
 }
 
 impl PartitionedBatcher {
-    /// Batches of these settings.
+    /// A batcher for batches with these settings.
     ///
     /// # Errors
-    /// What the magic does not have.
+    /// Settings that the magic does not support.
     pub fn new(settings: BatchSettings, routing: Routing) -> Result<Self, BuildError> {
         settings.check()?;
         Ok(Self { settings, router: Router::new(routing), headers: HeadersBuffer::new(), targets: Vec::new(), rows: 0 })
     }
 
-    /// Takes all rows; batches that are full are in their targets' `out` then.
+    /// Adds all rows, and appends full batches to `out` of their targets.
     ///
     /// # Errors
-    /// By row, counted from the first of the stream.
+    /// The error of a row, counted from the first row of the stream.
     pub fn push(&mut self, rows: &ArrowRecordBatch) -> Result<(), BuildError> {
         let before = self.rows;
         let columns = RecordColumns::new(rows)?;
@@ -59,7 +59,7 @@ impl PartitionedBatcher {
         Ok(())
     }
 
-    /// Appends a run of rows that all go to one place.
+    /// Appends a run of rows with the same target.
     fn append(
         &mut self,
         columns: &RecordColumns<'_>,
@@ -84,16 +84,16 @@ impl PartitionedBatcher {
         Ok(())
     }
 
-    /// Ends the batches under way.
+    /// Closes all batches.
     ///
     /// # Errors
-    /// A codec without memory.
+    /// Lack of memory for a codec.
     pub fn finish(&mut self) -> Result<(), BuildError> {
         let Self { targets, settings, .. } = self;
         targets.iter_mut().try_for_each(|target| target.finish(*settings))
     }
 
-    /// What has come up so far, each with its topic and partition.
+    /// The targets so far, each with its topic and partition.
     pub fn targets(&mut self) -> impl Iterator<Item = (&str, i32, &mut Target)> {
         let router = &self.router;
         self.targets.iter_mut().enumerate().filter_map(move |(index, target)| {

@@ -1,13 +1,13 @@
-//! Which topic and partition each row goes to, as Kafka's producers decide it.
+//! Chooses the topic and partition of each row, as Kafka's producers do.
 //!
 //! | row has | partition |
 //! |---|---|
-//! | a `partition` | that one |
+//! | a `partition` | this partition |
 //! | a key | murmur2 of the key modulo the topic's partitions |
-//! | neither | the topic's present one; after about a batch of bytes the next one |
+//! | neither | the current partition of the topic; after about a batch of bytes, the next one |
 //!
-//! Producers choose the next partition for records without a key at random (KIP-794); here it is the next in line, so
-//! that the same rows go to the same places.
+//! For records without a key, producers choose the next partition at random (KIP-794). Here it is the following one, so that
+//! the same rows always go to the same partitions.
 
 use std::collections::HashMap;
 
@@ -23,22 +23,22 @@ use crate::Column;
 /// The longest topic name.
 const MAX_NAME_LENGTH: usize = 249;
 
-/// How rows are spread.
+/// How rows are distributed.
 #[derive(Debug, Clone, Default)]
 pub struct Routing {
-    /// The topic of all rows, whatever their column says.
+    /// The topic of all rows, which overrides the column.
     pub topic: Option<String>,
-    /// How many partitions every topic has; a `partition` beyond is an error then.
+    /// The number of partitions of every topic; a `partition` that is not less is an error.
     pub partitions: Option<i32>,
-    /// How many partitions topics are known to have; others have one.
+    /// The known numbers of partitions of topics; other topics have one.
     pub known: HashMap<String, i32>,
-    /// Where rows without a key begin, modulo the topic's partitions.
+    /// The first partition for rows without a key, modulo the number of partitions.
     pub start: u32,
-    /// Bytes of rows without a key that go to one partition before it is the next one's turn.
+    /// The number of bytes of rows without a key that go to a partition before the next one is used.
     pub sticky_bytes: u64,
 }
 
-/// A topic that has come up.
+/// A topic that rows were sent to.
 #[derive(Debug)]
 struct Topic {
     name: String,
@@ -48,7 +48,7 @@ struct Topic {
     targets: HashMap<i32, usize>,
 }
 
-/// Finds each row's place among those that have come up so far.
+/// Chooses the target of each row, and numbers the targets.
 #[derive(Debug, Default)]
 pub(super) struct Router {
     routing: Routing,
@@ -57,7 +57,7 @@ pub(super) struct Router {
     targets: Vec<(String, i32)>,
 }
 
-/// The columns that say where rows go.
+/// The columns that determine the target of a row.
 pub(super) struct RouteColumns<'a> {
     topic: Option<Bytes<'a>>,
     partition: Option<&'a Int32Array>,
@@ -65,7 +65,7 @@ pub(super) struct RouteColumns<'a> {
 
 impl<'a> RouteColumns<'a> {
     /// # Errors
-    /// A column of a type that cannot be, or there twice.
+    /// A column has an unsupported type, or occurs twice.
     pub(super) fn new(rows: &'a ArrowRecordBatch) -> Result<Self, BuildError> {
         let wrong = |column, array: &dyn Array| BuildError::ColumnType { column, data_type: array.data_type().clone() };
         let topic = find(rows, Column::Topic)?
@@ -88,15 +88,15 @@ impl Router {
         Self { routing, ..Self::default() }
     }
 
-    /// Topic and partition of a place.
+    /// The topic and partition of a target.
     pub(super) fn target(&self, index: usize) -> Option<&(String, i32)> {
         self.targets.get(index)
     }
 
-    /// The row's place; a new one is the number of those there were.
+    /// The index of the row's target. A new target gets the next index.
     ///
     /// # Errors
-    /// No topic, a name that none can have, a partition that the topic does not have.
+    /// There is no topic, its name is invalid, or it does not have the partition.
     pub(super) fn place(
         &mut self,
         columns: &RecordColumns<'_>,
@@ -125,7 +125,7 @@ impl Router {
         Ok(index)
     }
 
-    /// The row's topic among those that have come up.
+    /// The index of the row's topic.
     fn topic(&mut self, routes: &RouteColumns<'_>, row: usize) -> Result<usize, BuildError> {
         let name = if let Some(name) = &self.routing.topic {
             name.as_str()
@@ -155,19 +155,19 @@ impl Router {
 }
 
 impl Topic {
-    /// Where a row without a key goes.
+    /// The partition of a row without a key.
     fn stay(&mut self, size: usize, most: u64) -> i32 {
         if self.present_bytes > most {
             self.present_bytes = 0;
             self.present = self.present.saturating_add(1) % self.partitions;
         }
-        // Lengths, timestamp and offset take about so much in a batch.
+        // Lengths, timestamp and offset take about 8 bytes in a batch.
         self.present_bytes = self.present_bytes.saturating_add(size as u64).saturating_add(8);
         self.present
     }
 }
 
-/// Whether Kafka takes this as a topic's name.
+/// Whether Kafka accepts the name of a topic.
 fn is_topic_name(name: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=MAX_NAME_LENGTH).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(legal)

@@ -1,5 +1,5 @@
-//! Rows of many topics and partitions into files of batches, from which the log's folders are assembled once all writers
-//! are done.
+//! Writes rows of many topics and partitions to files of batches, from which the folders of the log are assembled once all
+//! writers are done.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,12 +14,12 @@ use super::partitioned::{PartitionedBatcher, Target};
 use super::route::Routing;
 use super::write_error::WriteError;
 
-/// Bytes of one partition that are kept in memory before they are written.
+/// The most bytes of a partition that are kept in memory before they are written.
 const GATHERED: usize = 1 << 20;
-/// The same of all partitions.
+/// The most bytes of all partitions that are kept in memory.
 const ALL_GATHERED: usize = 32 << 20;
 
-/// A file of batches of one partition, offsets from 0.
+/// A file of batches of one partition, with offsets from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedFile {
     /// The topic.
@@ -28,11 +28,11 @@ pub struct StagedFile {
     pub partition: i32,
     /// The file.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Its batches.
+    /// The number of batches.
     pub batches: u64,
-    /// Its records.
+    /// The number of records.
     pub records: u64,
 }
 
@@ -41,23 +41,23 @@ pub struct StagedFile {
 pub struct StagedBatches {
     batcher: PartitionedBatcher,
     prefix: PathBuf,
-    /// Bytes of each file.
+    /// The size of each file in bytes.
     sizes: Vec<u64>,
 }
 
 impl StagedBatches {
-    /// Without rows. The parent of `prefix` exists.
+    /// A writer without rows. The parent of `prefix` must exist.
     ///
     /// # Errors
-    /// Settings that the message format does not have.
+    /// Settings that the magic does not support.
     pub fn new(prefix: PathBuf, settings: BatchSettings, routing: Routing) -> Result<Self, WriteError> {
         Ok(Self { batcher: PartitionedBatcher::new(settings, routing)?, prefix, sizes: Vec::new() })
     }
 
-    /// Takes rows.
+    /// Adds rows.
     ///
     /// # Errors
-    /// Rows that cannot become records, or the file system's.
+    /// Invalid rows, or an I/O error.
     pub fn push(&mut self, rows: &ArrowRecordBatch) -> Result<(), WriteError> {
         for slice in slices(rows) {
             self.batcher.push(&slice)?;
@@ -67,10 +67,10 @@ impl StagedBatches {
         Ok(())
     }
 
-    /// Writes what is left; all files.
+    /// Writes the remaining batches and returns all files.
     ///
     /// # Errors
-    /// The file system's, or a codec that has no memory.
+    /// An I/O error, or lack of memory for a codec.
     pub fn finish(&mut self) -> Result<Vec<StagedFile>, WriteError> {
         self.batcher.finish()?;
         self.write(0)?;
@@ -90,7 +90,7 @@ impl StagedBatches {
             sizes.resize(sizes.len().max(index.saturating_add(1)), 0);
             let Some(size) = sizes.get_mut(index).filter(|_| target.out.len() > least) else { continue };
             let path = file_name(prefix, index);
-            // An existing file is another writer's, or what it left.
+            // An existing file belongs to another writer, or was left by one.
             let open = File::options().append(true).create(*size > 0).create_new(*size == 0).open(&path);
             let written = open.and_then(|mut file| file.write_all(&target.out));
             written.map_err(|source| log::Error::Io { path, source })?;

@@ -8,7 +8,7 @@ use super::error::BuildError;
 /// Rows that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// They cannot become records.
+    /// The rows are invalid.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The batches cannot be written.

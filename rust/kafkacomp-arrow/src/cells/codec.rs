@@ -1,4 +1,4 @@
-//! Compressed cells to their contents, and back.
+//! Decompresses and compresses cells.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,47 +20,48 @@ use crate::pool::BufferPool;
 use crate::validity::Validity;
 
 thread_local! {
-    /// What the last call gave, bytes: the next one, of the next rows, will give about as much.
+    /// The size of the last result in bytes: that of the next rows is probably about as large.
     static LAST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How cells are decompressed.
+/// Options for decompressing cells.
 #[derive(Debug, Clone, Copy)]
 pub struct DecompressOptions<'a> {
-    /// By name or id.
+    /// The compression type, by name or id.
     pub compression_type: Parameter<'a, CompressionType>,
-    /// The message format, 0 to 2: magic 0 has any LZ4 header checksum (KIP-57).
+    /// The message format, 0 to 2: with magic 0, any LZ4 header checksum is accepted (KIP-57).
     pub magic: Parameter<'a, Option<i8>>,
-    /// What a bad cell does.
+    /// What happens at a bad cell.
     pub on_bad_cell: OnBadCell,
-    /// The most bytes that one cell may give.
+    /// The most bytes that a cell may decompress to.
     pub max_output_size: usize,
 }
 
-/// How cells are compressed.
+/// Options for compressing cells.
 #[derive(Debug, Clone, Copy)]
 pub struct CompressOptions<'a> {
-    /// By name or id.
+    /// The compression type, by name or id.
     pub compression_type: Parameter<'a, CompressionType>,
-    /// The level; null is Kafka's default.
+    /// The level; null for Kafka's default.
     pub level: Parameter<'a, Option<i32>>,
     /// The message format, 0 to 2.
     pub magic: Parameter<'a, Option<i8>>,
-    /// What a cell of an unknown type, magic or level does.
+    /// What happens at a cell with an unknown type, magic or level.
     pub on_bad_cell: OnBadCell,
 }
 
-/// The contents of compressed cells, each read wherever Kafka's own streams read it.
+/// Decompresses cells. A cell is accepted if Kafka's streams read it.
 ///
 /// # Errors
-/// An argument of a wrong type or length; the first bad cell, unless bad cells become nulls; more than one array holds.
+/// An argument has a wrong type or length; a cell is bad, unless bad cells become nulls; or the result does not fit into one
+/// array.
 pub fn decompress(data: &dyn Array, options: DecompressOptions<'_>) -> Result<ArrayRef, CellError> {
     let rows = data.len();
     let cells = binary(data)?;
     let types = Types::of(options.compression_type, rows)?;
     let magics = Numbers::of("magic", options.magic, rows)?;
     let room = room(data);
-    // What is larger than the pool's buffers comes zeroed from the allocator, piece by piece.
+    // A result that is larger than the pool's buffers grows in steps, with zeroed memory.
     let last = LAST.get();
     let expected = if last > MAX_POOLED_BUFFER { 0 } else { last.max(bytes_of(data)) };
     let storage = BufferPool::shared().take_warm(expected);
@@ -81,7 +82,7 @@ pub fn decompress(data: &dyn Array, options: DecompressOptions<'_>) -> Result<Ar
     })
 }
 
-/// Cells as Kafka's own streams compress them.
+/// Compresses cells as Kafka's streams do.
 ///
 /// # Errors
 /// As [`decompress`].
@@ -110,7 +111,7 @@ pub fn compress(data: &dyn Array, options: CompressOptions<'_>) -> Result<ArrayR
     })
 }
 
-/// A column that must hold binary: what is compressed is no text.
+/// A column that must be binary: compressed data are not text.
 pub(super) fn binary(data: &dyn Array) -> Result<Bytes<'_>, CellError> {
     let element = match data.data_type() {
         DataType::Dictionary(_, values) => values.as_ref(),
@@ -129,7 +130,7 @@ pub(super) fn at<F: Into<CellFault>>(row: usize) -> impl FnOnce(F) -> CellError 
     move |fault| CellError::Cell { row, fault: fault.into() }
 }
 
-/// What a codec said that was allowed `left` bytes, or `cap` where that is less.
+/// The error of a codec that was limited to `left` bytes, or to `cap` if that is less.
 fn limited(row: usize, mut error: CodecError, left: usize, cap: usize) -> CellError {
     if let CodecFault::OutputLimit { limit } = &mut error.fault {
         if left < cap {
@@ -150,17 +151,17 @@ fn is_large(data: &dyn Array) -> bool {
     matches!(data.data_type(), DataType::LargeBinary | DataType::LargeUtf8)
 }
 
-/// The most bytes that all cells together may become.
+/// The most bytes of the result.
 fn room(data: &dyn Array) -> usize {
     if is_large(data) { usize::MAX } else { DEFAULT_MAX_OUTPUT_SIZE }
 }
 
-/// A guess of what the result takes, so that a buffer of about that size is taken from the pool: as much as the cells.
+/// An estimate of the size of the result, for the choice of a buffer from the pool: that of the cells.
 fn bytes_of(data: &dyn Array) -> usize {
     data.get_buffer_memory_size().min(MAX_POOLED_BUFFER)
 }
 
-/// Where the bytes of all cells are collected.
+/// Collects the bytes of all cells.
 trait Content {
     fn len(&self) -> usize;
     fn truncate(&mut self, len: usize);
@@ -195,7 +196,7 @@ impl Content for Vec<u8> {
     }
 }
 
-/// The column that `fill` makes, appending a row's bytes at each call; `Ok(false)` is a null.
+/// Builds a column from `fill`, which appends the bytes of a row at each call; `Ok(false)` is a null.
 fn column<C: Content>(
     data: &dyn Array,
     content: C,

@@ -7,37 +7,37 @@ use kafkacomp_core::{Category, record};
 
 use crate::columns::ColumnError;
 
-/// What a bad cell does.
+/// What happens at a bad cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnBadCell {
-    /// It ends the whole call with an error.
+    /// The call returns an error.
     #[default]
     Raise,
-    /// It becomes a null.
+    /// The cell becomes null.
     Null,
 }
 
-/// Why there is no result. Rows count from 0 in the arrays that were given.
+/// Why there is no result. Rows are counted from 0.
 #[derive(Debug, thiserror::Error)]
 pub enum CellError {
-    /// An array of a type that the argument cannot have.
+    /// An array of a type that the argument does not support.
     #[error("{argument} cannot be an array of type {data_type}: {wanted}")]
     ArrayType {
-        /// Which one.
+        /// The argument.
         argument: &'static str,
         /// The type found.
         data_type: DataType,
-        /// What it can be.
+        /// The supported types.
         wanted: &'static str,
     },
-    /// An array that is not as long as the cells'.
+    /// An array with another length than the cells.
     #[error("{argument} has {length} rows, the data have {rows}")]
     Length {
-        /// Which one.
+        /// The argument.
         argument: &'static str,
-        /// Its rows.
+        /// The number of its rows.
         length: usize,
-        /// The cells' rows.
+        /// The number of cells.
         rows: usize,
     },
     /// A bad cell.
@@ -48,20 +48,20 @@ pub enum CellError {
         /// What is wrong with it.
         fault: CellFault,
     },
-    /// The cells together give more than one array holds.
+    /// The result does not fit into one array.
     #[error("the cells up to row {row} give more than {limit} bytes, which is more than one array holds: {advice}")]
     TooLarge {
-        /// The row that has no room.
+        /// The first row that does not fit.
         row: usize,
         /// The most bytes.
         limit: usize,
-        /// What helps.
+        /// How to avoid the error.
         advice: &'static str,
     },
     /// Memory ran out for the result.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
-    /// What Arrow says of arrays that were built here.
+    /// An error of Arrow for arrays that were built here.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
 }
@@ -76,7 +76,7 @@ impl From<ColumnError> for CellError {
 }
 
 impl CellFault {
-    /// Whether something is wrong with the cell, and not that memory ran out.
+    /// Whether the cell is bad; otherwise memory ran out.
     pub(crate) fn is_the_cells(&self) -> bool {
         let category = match self {
             Self::Codec(error) => error.kind().category(),
@@ -92,25 +92,25 @@ impl CellFault {
 /// What is wrong with a cell.
 #[derive(Debug, thiserror::Error)]
 pub enum CellFault {
-    /// Its compressed data, or data that do not compress.
+    /// Invalid compressed data, or data that cannot be compressed.
     #[error(transparent)]
     Codec(#[from] CodecError),
-    /// Its records.
+    /// Invalid records.
     #[error(transparent)]
     Records(#[from] record::Error),
-    /// A compression type's name that Kafka does not have.
+    /// An unknown name of a compression type.
     #[error("invalid compression type '{}': expected one of none, gzip, snappy, lz4, zstd", .name.escape_debug())]
     UnknownName {
-        /// The name found, or the beginning of a long one.
+        /// The name found; only the start of a long one.
         name: String,
     },
-    /// A compression type's id that Kafka does not have.
+    /// An unknown id of a compression type.
     #[error("invalid compression type id {id}: expected one of 0 (none), 1 (gzip), 2 (snappy), 3 (lz4), 4 (zstd)")]
     UnknownId {
         /// The id found.
         id: i64,
     },
-    /// A magic that there is not.
+    /// An unknown magic.
     #[error("magic must be 0, 1 or 2, not {magic}")]
     Magic {
         /// The magic found.

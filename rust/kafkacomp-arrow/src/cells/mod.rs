@@ -1,15 +1,14 @@
-//! Columns whose every cell is something of Kafka's: one array in, one array of as many rows out.
+//! Functions on columns whose cells are Kafka data. Each takes an array and returns one with as many rows.
 //!
-//! | function | a cell is | it becomes |
+//! | function | cell | result |
 //! |---|---|---|
 //! | [`decompress`] | the compressed part of a batch or message | its content, binary |
-//! | [`compress`] | any bytes, or a string's UTF-8 | them as Kafka's stream frames them, binary |
-//! | [`parse_records`] | a record set: batches of magic 0, 1, 2 one after another | a list of structs, one a record |
+//! | [`compress`] | any bytes, or the UTF-8 of a string | compressed as by Kafka's stream, binary |
+//! | [`parse_records`] | a record set: batches of magic 0, 1 and 2 | a list of structs, one for each record |
 //!
-//! Bytes come in any of Arrow's layouts, dictionaries too, and go out in one buffer that all cells share: with 64-bit
-//! offsets (`large_binary`) where they came with such, else with 32-bit ones, which end at 2^31 - 1 bytes for all
-//! cells together. The compression type and the magic are one value for all cells or a column beside them. A null
-//! makes a null, whichever of the arguments it stands in.
+//! Binary arguments can have any Arrow layout, including dictionaries. The result has one buffer for all cells, with 64-bit
+//! offsets (`large_binary`) if the argument has them, otherwise with 32-bit offsets, which limit it to 2^31 - 1 bytes. The
+//! compression type and the magic are one value for all cells, or a column. A null in any argument makes the result null.
 
 mod codec;
 mod fault;

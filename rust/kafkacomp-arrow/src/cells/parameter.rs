@@ -1,4 +1,4 @@
-//! Arguments that are one value for all cells, or a column with a value for each.
+//! Arguments that are one value for all cells, or a column with one value for each cell.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -14,14 +14,14 @@ const MOST_NAME: usize = 40;
 /// One value for all cells, or an array with one for each.
 #[derive(Debug, Clone, Copy)]
 pub enum Parameter<'a, T> {
-    /// For all.
+    /// One value for all cells.
     Constant(T),
-    /// For each; as many rows as there are cells.
+    /// One value for each cell.
     Column(&'a dyn Array),
 }
 
 impl<'a, T> Parameter<'a, T> {
-    /// The array, if it is one and as long as it must be.
+    /// The array, if the argument is one; an error if its length is wrong.
     fn column(&self, argument: &'static str, rows: usize) -> Result<Option<&'a dyn Array>, CellError> {
         match self {
             Self::Column(array) if array.len() != rows => {
@@ -102,7 +102,7 @@ impl<'a> Numbers<'a> {
         if array.as_any().is::<arrow_array::NullArray>() {
             return Ok(Self::Constant(None));
         }
-        // A dictionary of integers is what some writers make of a column that hardly changes.
+        // Some writers encode a column with few different integers as a dictionary.
         let wrong =
             || CellError::ArrayType { argument, data_type: array.data_type().clone(), wanted: "it must hold integers" };
         if array.as_any_dictionary_opt().is_some() {
@@ -119,7 +119,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// As a message format.
+    /// The number of the row as a magic.
     #[inline]
     pub(super) fn magic(&self, row: usize) -> Result<Option<i8>, CellFault> {
         match self.get(row) {
@@ -129,7 +129,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// As a level of this type; null is Kafka's default.
+    /// The number of the row as a level of this type; null is Kafka's default.
     pub(super) fn level(&self, compression_type: CompressionType, row: usize) -> Result<Compression, CellFault> {
         let level = self.get(row).map(|level| level.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
         Ok(Compression::new(compression_type, level)?)

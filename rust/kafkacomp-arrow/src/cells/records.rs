@@ -1,4 +1,4 @@
-//! Record sets in cells to lists of records, by the columns that a scan builds.
+//! Parses record sets in cells into lists of records, with the columns of a scan.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -22,34 +22,34 @@ use crate::validity::Validity;
 use crate::worker::MAX_RECORD_BYTES;
 
 thread_local! {
-    /// Contexts and the buffer of decompressed records, kept from call to call.
+    /// Codec contexts and the buffer of decompressed records, which are reused by the next call.
     static KEPT: RefCell<RecordReader> = RefCell::new(RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE));
 }
 
-/// How record sets are parsed.
+/// Options for parsing record sets.
 #[derive(Debug, Clone)]
 pub struct ParseOptions {
-    /// The fields of a record, in order. A cell knows no topic, partition and segment: those are null.
+    /// The fields of a record, in order. Topic, partition and segment are null.
     pub columns: Vec<Column>,
-    /// The unit of the timestamps; `None`: int64 in milliseconds.
+    /// The unit of the timestamps; `None` for int64 in milliseconds.
     pub timestamp_unit: Option<TimeUnit>,
-    /// Whether control records are among the records.
+    /// Whether control records are included.
     pub include_control: bool,
     /// Whether checksums are verified.
     pub verify_crc: bool,
-    /// What a bad cell does.
+    /// What happens at a bad cell.
     pub on_bad_cell: OnBadCell,
     /// The most bytes that the records of one cell may decompress to, all batches together.
     pub max_output_size: usize,
 }
 
-/// The records of each cell as `list<struct>`.
+/// Parses the records of each cell into a `list<struct>`.
 ///
-/// A batch that is cut off at a cell's end is left out, because Kafka cuts the answer to a fetch at any byte; but the
-/// first must be whole, as it is in every such answer (KIP-74).
+/// A truncated batch at the end of a cell is ignored, because Kafka may truncate a fetch response at any byte. The first batch
+/// must be complete, as in every fetch response (KIP-74).
 ///
 /// # Errors
-/// Cells that are not binary; the first bad cell, unless bad cells become nulls; more than one array holds.
+/// The cells are not binary; a cell is bad, unless bad cells become nulls; or the result does not fit into one array.
 pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRef, CellError> {
     let cells = binary(data)?;
     let pool = BufferPool::shared();
@@ -87,7 +87,7 @@ pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRe
 enum RecordsError {
     /// The cell is bad.
     Content(Error),
-    /// Its records have no room beside those of the cells before.
+    /// Its records do not fit into the array together with those of the cells before.
     Full,
 }
 
@@ -163,7 +163,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The error with the cap of the whole cell, of which a later batch had only what the earlier ones left.
+    /// The error with the limit of the whole cell; a later batch gets only what earlier ones have left of it.
     fn with_cap(&self, mut error: Error) -> Error {
         if let Error::BatchCodec { source, .. } = &mut error
             && let CodecFault::OutputLimit { limit } = &mut source.fault

@@ -30,7 +30,7 @@ pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadEr
         |batch: RecordBatch<'_>| reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset()));
     let first = batches.next().and_then(&mut first_of);
     let next = batches.next().and_then(&mut first_of);
-    // In a compacted log the next batch need not follow directly, and is below the name as well.
+    // In a compacted log, the next batch need not continue directly, but it is below the base offset, too.
     let below = first.zip(next).filter(|&((first, last), (next, next_last))| {
         let follows = last.checked_add(1) == Some(next) || (next > last && next_last < base_offset);
         (0..base_offset).contains(&first) && follows
