@@ -136,18 +136,18 @@ pub struct Segment {
     /// segments do not have. Tiered storage has segments of which only a part is valid, and others with the same offsets. If this
     /// is given, the segments of the partition are read in their order and not compared.
     pub offsets: Option<(i64, i64)>,
-    /// How the range is found again where the file has been replaced since.
+    /// By which the range is found again if the file was replaced.
     pub boundaries: SplitBoundaries,
-    /// Whether a broker may still be writing it: an incomplete batch at its end may be on its way.
+    /// Whether a broker may be writing it, so that an incomplete batch at its end may become complete.
     pub active: bool,
-    /// Whether it may end inside a batch, as Kafka cuts the answer to a fetch: a warning, not an error.
+    /// Whether a truncated batch at its end is a warning and not an error, as in a fetch response.
     pub may_be_cut: bool,
     /// What shows its transactions.
     pub transactions_in: TransactionsIn,
 }
 
 impl Segment {
-    /// The first offset that is read from it, as far as that is known before it is opened.
+    /// The first offset that is read from it, if that is known before it is opened.
     pub fn first_offset(&self) -> Option<i64> {
         self.offsets.map_or(self.base_offset, |(first, _)| Some(first))
     }
@@ -176,22 +176,22 @@ pub struct Partition {
     pub end_offset: Option<i64>,
     /// The segments that are read.
     pub segments: Vec<Segment>,
-    /// Further segments that tell of transactions only (a piece of a partition is read).
+    /// Further segments that are read only for their transactions, if a split of the partition is read.
     pub context: Vec<Segment>,
-    /// What a committed reader sees, if it was found before; otherwise the segments are asked.
+    /// The transactions, if they were found before; otherwise they are read from the segments.
     pub transactions: Option<Arc<TransactionFilter>>,
-    /// What the checkpoints of the log directory say of it.
+    /// Its offsets in the checkpoints of the log directory.
     pub checkpoints: Checkpoints,
-    /// What would decide between segments that have different records at the same offset; part of the error.
+    /// What would decide between segments with different records at the same offset, for the message of the error.
     pub deciding: Option<Arc<str>>,
 }
 
-/// Offsets of a partition as the checkpoint files of a log directory have them, as far as they do.
+/// The offsets of a partition in the checkpoint files of a log directory, if they have it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Checkpoints {
-    /// Consumers see nothing before this offset.
+    /// Consumers do not see records before this offset.
     pub log_start_offset: Option<i64>,
-    /// Consumers see nothing from this offset on.
+    /// Consumers do not see records from this offset on.
     pub high_watermark: Option<i64>,
     /// Compaction has removed records before this offset.
     pub cleaned_to: Option<i64>,

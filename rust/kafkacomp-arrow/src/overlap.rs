@@ -1,4 +1,4 @@
-//! Segment files of a partition whose offsets overlap: their order, and whether they agree.
+//! Orders and compares segment files of a partition whose offsets overlap.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -12,11 +12,11 @@ use crate::lookup::end_offset;
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 
-/// How much of two files is compared at once.
+/// The number of bytes that are compared at once.
 const WINDOW: usize = 1 << 20;
 
-/// Puts files with the same base offset in an order that depends on what is in them alone, not on the ids in their
-/// names: the one that reaches furthest first, then the larger one, then by their bytes.
+/// Sorts files with the same base offset by their content, not by the ids in their names: first the one with the greatest end
+/// offset, then the larger one, then by their bytes.
 pub fn order(segments: &mut [Segment], options: &ScanOptions) {
     let mut from = 0;
     while let Some(first) = segments.get(from) {
@@ -43,7 +43,7 @@ pub fn order(segments: &mut [Segment], options: &ScanOptions) {
     }
 }
 
-/// Less for a file that comes first.
+/// The sort key: less for a file that comes first.
 fn reach(segment: &Segment, options: &ScanOptions) -> (Reverse<Option<i64>>, Reverse<u64>) {
     let end = end_offset(segment, options).ok().flatten();
     // A file that cannot be read comes last; reading it reports why.
@@ -66,10 +66,10 @@ fn compare_bytes(one: &Segment, other: &Segment) -> Ordering {
     }
 }
 
-/// The least of the offsets `first` to `last`, inclusive, about which two files disagree.
+/// The least of the offsets `first` to `last`, inclusive, at which two files have different records.
 ///
 /// # Errors
-/// One of them cannot be read, or has a batch that cannot be decoded for another reason than corruption.
+/// One of them cannot be read, or has a batch that cannot be decoded for a reason other than corruption.
 pub fn disagreement(
     earlier: &Segment,
     later: &Segment,

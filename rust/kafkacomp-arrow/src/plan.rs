@@ -1,7 +1,7 @@
-//! What is read next: segments in order, their bounds by the indexes, chunks of whole batches.
+//! Plans what is read next: segments in order, their bounds by the indexes, chunks of complete batches.
 //!
-//! One planner serves all workers under a lock. It alone reads the segments, so that the order is its
-//! order; the workers check, decompress and build columns side by side.
+//! One planner serves all workers under a lock. Only the planner reads the segments, which determines the order. The workers
+//! verify, decompress and build columns in parallel.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -30,46 +30,46 @@ use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::unreadable::SkipUnreadable;
 use crate::view_buffers::SharedBytes;
 
-/// What a chunk is to make where several workers share the scan: columns that stay in the cache, in time that
-/// makes the hand-over small.
+/// The column data of a chunk where several workers share the scan: small enough for the cache, and large enough to make the
+/// hand-over cheap.
 const SHARED_BATCH_BYTES: usize = 2 << 20;
 
-/// The least that is worth a hand-over between threads.
+/// The least number of bytes that is worth a hand-over between threads.
 pub const MIN_CHUNK_BYTES: usize = 256 << 10;
 
-/// Whole batches of one segment.
+/// Complete batches of one segment.
 #[derive(Debug)]
 pub struct Chunk {
-    /// Where the bytes begin in the segment.
+    /// The position of the bytes in the segment.
     pub position: u64,
-    /// How many there are.
+    /// The number of bytes.
     length: usize,
-    /// The segment; `None` in front of the first one.
+    /// The segment; `None` before the first one.
     source: Option<SharedSource>,
-    /// What all records of it have in common.
+    /// The context of all its batches.
     pub context: Arc<Context>,
-    /// Whether offsets rise from batch to batch.
+    /// Whether offsets increase from batch to batch.
     pub ordered: bool,
     /// Whether a batch of the segment comes before it.
     pub started: bool,
-    /// The offset that its first batch is expected to begin with, if that is known.
+    /// The expected first offset of its first batch, if that is known.
     pub expected: Option<i64>,
-    /// What its batches are to be treated as, in order of their positions.
+    /// Notes about its batches, in the order of their positions.
     pub notes: Vec<(u64, Note)>,
-    /// What is missing among its offsets, and the segment that should have it.
+    /// Missing offsets, and the segment that should have them.
     pub missing: Vec<(Arc<str>, MissingRange)>,
-    /// What the chunk's records are followed by, if it is an error.
+    /// The error after the records of the chunk, if there is one.
     pub error: Option<ScanError>,
 }
 
 impl Chunk {
-    /// The bytes: in the buffer that the planner was given, or where the segment lies in memory.
+    /// The bytes: in the buffer that the planner was given, or in the segment if it is in memory.
     pub fn bytes<'c>(&'c self, buffer: &'c [u8]) -> &'c [u8] {
         let source = self.source.as_ref();
         source.map_or(&[], |source| chunk_bytes(source.0.as_ref(), buffer, self.position, self.length))
     }
 
-    /// The same with a reference count; bytes in `buffer` are taken out of it.
+    /// The bytes with a reference count; they are taken out of `buffer`.
     pub fn share(&self, buffer: &mut Vec<u8>, pool: &Arc<BufferPool>) -> SharedBytes {
         let in_memory = self.source.as_ref().filter(|source| source.0.as_slice().is_some());
         if let Some(source) = in_memory {
@@ -80,7 +80,7 @@ impl Chunk {
         SharedBytes { pinned: data.capacity(), bytes: pool.lend(data) }
     }
 
-    /// No batches, but an error.
+    /// A chunk that has an error and no batches.
     fn failed(context: Arc<Context>, error: ScanError) -> Self {
         Self {
             position: 0,
@@ -115,20 +115,20 @@ impl AsRef<[u8]> for SourcePart {
 struct Current {
     partition: Partition,
     id: PartitionId,
-    /// All its segments.
+    /// All segments of the partition.
     segments: Arc<[Segment]>,
-    /// The one that comes next.
+    /// The index of the next segment.
     next: usize,
     transactions: Option<Arc<TransactionFilter>>,
-    /// What the pass for transactions found, by segment.
+    /// Large corrupt batches that the pass for transactions has found, by segment.
     large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
-    /// The offset after the last one that was delivered.
+    /// The offset after the last one that was returned.
     position: Option<i64>,
-    /// The offset after the last one that was delivered or reported as missing, and the segment that it is of.
+    /// The offset after the last one that was returned or reported missing, and its segment.
     accounted: Option<(Arc<str>, i64)>,
     /// The leader epochs so far.
     epochs: LeaderEpochs,
-    /// Which segment has delivered which offsets: the last one exclusive.
+    /// The offsets that each segment has returned: index, first offset, and end.
     delivered: Vec<(usize, i64, i64)>,
 }
 
@@ -141,7 +141,7 @@ impl Current {
     }
 }
 
-/// Hands out chunks in order.
+/// Returns chunks in order.
 #[derive(Debug)]
 pub struct Planner {
     partitions: std::iter::Enumerate<std::vec::IntoIter<Partition>>,
@@ -176,7 +176,7 @@ impl Planner {
         Arc::clone(&self.segment)
     }
 
-    /// What is handed out where [`next`](Self::next) panicked: an error that names the segment, and nothing after it.
+    /// The last chunk after [`next`](Self::next) has panicked: an error that names the segment.
     pub fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
         self.failed = true;
         let error = ScanError::panicked(&self.segment, panic);
@@ -184,7 +184,7 @@ impl Planner {
         Chunk::failed(Arc::new(context), error)
     }
 
-    /// Reads the next chunk into `buffer`; `None` at the end. After an error there is no more.
+    /// Reads the next chunk into `buffer`; `None` at the end or after an error.
     pub fn next(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
         while !self.failed {
             let mut open = match self.open.take() {
@@ -224,7 +224,7 @@ impl Planner {
                 report.bytes_in += length as u64;
                 report.skipped.extend(skipped);
                 report.warnings.extend(warnings);
-                // Where the cleaner's checkpoint is known, it decides.
+                // If the cleaner's checkpoint is known, it decides.
                 if is_compacted && context.cleaned_to.is_none() {
                     report.missing.set_compacted(&context.id);
                 }
@@ -255,7 +255,7 @@ impl Planner {
         change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the scan goes on after `error`.
+    /// Whether the scan continues after `error`.
     fn skips(&self, error: &ScanError) -> bool {
         self.options.on_error == OnError::Skip && error.skip_reason().is_some()
     }
@@ -271,8 +271,8 @@ impl Planner {
         });
     }
 
-    /// How much to read at once. Where several workers share the scan, so much that it makes about one Arrow
-    /// batch: a worker whose chunk makes more must wait for its turn to deliver them.
+    /// The number of bytes to read at once. If several workers share the scan, it is about enough for one Arrow batch: a worker
+    /// whose chunk has more batches must wait for its turn to return them.
     fn target(&self) -> usize {
         if self.options.threads <= 1 {
             return self.chunk_bytes;
@@ -283,7 +283,7 @@ impl Planner {
         one_batch.clamp(MIN_CHUNK_BYTES, self.chunk_bytes.max(MIN_CHUNK_BYTES))
     }
 
-    /// A segment has been read: what it has delivered, and what is missing at its end.
+    /// Ends a segment: records what it has returned, and what is missing at its end.
     fn close(&mut self, open: &mut Open, finish: Finish) {
         let Some(current) = &mut self.current else { return };
         let is_last = current.next >= current.partition.segments.len();
@@ -338,7 +338,7 @@ impl Planner {
                     Err(error) => self.lost(&segment, following, &context, error)?,
                 }
             } else {
-                // Of a gap before it, the end may have been asked for.
+                // The end of the gap before the segment may have been requested.
                 self.gap_before(&mut current, &segment, &context);
                 self.current = Some(current);
             }
@@ -376,7 +376,7 @@ impl Planner {
         })
     }
 
-    /// Reports what is missing before a segment that is not opened.
+    /// Reports the offsets that are missing before a segment that is not opened.
     fn gap_before(&self, current: &mut Current, segment: &Segment, context: &Context) {
         let (Some((name, from)), Some(base)) = (current.accounted.take(), segment.first_offset()) else { return };
         let mut missing = Vec::new();
@@ -385,7 +385,7 @@ impl Planner {
         current.accounted = Some((name, from.max(base)));
     }
 
-    /// A segment could not be opened: with `on_error="skip"`, all of it is missing.
+    /// Handles a segment that could not be opened: with `on_error="skip"`, all of it is missing.
     fn lost(
         &mut self,
         segment: &Segment,
@@ -441,7 +441,7 @@ impl Planner {
             context.start_offset = context.start_offset.max(position);
         }
         let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
-        // A segment that overlaps those before may be of an earlier leader.
+        // A segment that overlaps those before may have been written by an earlier leader.
         let follows = segment.base_offset.zip(current.position).is_some_and(|(base, position)| base >= position);
         let epochs = if follows { current.epochs } else { LeaderEpochs::default() };
         if let Some((_, accounted)) = &before {
@@ -461,7 +461,7 @@ impl Planner {
                 let warn = |text: String| self.with_report(|report| report.warnings.push(text));
                 let found = relocate::find(segment, source.as_ref(), length)?;
                 if found.is_replaced {
-                    // Brokers replace a segment when they compact it, which explains what is not there any more.
+                    // Brokers replace a segment when they compact it, which explains the missing records.
                     self.with_report(|report| report.missing.set_compacted(&context.id));
                 }
                 context.start_offset = context.start_offset.max(found.first);
@@ -507,7 +507,7 @@ impl Planner {
             context.missing(from, base, MissingReason::Gap, &mut |range| {
                 open.found.missing.push((Arc::clone(&name), range));
             });
-            // A message that begins in the file before and ends in this one is in neither.
+            // A message that begins in the file before and ends in this one is complete in neither.
             let file = PositionedFile { source: open.source.0.as_ref(), base };
             let skipped = skipped(file, from).map_err(|error| ScanError::log(&segment.name, error))?;
             let resumes = base.saturating_add_unsigned(skipped).max(from);
@@ -519,7 +519,7 @@ impl Planner {
         Ok(open)
     }
 
-    /// A segment begins with offsets that others have delivered: they must agree.
+    /// Handles a segment that begins with offsets that others have returned: their records must be the same.
     fn overlaps(
         &self,
         current: &mut Current,
@@ -559,7 +559,7 @@ impl Planner {
     }
 }
 
-/// Whether the segment may hold an offset between the bounds, by its name and the next one's.
+/// Whether the segment may have an offset within the bounds, judged by its name and that of the next one.
 fn within(segment: &Segment, following: Option<i64>, context: &Context) -> bool {
     let Some(base) = segment.first_offset() else { return true };
     let stable = context.transactions.as_ref().and_then(|filter| filter.last_stable_offset());

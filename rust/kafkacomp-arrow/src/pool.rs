@@ -1,5 +1,5 @@
-//! Buffers that come back when the consumer frees its Arrow arrays: filling a fresh page costs more than
-//! decoding LZ4 into a warm one.
+//! A pool of buffers that are returned when the consumer frees its Arrow arrays. Writing to a new page costs more than decoding
+//! LZ4 into one that was used before.
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
 
@@ -7,28 +7,28 @@ use arrow_buffer::Buffer;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
 use kafkacomp_core::memory::{self, OutOfMemory};
 
-/// Below this size the allocator keeps pages warm by itself.
+/// Smaller buffers are reused by the allocator itself.
 const MIN_POOLED_BUFFER: usize = 64 << 10;
 
-/// The most buffers that are kept for the next batch or scan. Two are on their way between a worker and the
-/// consumer at any time; more than a few would be memory that a finished scan still holds.
+/// The most buffers that are kept for the next batch or scan. Two are in use between a worker and the consumer at any time; more
+/// than a few would waste memory after the scan.
 const MOST_FREE: usize = 8;
 
-/// The buffers that are free at the moment.
+/// The free buffers.
 #[derive(Debug, Default)]
 pub struct BufferPool {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
 impl BufferPool {
-    /// The pool of this process: short scans, one after another, find warm pages too.
+    /// The pool of this process, so that consecutive short scans reuse buffers, too.
     pub fn shared() -> Arc<Self> {
         static SHARED: LazyLock<Arc<BufferPool>> = LazyLock::new(Arc::default);
         Arc::clone(&SHARED)
     }
 
-    /// The free buffers, unless another thread has them at this moment: then the allocator serves. After a fork that thread
-    /// may not exist, and the lock stays held.
+    /// The free buffers; `None` if another thread holds the lock. Then the allocator is used. After a fork, that thread may not
+    /// exist, and the lock is never released.
     fn lock(&self) -> Option<MutexGuard<'_, Vec<Vec<u8>>>> {
         match self.free.try_lock() {
             Ok(free) => Some(free),
@@ -37,24 +37,23 @@ impl BufferPool {
         }
     }
 
-    /// An empty buffer for about `bytes`: one that came back and has room for them, or none at all for the
-    /// few that the allocator keeps warm by itself.
+    /// An empty buffer for about `bytes`: a returned one with enough room, or a new one. For a small size, it has no memory yet.
     pub fn take(&self, bytes: usize) -> Vec<u8> {
         let mut buffer = self.take_warm(bytes);
         buffer.clear();
         buffer
     }
 
-    /// The same with its old content, which need not be set to zero again.
+    /// As [`take`](Self::take), but with the old content, so that it need not be zeroed.
     pub fn take_warm(&self, bytes: usize) -> Vec<u8> {
         if bytes < MIN_POOLED_BUFFER {
             return Vec::new();
         }
-        // A little more than last time, so that the next batch does not outgrow it.
+        // A little more than for the last batch, so that the next one probably fits.
         self.tightest(bytes).unwrap_or_else(|| memory::with_capacity_hint(bytes.saturating_add(bytes / 8)))
     }
 
-    /// A buffer with room for `bytes`: one that came back, with its old content, or a new one of zeros.
+    /// A buffer of `bytes` or more: a returned one with its old content, or a new one of zeros.
     ///
     /// # Errors
     /// Lack of memory.
@@ -65,7 +64,7 @@ impl BufferPool {
         }
     }
 
-    /// The smallest buffer that came back and has room for `bytes`.
+    /// The smallest returned buffer with room for `bytes`.
     fn tightest(&self, bytes: usize) -> Option<Vec<u8>> {
         let mut free = self.lock()?;
         let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
@@ -82,8 +81,8 @@ impl BufferPool {
         buffer
     }
 
-    /// Keeps a buffer for the next batch or scan. When there are enough, the smallest goes: the small ones of
-    /// other columns must not shut out the value column's, which is the one that is dear to fill anew.
+    /// Keeps a buffer for the next batch or scan. If there are too many, the smallest one is freed: large buffers, such as those
+    /// of the value column, are the most expensive to replace.
     pub fn give(&self, buffer: Vec<u8>) {
         if !(MIN_POOLED_BUFFER..=MAX_POOLED_BUFFER).contains(&buffer.capacity()) {
             return;

@@ -1,9 +1,8 @@
-//! A piece of a segment, found again in a file that may have been replaced since it was cut.
+//! Finds a split of a segment again, in a file that may have been replaced since the split was planned.
 //!
-//! A broker that compacts a log writes `.cleaned` files, renames them to `.swap` and then to `.log`, under the name of
-//! the first of the segments that they replace. Offsets stay what they were, positions do not: where the batches are no
-//! longer those that stood at a piece's ends, its offsets tell what belongs to it. A file that is opened stays what it
-//! was, so looking once is enough.
+//! A broker that compacts a log writes `.cleaned` files, renames them to `.swap` and then to `.log`, under the name of the first
+//! of the segments that they replace. Offsets remain the same, positions do not. If the batches at the ends of a split are other
+//! ones, its offsets determine its records. An open file is not affected by a replacement, so one check is enough.
 
 use std::sync::Arc;
 
@@ -13,23 +12,23 @@ use crate::options::Segment;
 use crate::report::ScanError;
 use crate::split_boundaries::SplitBoundary;
 
-/// Bytes that hold all batches of a piece, and the offsets that are its own of what they hold.
+/// A range of bytes with all batches of a split, and the offsets in it that belong to the split.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub start: u64,
     pub stop: u64,
-    /// Inclusive.
+    /// The first offset.
     pub first: i64,
-    /// Inclusive.
+    /// The last offset, inclusive.
     pub last: i64,
-    /// Whether the file is another one than when the range was cut, as after compaction.
+    /// Whether the file was replaced since the split was planned, as by compaction.
     pub is_replaced: bool,
 }
 
-/// Finds a segment's range in the file that is there now.
+/// Finds the range of a segment in the current file.
 ///
 /// # Errors
-/// What the file system says; [`ScanError::Replaced`].
+/// An I/O error, or [`ScanError::Replaced`].
 pub(crate) fn find(segment: &Segment, source: &dyn ReadAt, length: u64) -> Result<Found, ScanError> {
     let (start, stop) = segment.range.unwrap_or((0, length));
     let mut found = Found { start, stop, first: i64::MIN, last: i64::MAX, is_replaced: false };
@@ -55,7 +54,7 @@ pub(crate) fn find(segment: &Segment, source: &dyn ReadAt, length: u64) -> Resul
         Some(next) if boundaries.end.is_none() && (is_shifted || length != boundaries.length) => Some(next),
         _ => moved(boundaries.end, stop)?,
     };
-    // A file that only grew is the same one.
+    // A file that has only grown was not replaced.
     found.is_replaced |= end.is_some() || length < boundaries.length;
     if let Some(end) = end {
         found.last = end.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What a scan has done: counts, what it left out and why, and what it noticed.
+//! The report of a scan: counts, skipped bytes, missing offsets and warnings; and its errors.
 
 use std::any::Any;
 use std::io;
@@ -11,27 +11,27 @@ use kafkacomp_core::memory::OutOfMemory;
 use crate::columns::ColumnError;
 use crate::missing::{Missing, MissingOffsets};
 
-/// Bytes that a scan left out.
+/// Bytes that a scan skipped.
 #[derive(Debug, Clone)]
 pub struct SkippedRange {
     /// The segment.
     pub segment: Arc<str>,
-    /// Where the range begins.
+    /// The position of the range.
     pub position: u64,
     /// Its length in bytes.
     pub length: u64,
-    /// Why: corrupt, over a limit, unreadable or vanished.
+    /// The reason: corrupt, over a limit, unreadable or vanished.
     pub reason: MissingReason,
-    /// What a scan with `on_error="raise"` would have said.
+    /// The message of the error of a scan with `on_error="raise"`.
     pub message: String,
-    /// The first offset that is missing for it; `None` where the neighbours do not give it, or none is missing.
+    /// The first offset that is missing because of it; `None` if the neighbours do not determine it, or none is missing.
     pub first_offset: Option<i64>,
-    /// The last offset that is missing for it.
+    /// The last offset that is missing because of it.
     pub last_offset: Option<i64>,
 }
 
 impl SkippedRange {
-    /// A range of bytes that `error` is about, of which the offsets are unknown.
+    /// A range of bytes that was skipped because of `error`, with unknown offsets.
     pub(crate) fn of(segment: &Arc<str>, position: u64, length: u64, error: &ScanError) -> Self {
         Self {
             segment: Arc::clone(segment),
@@ -44,7 +44,7 @@ impl SkippedRange {
         }
     }
 
-    /// With the offsets from `expected` up to the one before `found`, as far as both are known.
+    /// Sets the offsets `expected..found`, if both are known.
     pub(crate) fn between(self, expected: Option<i64>, found: Option<i64>) -> Self {
         let (Some(first), Some(end)) = (expected, found) else { return self };
         if first >= end {
@@ -57,35 +57,35 @@ impl SkippedRange {
 /// The counts of a scan so far.
 #[derive(Debug, Clone, Default)]
 pub struct ScanReport {
-    /// Kafka batches of which at least one record was looked at.
+    /// Kafka batches that were read.
     pub batches: u64,
-    /// Rows given.
+    /// Rows returned.
     pub records: u64,
     /// Bytes of segments read.
     pub bytes_in: u64,
-    /// Bytes of column data given.
+    /// Bytes of column data returned.
     pub bytes_out: u64,
-    /// What was left out, in file order.
+    /// Skipped bytes, in the order of the files.
     pub skipped: Vec<SkippedRange>,
-    /// What was odd but no reason to stop.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// Offsets that should be there and were not delivered.
+    /// Missing offsets.
     pub missing: MissingOffsets,
     /// Records read whose offset is below the log start offset.
     pub records_below_log_start: u64,
     /// Records read whose offset is at the high watermark or above.
     pub records_above_high_watermark: u64,
-    /// Timestamps that the unit of the column cannot hold: the last one that it can hold stands in their place.
+    /// Timestamps that are out of range in the unit of the column, and were replaced by the nearest one in range.
     pub clamped_timestamps: u64,
-    /// Whether the scan is over.
+    /// Whether the scan has ended.
     pub is_complete: bool,
 }
 
-/// The most gaps that a scan warns of one by one.
+/// The most gaps with a warning of their own.
 const MAX_GAP_WARNINGS: usize = 100;
 
 impl ScanReport {
-    /// The scan is over: brings what several threads have found into order, and warns of gaps.
+    /// Ends the report: sorts the findings of the threads, and warns of gaps.
     pub(crate) fn complete(&mut self) {
         if std::mem::replace(&mut self.is_complete, true) {
             return;
@@ -105,10 +105,10 @@ impl ScanReport {
     }
 }
 
-/// What the operating system calls bytes that the storage does not return.
+/// The error code for bytes that the storage cannot read.
 const EIO: i32 = 5;
 
-/// Whether the storage does not return the bytes; [`io::ErrorKind::UnexpectedEof`] is what a file object's EIO becomes.
+/// Whether the storage cannot read the bytes. The EIO of a file object becomes [`io::ErrorKind::UnexpectedEof`].
 pub(crate) fn is_unreadable(error: &io::Error) -> bool {
     error.raw_os_error() == Some(EIO) || error.kind() == io::ErrorKind::UnexpectedEof
 }
@@ -123,54 +123,54 @@ pub enum ScanError {
         /// What is wrong, with the byte position.
         error: ContentError,
     },
-    /// The file system.
+    /// An I/O error.
     Io {
         /// The segment.
         segment: Arc<str>,
-        /// What it said.
+        /// The error.
         error: io::Error,
     },
     /// The segment became shorter while it was read.
     Shrunk {
         /// The segment.
         segment: Arc<str>,
-        /// Bytes that are there now.
+        /// The current length.
         length: u64,
-        /// Bytes that were there.
+        /// The length before.
         expected: u64,
     },
-    /// Neither its content nor its name tells whether a file is of Kafka 0.7 or of a later one.
+    /// Neither the content nor the name of a file determines its log format.
     Undecided {
         /// The segment.
         segment: Arc<str>,
     },
-    /// A broker replaced the file since it was cut into pieces, and the format does not tell which records are whose.
+    /// A broker replaced the file since its splits were planned, and the log format does not show which records belong to which.
     Replaced {
         /// The segment.
         segment: Arc<str>,
     },
-    /// The offsets that a batch states cannot be right.
+    /// The offsets in the header of a batch cannot be right.
     Misplaced {
         /// The segment.
         segment: Arc<str>,
-        /// Where the batch begins.
+        /// The position of the batch.
         position: u64,
-        /// The first offset that it states; `None` for a compressed message of magic 0 or 1.
+        /// The first offset in its header; `None` for a wrapper.
         first: Option<i64>,
-        /// The last offset that it states.
+        /// The last offset in its header.
         last: i64,
         /// The offset after the batch before it.
         expected: i64,
         /// The first offset after it, if that is known.
         resumes: Option<i64>,
     },
-    /// Zeros take the place of batches in a segment that is not the last of its partition.
+    /// Zeros at the end of a segment that is not the last one of its partition.
     ZeroTail {
         /// The segment.
         segment: Arc<str>,
-        /// Where they begin.
+        /// The position of the zeros.
         position: u64,
-        /// How many there are.
+        /// The number of zeros.
         length: u64,
         /// The first offset that is missing.
         expected: i64,
@@ -183,7 +183,7 @@ pub enum ScanError {
         earlier: Arc<str>,
         /// The other file.
         later: Arc<str>,
-        /// The first offset about which they disagree.
+        /// The first offset at which they differ.
         offset: i64,
         /// What would decide between them, if that is known.
         deciding: Option<Arc<str>>,
@@ -192,11 +192,11 @@ pub enum ScanError {
     OutOfMemory(OutOfMemory),
     /// A worker thread could not be started.
     Thread(String),
-    /// A worker thread panicked: an error in this library.
+    /// A worker thread panicked: a bug in this library.
     Panicked {
         /// The segment.
         segment: Arc<str>,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
     /// A [`Closer`](crate::scan::Closer) closed the scan.
@@ -217,7 +217,7 @@ impl ScanError {
         Self::Record { segment: Arc::clone(segment), error: error.into() }
     }
 
-    /// The error of `segment` for what core says of reading it.
+    /// The error of reading `segment`.
     pub(crate) fn log(segment: &Arc<str>, error: log::Error) -> Self {
         match error {
             log::Error::Content(error) => Self::record(segment, error),
@@ -237,7 +237,7 @@ impl ScanError {
         }
     }
 
-    /// As what a scan with `on_error="skip"` lists that it left out; `None` if the scan ends there as well.
+    /// The reason with which a scan with `on_error="skip"` reports the bytes as skipped; `None` if it ends, too.
     pub fn skip_reason(&self) -> Option<MissingReason> {
         match self {
             Self::Record { error, .. } => match error.category() {
@@ -247,7 +247,7 @@ impl ScanError {
             },
             Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => Some(MissingReason::Vanished),
             Self::Io { error, .. } if is_unreadable(error) => Some(MissingReason::Unreadable),
-            // Neither format's bytes are there.
+            // The bytes belong to neither log format, or are missing.
             Self::Undecided { .. } | Self::Shrunk { .. } | Self::Misplaced { .. } | Self::ZeroTail { .. } => {
                 Some(MissingReason::Corrupt)
             }
@@ -262,7 +262,7 @@ impl ScanError {
         Self::Panicked { segment: Arc::clone(segment), message: text.unwrap_or_else(|| "panic".to_owned()) }
     }
 
-    /// What the error means for whoever reads a log.
+    /// The category: what a reader of the log may do after the error.
     pub fn category(&self) -> Category {
         match self {
             Self::Record { error, .. } => error.category(),

@@ -1,5 +1,5 @@
-//! Columns that hardly ever change from row to row: kept as runs, written out when a batch is finished,
-//! and while a whole batch is one run, cut from an array that was made once.
+//! Columns whose values rarely change from row to row. They are kept as runs and written when a batch is finished. If the whole
+//! batch is one run, it is a slice of an array that is reused.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub trait RunValue: Clone + PartialEq {
     /// The Arrow array of `runs`.
     ///
     /// # Errors
-    /// Memory runs out, or the column would be larger than Arrow's 32-bit offsets reach.
+    /// Memory runs out, or the column would be too large for 32-bit offsets.
     fn array(runs: &[(Self, usize)]) -> Result<ArrayRef, OutOfMemory>;
 }
 
@@ -47,7 +47,7 @@ macro_rules! run_value {
 run_value!(i8 => Int8Type, i16 => Int16Type, i32 => Int32Type, i64 => Int64Type);
 
 impl RunValue for Option<bool> {
-    /// Arrow's builder allocates two bits a row.
+    /// Arrow's builder allocates two bits per row.
     fn array(runs: &[(Self, usize)]) -> Result<ArrayRef, OutOfMemory> {
         let all = runs.iter().flat_map(|(value, rows)| std::iter::repeat_n(*value, *rows));
         Ok(Arc::new(all.collect::<BooleanArray>()))
@@ -122,7 +122,7 @@ impl<T: RunValue> RunColumn<T> {
         }
     }
 
-    /// The column so far; the column is empty then.
+    /// Returns the column and leaves it empty.
     ///
     /// # Errors
     /// As [`RunValue::array`].

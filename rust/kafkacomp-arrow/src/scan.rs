@@ -1,9 +1,8 @@
-//! A scan: worker threads over one planner, their Arrow batches in the planner's order.
+//! A scan: worker threads that share one planner, and return Arrow batches in the planner's order.
 //!
-//! Every chunk has a channel of its own that holds one Arrow batch; the channels stand in a queue of
-//! bounded length in the order of the chunks. So a worker that is ahead waits, memory stays at a few
-//! batches a thread, and order costs no sorting. A worker alone has one channel for all, and a few
-//! rows at the end of a chunk run on into the next.
+//! Every chunk has its own channel with room for one Arrow batch. The channels are in a bounded queue, in the order of the chunks.
+//! So a worker that is ahead waits, only a few batches per thread are in memory, and nothing is sorted. A single worker has one
+//! channel for all chunks, and the last rows of a chunk are returned with those of the next one.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,22 +25,21 @@ use crate::schema::schema;
 use crate::view_buffers::SharedBytes;
 use crate::worker::Worker;
 
-/// What is read at once by a single worker: a part of a core's second-level cache, which what is made of it
-/// shall fit into too.
+/// The number of bytes that a single worker reads at once: they and the columns built from them fit into a core's second-level
+/// cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// With several workers a chunk's rows make Arrow batches of their own, so chunks are larger.
+/// With several workers, the rows of each chunk become separate Arrow batches, so chunks are larger.
 const LARGE_CHUNK_BYTES: usize = 4 << 20;
-/// How finely a small source is cut: at its end, workers wait for the one that has the last chunk.
+/// The number of chunks per thread for a small source: at its end, workers wait for the one with the last chunk.
 const CHUNKS_PER_THREAD: usize = 8;
-/// How long the end of a scan waits for its workers. One that is inside a read cannot be interrupted; it ends by itself
-/// when the read returns.
+/// How long the end of a scan waits for its workers. A read cannot be interrupted; the worker ends when it returns.
 const LEAVING: Duration = Duration::from_millis(250);
-/// Pooled buffers above this size are given back after the batch that needed them.
+/// Buffers above this size are freed after the batch that needed them.
 const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
 
 type Item = Result<ArrowRecordBatch, ScanError>;
 
-/// What [`Scan::poll`] found.
+/// The result of [`Scan::poll`].
 #[derive(Debug)]
 pub enum Step {
     /// The next batch.
@@ -50,7 +48,7 @@ pub enum Step {
     Failed(ScanError),
     /// The scan is complete.
     End,
-    /// Nothing yet.
+    /// There is no batch yet.
     Waiting,
 }
 
@@ -71,11 +69,11 @@ pub struct Scan {
 pub struct Closer(Arc<Shared>);
 
 impl Closer {
-    /// Stops the workers; whoever waits for a batch gets [`ScanError::Closed`].
+    /// Stops the workers. Threads that wait for a batch get [`ScanError::Closed`].
     pub fn close(&self) {
         self.0.cancelled.store(true, Ordering::Release);
         self.0.closed.store(true, Ordering::Release);
-        // With the lock, so that nobody is between a look at the flags and the wait.
+        // With the lock, so that no thread is between checking the flags and waiting.
         let _queue = lock(&self.0.queue);
         self.0.changed.notify_all();
     }
@@ -93,9 +91,9 @@ struct Shared {
     planner: Mutex<Option<Planner>>,
     queue: Mutex<Queue>,
     changed: Condvar,
-    /// Nothing more is read: the scan failed, ended or was closed.
+    /// Whether reading has stopped, because the scan failed, ended or was closed.
     closed: Arc<AtomicBool>,
-    /// A [`Closer`] closed it.
+    /// Whether a [`Closer`] has closed the scan.
     cancelled: AtomicBool,
     pool: Arc<BufferPool>,
 }
@@ -114,8 +112,8 @@ enum Place {
 }
 
 impl Scan {
-    /// A scan of `partitions` in this order. Nothing is opened before the first batch is asked for.
-    /// `total_bytes` is the size of all segments as far as it is known.
+    /// A scan of `partitions` in this order. No file is opened before the first batch is requested. `total_bytes` is the known size
+    /// of all segments.
     pub fn new(partitions: Vec<Partition>, options: ScanOptions, total_bytes: u64) -> Self {
         let schema = schema(&options.columns, options.timestamp_unit, options.binary_type);
         let shared = Arc::new(Shared {
@@ -136,19 +134,19 @@ impl Scan {
         &self.schema
     }
 
-    /// What was done so far; shared with the running scan.
+    /// The report so far; it is shared with the running scan.
     pub fn report(&self) -> Arc<Mutex<ScanReport>> {
         Arc::clone(&self.shared.report)
     }
 
-    /// Stops the workers and frees the segments; there are no more batches then. A worker that is inside a read ends when
-    /// the read returns, which is waited for only a moment.
+    /// Stops the workers and closes the segments; no more batches are returned. A worker that is inside a read ends when the read
+    /// returns; this method waits only a moment for it.
     pub fn close(&mut self) {
         self.plan = None;
         self.finish();
     }
 
-    /// What stops this scan while it is being read.
+    /// A handle that stops this scan while it is being read.
     pub fn closer(&self) -> Closer {
         Closer(Arc::clone(&self.shared))
     }
@@ -210,7 +208,7 @@ impl Scan {
             let spawned = thread::Builder::new().name(format!("kafkacomp-scan-{index}")).spawn(move || work(&shared));
             match spawned {
                 Ok(handle) => self.workers.push(handle),
-                // One worker is enough to finish.
+                // One worker is enough to finish the scan.
                 Err(error) if index == 0 => {
                     lock(&self.shared.queue).running = 0;
                     *lock(&self.shared.planner) = None;
@@ -259,7 +257,7 @@ impl Scan {
         let all_left = queue.running == 0;
         drop(queue);
         for worker in self.workers.drain(..).filter(|_| all_left) {
-            // A panic was caught and sent as an error before.
+            // Panics were caught and sent as errors before.
             drop(worker.join());
         }
         lock(&self.shared.report).complete();
@@ -291,7 +289,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a worker as gone, however it ends.
+/// Counts a worker as ended, even if it panics.
 struct Leaving<'s>(&'s Shared);
 
 impl Drop for Leaving<'_> {
@@ -310,7 +308,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// A worker thread. However it ends, the consumer gets an error unless the worker's share was complete.
+/// A worker thread. Even if it panics, the consumer gets an error unless the worker has finished its share.
 fn work(shared: &Shared) {
     let _leaving = Leaving(shared);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(shared))) {
@@ -341,7 +339,7 @@ fn run(shared: &Shared) {
         let data = kept.as_ref().map_or_else(|| chunk.bytes(&buffer), |kept| kept.bytes.as_slice());
         let outcome = guarded(&segment, || process(&mut worker, &chunk, (data, kept.as_ref()), channel, alone));
         if let Err(error) = outcome.and_then(|()| chunk.error.map_or(Ok(()), Err)) {
-            // The rows before the failure first. After a panic the columns are in an unknown state.
+            // Return the rows before the error first. After a panic, the state of the columns is unknown.
             let flushed = match &error {
                 ScanError::Panicked { .. } => Ok(()),
                 _ => guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok())),
@@ -353,17 +351,17 @@ fn run(shared: &Shared) {
             return;
         }
         if !alone {
-            // The consumer goes on to the next chunk only when this one's channel is closed.
+            // The consumer continues with the next chunk once the channel of this one is closed.
             sender = None;
         }
         if buffer.capacity() > MAX_KEPT_BUFFER {
             buffer = Vec::new();
         }
         if let Some(kept) = kept {
-            // What no row refers to comes back at once.
+            // A buffer to which no row refers returns to the pool at once.
             let size = kept.pinned;
             drop(kept);
-            // Without memory for it, reading the next chunk into an empty buffer reports the lack.
+            // If there is no memory for it, reading the next chunk into an empty buffer returns the error.
             buffer = shared.pool.take_filled(size).unwrap_or_default();
         }
     }
@@ -375,7 +373,7 @@ fn run(shared: &Shared) {
     }
 }
 
-/// A worker alone carries rows on into the next chunk; among several, a chunk ends with its last row.
+/// Processes a chunk. A single worker keeps its last rows for the next chunk; with several workers, all rows are returned.
 fn process(
     worker: &mut Worker,
     chunk: &Chunk,
@@ -388,7 +386,7 @@ fn process(
     if alone { Ok(()) } else { worker.flush(&mut sink) }
 }
 
-/// Takes the next chunk and, without a channel yet, its place in the queue, in one step.
+/// Takes the next chunk and, if there is no channel yet, a place in the queue, atomically.
 fn claim(shared: &Shared, buffer: &mut Vec<u8>, channel: &mut Option<SyncSender<Item>>) -> Option<Chunk> {
     let mut planner = lock(&shared.planner);
     if shared.closed.load(Ordering::Acquire) {

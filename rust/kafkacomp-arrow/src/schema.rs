@@ -1,5 +1,5 @@
-//! The columns: names and types of Spark's Kafka source, so that queries carry over, and a few more that
-//! are built on demand.
+//! The columns: those of Spark's Kafka source with the same names and types, so that queries can be reused, and further ones
+//! that are built if they are requested.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ macro_rules! columns {
         }
 
         impl Column {
-            /// Every column there is.
+            /// All columns.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The column's name.
+            /// The name of the column.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
             }
@@ -50,7 +50,7 @@ columns! {
 }
 
 impl Column {
-    /// The columns of a scan that names none: those of Spark's Kafka source with headers.
+    /// The default columns: those of Spark's Kafka source with headers.
     pub const DEFAULT: [Self; 8] = [
         Self::Key,
         Self::Value,

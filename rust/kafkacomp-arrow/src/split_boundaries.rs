@@ -1,4 +1,4 @@
-//! What the ends of a split are known by: the batches that stood there when the segment was split.
+//! The boundaries of a split: the batches at its ends when the segment was split, by which they are found again.
 
 use std::io;
 
@@ -7,19 +7,19 @@ use kafkacomp_core::log::{BatchHeader, ReadAt};
 use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 use kafkacomp_core::record::{BatchHead, RecordBatch, RecordReader};
 
-/// The batch that stood where a segment was cut.
+/// The batch at a boundary between two splits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitBoundary {
     /// Its offset field.
     pub offset: i64,
     /// Its size in bytes.
     pub size: u64,
-    /// Its first offset; `None` for compressed messages of magic 0 and 1 that cannot be decompressed.
+    /// Its first offset; `None` for a wrapper that cannot be decompressed.
     pub first_offset: Option<i64>,
 }
 
 impl SplitBoundary {
-    /// That of a batch.
+    /// The boundary at a batch.
     pub(crate) fn of(header: &BatchHeader, batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Self {
         Self { offset: header.offset_field, size: header.size, first_offset: reader.base_offset(batch).ok() }
     }
@@ -35,15 +35,15 @@ impl SplitBoundary {
     }
 }
 
-/// What is known of a piece's ends. The default knows nothing: then the range is taken as it is.
+/// The boundaries of a split. By default they are unknown, and the range is read as it is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SplitBoundaries {
-    /// At the beginning of the range.
+    /// The batch at the start of the range.
     pub begin: Option<SplitBoundary>,
-    /// Behind its end; `None` at the segment's.
+    /// The batch after the range; `None` at the end of the segment.
     pub end: Option<SplitBoundary>,
-    /// The segment's length when it was found.
+    /// The length of the segment when it was split.
     pub length: u64,
-    /// Where the next segment begins.
+    /// The base offset of the next segment.
     pub next_base: Option<i64>,
 }

@@ -1,7 +1,8 @@
-//! Cutting a large segment into splits that begin where a batch begins, without reading its records.
+//! Divides a large segment into splits that begin at batches, without reading its records.
 //!
-//! The offset index tells of a batch near each place; from there, or without one from the last cut, headers lead on.
-//! A piece begins at a batch whose checksum is right, so that whoever steps over damage in the piece before ends there.
+//! The offset index gives a batch near each position. From there, or without an index from the last boundary, headers lead to the
+//! next one. A split begins at a batch whose checksum is right, so that a reader that skips corruption in the split before ends
+//! there.
 
 use std::iter::Peekable;
 
@@ -17,21 +18,21 @@ use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::split_boundaries::SplitBoundary;
 
-/// A batch of more bytes is not one to cut at: it would be read whole to be checked.
+/// A larger batch is not used as a boundary, because it would be read as a whole to be verified.
 const MOST_CHECKED: usize = 64 << 20;
 
-/// So many valid batches are looked at for one that the next batch continues.
+/// The most valid batches that are examined to find one that the next batch continues.
 const MOST_CANDIDATES: usize = 8;
 
-/// A range of bytes, and the batch that it begins with; `None` at the segment's beginning and in logs of 0.7.
+/// A range of bytes and its first batch; `None` at the start of the segment and in logs of 0.7.
 pub type Piece = (u64, u64, Option<SplitBoundary>);
 
-/// Cuts `segment` into ranges of about `piece_bytes`, in order and without gaps, that hold all of it: a range holds the
-/// batches that begin in it. What would be less than half as long is part of the one before. What cannot be cut
-/// (damage without an index beyond it, a batch larger than a piece) makes a longer range.
+/// Divides `segment` into adjacent ranges of about `piece_bytes`, which contain all of it. A batch belongs to the range in which
+/// it begins. A last range of less than half the size is joined with the one before. A range is longer if it cannot be divided:
+/// at corruption without an index entry after it, or at a larger batch.
 ///
 /// # Errors
-/// What the file system says; a log format that cannot be determined.
+/// An I/O error, or a log format that cannot be determined.
 pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result<Vec<Piece>, ScanError> {
     let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
     let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
@@ -42,7 +43,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
     if piece_bytes < last {
         let source = source.as_ref();
         let log_format = log_format_of(segment, source, length, options)?;
-        // An offset index that cannot be read or is invalid saves nothing, and is no reason to stop.
+        // An offset index that cannot be read or is invalid is ignored.
         let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
         let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
         let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
@@ -60,7 +61,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
                 (begin, boundary) = (position, batch);
                 target = chunk_boundary(source, position, piece_bytes);
             } else if let Some(entry) = cutter.entries.peek().filter(|_| found.is_none()) {
-                // Headers led no further; from what the index knows of behind, they may.
+                // Headers lead no further; from the next index entry on, they may.
                 target = u64::from(entry.position);
             } else {
                 break;
@@ -71,8 +72,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
     Ok(splits)
 }
 
-/// Where the piece that begins at `begin` is to end: where a chunk of the source does, so that few chunks are fetched for two
-/// pieces.
+/// The end of the split that begins at `begin`: the end of a chunk of the source, so that few chunks are fetched for two splits.
 fn chunk_boundary(source: &dyn ReadAt, begin: u64, piece_bytes: u64) -> u64 {
     let chunk_size = source.chunk_size().max(1);
     let chunks = |position: u64| position / chunk_size;
@@ -80,24 +80,24 @@ fn chunk_boundary(source: &dyn ReadAt, begin: u64, piece_bytes: u64) -> u64 {
     last.saturating_mul(chunk_size)
 }
 
-/// Finds places to cut at, one behind the other.
+/// Finds split boundaries, one after another.
 struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
     source: &'s dyn ReadAt,
     length: u64,
-    /// For the first offsets of compressed messages of magic 0 and 1.
+    /// Reads the first offsets of wrappers.
     reader: RecordReader,
-    /// Where a batch begins, or what is none: as far as headers led.
+    /// The position that headers have reached: of a batch, or of something else.
     known: u64,
     entries: Peekable<I>,
-    /// The index's last entry that is not behind the place asked for.
+    /// The last index entry that is not after the requested position.
     entry: Option<OffsetPosition>,
 }
 
 impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
-    /// The first batch with the right checksum that begins at `target` or after it, that continues the batch before, and
-    /// that the next batch continues: no checksum covers its base offset, by which a piece is known. Where there is none
-    /// among the next batches (in a compacted log, say), the first one that is in order. A batch that an index leads to has
-    /// none before it that could contradict it.
+    /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next batch
+    /// continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If none of the
+    /// next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an index entry has
+    /// no batch before it that could contradict it.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
@@ -129,20 +129,20 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
                     .filter(RecordBatch::is_valid)
                     .filter(|_| rises(&before, &header))
                     .map(|batch| (header, SplitBoundary::of(&header, &batch, &mut self.reader)));
-                // Where a compressed message begins, its records show.
+                // The first offset of a wrapper is read from its records.
                 let first = candidate.and_then(|(_, boundary)| boundary.first_offset).or(header.span.first);
                 continued = continues(&before, &BatchHeader { span: Span { first, ..header.span }, ..header });
             }
             previous = Some(header);
         };
-        // No batch follows the last one that could contradict it.
+        // There is no batch after the last one that could contradict it.
         let found = in_order.or(candidate.filter(|_| at_end && continued));
         self.known = found.map_or(walk.position(), |(header, _)| header.position);
         Ok(found.map(|(header, boundary)| (header.position, Some(boundary))))
     }
 
-    /// Where the index knows of a batch that is closer to `target`; `None` as well if what stands there is not the batch
-    /// that the index means.
+    /// The position of a batch closer to `target`, by the index; `None` if there is none, or if the batch there is not that of the
+    /// index entry.
     fn indexed(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
         while let Some(entry) = self.entries.next_if(|entry| u64::from(entry.position) <= target) {
             self.entry = Some(entry);
@@ -158,7 +158,7 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
         Ok(sound.then_some(position))
     }
 
-    /// The first top-level entry of a log of 0.7 that begins at `target` or behind.
+    /// The first top-level entry of a log of 0.7 at `target` or after it.
     fn entry_from(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
         let found = next_entry_from(self.source, self.known, target, self.length)?;
         self.known = found.unwrap_or(self.length);
@@ -166,13 +166,13 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
     }
 }
 
-/// Whether a batch begins with the offset after another one, as far as its header tells.
+/// Whether a batch begins with the offset after another one, as far as its header shows.
 fn continues(before: &BatchHeader, next: &BatchHeader) -> bool {
     let expected = before.last_offset.saturating_add(1);
     next.span.first.map_or(next.last_offset >= expected, |first| first == expected)
 }
 
-/// Whether a batch has no offset of another one before it, as far as its header tells.
+/// Whether a batch has no offset of another one before it, as far as its header shows.
 fn rises(before: &BatchHeader, next: &BatchHeader) -> bool {
     next.span.first.unwrap_or(next.last_offset) > before.last_offset
 }

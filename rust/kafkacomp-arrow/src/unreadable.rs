@@ -1,4 +1,4 @@
-//! A segment on storage that does not return some of its bytes (EIO), as a scan with `on_error="skip"` reads it.
+//! Reads a segment on storage that cannot read some of its bytes (EIO), for a scan with `on_error="skip"`.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +8,13 @@ use kafkacomp_core::log::ReadAt;
 
 use crate::report::is_unreadable;
 
-/// The least that is read at once around unreadable bytes: what disks and file systems have as a block.
+/// The least number of bytes of a read around unreadable bytes: the block size of disks and file systems.
 const BLOCK: usize = 4 << 10;
 
-/// What stands in for a byte that cannot be read. A batch of such bytes has a negative size.
+/// The value that replaces a byte that cannot be read. A batch of such bytes has a negative size.
 const FILLER: u8 = 0xff;
 
-/// Reads a source, and fillers where it returns EIO.
+/// A source whose unreadable bytes are replaced.
 pub struct SkipUnreadable {
     source: Arc<dyn ReadAt>,
     any: AtomicBool,
@@ -23,7 +23,7 @@ pub struct SkipUnreadable {
 
 #[derive(Default)]
 struct Found {
-    /// Begin and end of unreadable bytes, in order.
+    /// The ranges of unreadable bytes, in order.
     ranges: Vec<(u64, u64)>,
     message: String,
 }
@@ -34,7 +34,7 @@ impl SkipUnreadable {
         Self { source, any: AtomicBool::new(false), found: Mutex::default() }
     }
 
-    /// What the file system says of the bytes from `begin` to `end`, if some of them could not be read.
+    /// The I/O error for the bytes `[begin, end)`, if some of them could not be read.
     pub fn fault(&self, begin: u64, end: u64) -> Option<io::Error> {
         if !self.any.load(Ordering::Relaxed) {
             return None;
@@ -59,14 +59,14 @@ impl SkipUnreadable {
         self.any.store(true, Ordering::Relaxed);
     }
 
-    /// Reads what can be read of `buffer`, in halves down to a block.
+    /// Reads the readable bytes of `buffer`, by halving it down to a block.
     fn read_around(&self, buffer: &mut [u8], position: u64, error: &io::Error) -> io::Result<usize> {
         if buffer.len() <= BLOCK {
             buffer.fill(FILLER);
             self.note(position, position.saturating_add(buffer.len() as u64), error);
             return Ok(buffer.len());
         }
-        // Halves that begin at a block, if the whole does.
+        // The halves begin at a block if the whole does.
         let half = buffer.len().div_ceil(2).next_multiple_of(BLOCK).min(buffer.len());
         let (front, back) = buffer.split_at_mut(half);
         let read = self.read_at(front, position)?;

@@ -1,5 +1,4 @@
-//! Which rows of a column are null, as runs: most columns have none or nothing but, and then a row costs a
-//! comparison.
+//! The nulls of a column, as runs. In most columns no row or every row is null; then each row costs one comparison.
 
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
@@ -49,7 +48,7 @@ impl Validity {
         self.count -= rows;
     }
 
-    /// The mask of the rows so far, `None` if none is null; it is empty then.
+    /// Returns the mask, or `None` if no row is null, and leaves it empty.
     pub fn finish(&mut self) -> Option<NullBuffer> {
         self.turn(false);
         let runs = std::mem::take(&mut self.runs);

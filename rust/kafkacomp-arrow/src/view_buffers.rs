@@ -1,11 +1,10 @@
 //! The buffers that the views of an Arrow batch refer to.
 //!
-//! A view refers to its value where it was read: in the chunk of the segment if its Kafka batch is not compressed, otherwise
-//! in the decompressed bytes. Both are buffers with a reference count, which return to the pool when the consumer has freed
-//! the last batch that refers to them.
+//! A view refers to its value in the chunk of the segment, or, if its Kafka batch is compressed, in the decompressed bytes. Both
+//! are buffers with a reference count, which return to the pool when the consumer has freed the last batch that refers to them.
 //!
-//! A buffer of which an Arrow batch uses little would keep much memory for few rows. So a buffer larger than
-//! [`MOST_PINNED`] times the rows that refer to it is not kept: their values are copied, and the buffer is free again.
+//! If an Arrow batch uses only a small part of a buffer, few rows would retain much memory. Therefore a buffer larger than
+//! [`MOST_PINNED`] times the rows that refer to it is not retained: their values are copied, and the buffer is released.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use kafkacomp_core::memory::{self, OutOfMemory};
 
 use crate::pool::BufferPool;
 
-/// How many times the bytes of its rows a buffer may take.
+/// The largest size of a retained buffer, as a multiple of the bytes of its rows.
 pub const MOST_PINNED: usize = 4;
 
 /// Values up to this size are part of their view: Arrow's format.
@@ -24,16 +23,16 @@ const MOST_INLINE: usize = 12;
 /// The end of the last value in a buffer: Arrow's format has offsets of 32 bits with a sign.
 const MOST_OFFSET: usize = i32::MAX as usize;
 
-/// A buffer and the memory that it keeps.
+/// A buffer and the memory that it retains.
 #[derive(Debug, Clone)]
 pub struct SharedBytes {
     /// The bytes.
     pub bytes: Buffer,
-    /// The memory that is kept as long as the bytes are used.
+    /// The memory that is retained as long as the bytes are used.
     pub pinned: usize,
 }
 
-/// Where the values of a Kafka batch lie.
+/// Where the values of a Kafka batch are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// In the chunk.
@@ -45,7 +44,7 @@ pub enum Origin {
 /// A buffer that rows of the current Arrow batch may refer to.
 #[derive(Debug, Default)]
 struct Source {
-    /// `None` while decompressed bytes are still added.
+    /// The buffer; `None` while decompressed bytes are still added.
     buffer: Option<SharedBytes>,
     /// Its index, if rows may refer to it.
     index: Option<u32>,
@@ -62,10 +61,10 @@ pub const COLUMNS: usize = 3;
 #[derive(Debug, Clone, Copy)]
 struct Payload {
     origin: Origin,
-    /// Where its bytes are in memory; views state the distance from here.
+    /// The address of its bytes; views have the distance from it.
     address: usize,
     length: usize,
-    /// Where they begin in the buffer.
+    /// The offset of its bytes in the buffer.
     offset: usize,
     /// [`Source::index`].
     index: u32,
@@ -81,14 +80,14 @@ const NO_PAYLOAD: Payload =
 #[derive(Debug)]
 pub struct ViewBuffers {
     pool: Arc<BufferPool>,
-    /// By index; those of sources without an end are empty.
+    /// The buffers by index; those that are not complete yet are empty.
     buffers: Vec<Buffer>,
     pinned: usize,
     chunk: Source,
     decompressed: Source,
     payload: Option<Payload>,
     current: Payload,
-    /// Values that lie in no source, or in one that is not kept.
+    /// Values that are in no source, or in one that is not retained.
     copies: Vec<u8>,
     copies_index: Option<u32>,
 }
@@ -109,12 +108,12 @@ impl ViewBuffers {
         }
     }
 
-    /// The memory of the buffers that are certain to be kept by the current Arrow batch.
+    /// The memory of the buffers that the current Arrow batch certainly retains.
     pub fn pinned(&self) -> usize {
         self.pinned
     }
 
-    /// The buffer of an origin: the chunk that is read, or the decompressed bytes when nothing is added to them any more.
+    /// Sets the buffer of an origin: the chunk that is read, or the decompressed bytes when they are complete.
     pub fn set_buffer(&mut self, origin: Origin, buffer: SharedBytes) {
         self.source(origin).buffer = Some(buffer);
     }
@@ -139,8 +138,8 @@ impl ViewBuffers {
         }
     }
 
-    /// The values of the following rows lie in `bytes`, which begin at `offset` in the buffer of `origin`. `lengths` are those
-    /// of the columns, `bytes_before` their bytes.
+    /// Sets that the values of the following rows are in `bytes`, which begin at `offset` of the buffer of `origin`. `lengths` are
+    /// the lengths of the columns, `bytes_before` their bytes.
     pub fn begin(
         &mut self,
         origin: Origin,
@@ -152,7 +151,7 @@ impl ViewBuffers {
         self.begin_at(origin, (bytes.as_ptr().addr(), bytes.len()), offset, lengths, bytes_before);
     }
 
-    /// The values of the following rows lie in the chunk.
+    /// Sets that the values of the following rows are in the chunk.
     #[inline]
     pub fn begin_chunk(&mut self, lengths: [usize; COLUMNS], bytes_before: usize) {
         if let Some(SharedBytes { bytes, .. }) = &self.chunk.buffer {
@@ -184,7 +183,7 @@ impl ViewBuffers {
         self.payload = Some(self.current);
     }
 
-    /// The rows of the Kafka batch have been appended; the columns have `bytes` now.
+    /// Ends the Kafka batch, whose rows have been appended; the columns have `bytes` now.
     pub fn end(&mut self, bytes: usize) {
         if let Some(Payload { origin, bytes_before, .. }) = self.payload.take() {
             self.source(origin).used += bytes.saturating_sub(bytes_before);
@@ -221,8 +220,8 @@ impl ViewBuffers {
         Ok(make_view(value, index, offset as u32))
     }
 
-    /// No more rows of the current Arrow batch refer to the source of `origin`. If the rows are too few for its memory, their
-    /// values are copied: `columns` are the views of all columns.
+    /// Ends the source of `origin`: no further rows of the current Arrow batch refer to it. If its memory is too large for the rows
+    /// that do, their values are copied; `columns` are the views of all columns.
     pub fn settle(&mut self, origin: Origin, columns: [&mut [u128]; COLUMNS]) -> Result<(), OutOfMemory> {
         let source = self.source(origin);
         let Source { index: Some(index), first, used, .. } = *source else { return Ok(()) };
@@ -265,7 +264,7 @@ impl ViewBuffers {
         std::mem::take(&mut self.buffers)
     }
 
-    /// After [`finish`](Self::finish): the Kafka batch goes on in the next Arrow batch.
+    /// Continues the Kafka batch in the next Arrow batch, after [`finish`](Self::finish).
     pub fn resume(&mut self, payload: Option<(Origin, usize, usize, usize)>) {
         let Some((origin, address, length, offset)) = payload else { return };
         let index = self.buffers.len() as u32;
@@ -276,13 +275,13 @@ impl ViewBuffers {
         self.payload = Some(self.current);
     }
 
-    /// What [`resume`](Self::resume) takes, if a Kafka batch is not complete.
+    /// The argument for [`resume`](Self::resume), if a Kafka batch is not complete.
     pub fn unfinished(&self) -> Option<(Origin, usize, usize, usize)> {
         self.payload.map(|payload| (payload.origin, payload.address, payload.length, payload.offset))
     }
 }
 
-/// The value of a view, if it lies in the buffer with this index.
+/// The value of a view, if it is in the buffer with this index.
 fn value_in(view: u128, index: u32, buffer: &[u8]) -> Option<&[u8]> {
     let (length, offset) = (view as u32 as usize, (view >> 96) as u32 as usize);
     if length <= MOST_INLINE || (view >> 64) as u32 != index {

@@ -1,4 +1,4 @@
-//! A column of views of values that lie in [`ViewBuffers`].
+//! A column of views of values in [`ViewBuffers`].
 
 use arrow_array::BinaryViewArray;
 use arrow_buffer::{Buffer, ScalarBuffer};
@@ -9,7 +9,7 @@ use kafkacomp_core::record::Spans;
 use crate::validity::Validity;
 use crate::view_buffers::ViewBuffers;
 
-/// Binary views with nulls. The caller asks [`lacks`](Self::lacks) before it uses the column.
+/// Binary views with nulls. Before using the column, the caller checks [`lacks`](Self::lacks).
 #[derive(Debug, Default)]
 pub struct ViewColumn {
     lacks: Option<OutOfMemory>,
@@ -18,12 +18,12 @@ pub struct ViewColumn {
 }
 
 impl ViewColumn {
-    /// Rows in the column so far.
+    /// The number of rows so far.
     pub fn rows(&self) -> usize {
         self.views.len()
     }
 
-    /// What could not be allocated since the column was last empty.
+    /// The allocation that has failed since the column was last empty.
     pub fn lacks(&self) -> Option<OutOfMemory> {
         self.lacks
     }
@@ -55,7 +55,7 @@ impl ViewColumn {
         grown.is_ok()
     }
 
-    /// Appends what `spans` say of `payload`.
+    /// Appends the values in `payload` that `spans` refer to.
     pub fn extend(&mut self, spans: &Spans, payload: &[u8], buffers: &mut ViewBuffers) {
         let all = spans.as_slice();
         if !self.grow(all.len()) {
@@ -89,14 +89,14 @@ impl ViewColumn {
         self.views.truncate(rows);
     }
 
-    /// The column so far as an array over `buffers`; the column is empty then.
+    /// Returns the column as an array over `buffers` and leaves it empty.
     ///
     /// # Errors
-    /// None that data could cause: Arrow checks that each view lies in its buffer.
+    /// None that data can cause: Arrow checks that each view is within its buffer.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<BinaryViewArray, ArrowError> {
         let next = memory::with_capacity_hint(self.views.len());
         let views = std::mem::replace(&mut self.views, next);
-        // A column whose values are all part of their views keeps no buffer.
+        // If all values are inline in their views, the column needs no buffer.
         let refers = views.iter().any(|&view| view as u32 > 12);
         let buffers = if refers { buffers.to_vec() } else { Vec::new() };
         BinaryViewArray::try_new(ScalarBuffer::from(views), buffers, self.validity.finish())

@@ -1,4 +1,4 @@
-//! Segments that ask before they are read on: whether their scan was closed, or somebody pressed Ctrl-C.
+//! Segments that check for an interrupt before each read: whether their scan was closed, or Ctrl-C was pressed.
 
 use std::fmt::Debug;
 use std::io;
@@ -9,24 +9,24 @@ use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 
 use crate::options::Segment;
 
-/// What is asked; an error ends the work on the segment.
+/// The check for an interrupt; an error ends the work on the segment.
 pub trait Watch: Send + Sync + Debug {
-    /// Called before a segment or side file is opened or read.
+    /// Called before a segment or index file is opened or read.
     ///
     /// # Errors
-    /// Why it must not be read.
+    /// The interruption.
     fn before_read(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Called at least once for each megabyte, see [`ReadAt::check_interrupt`].
+    /// Called at least once per megabyte, see [`ReadAt::check_interrupt`].
     ///
     /// # Errors
     /// The interruption.
     fn check_interrupt(&self) -> io::Result<()>;
 }
 
-/// The segment, with `watch` asked.
+/// A segment that calls `watch`.
 pub fn watched(segment: Segment, watch: &Arc<dyn Watch>) -> Segment {
     let files = Arc::new(WatchedFiles { inner: segment.files, watch: Arc::clone(watch) });
     Segment { files, ..segment }
@@ -54,14 +54,14 @@ impl OpenSegment for WatchedFiles {
     }
 }
 
-/// A source, with a watch asked.
+/// A source that calls a watch.
 pub struct Watched {
     inner: Arc<dyn ReadAt>,
     watch: Arc<dyn Watch>,
 }
 
 impl Watched {
-    /// `inner`, with `watch` asked.
+    /// `inner`, as a source that calls `watch`.
     pub fn new(inner: Arc<dyn ReadAt>, watch: Arc<dyn Watch>) -> Self {
         Self { inner, watch }
     }

@@ -1,4 +1,4 @@
-//! From a chunk to Arrow batches: what every worker thread does with what the planner hands it.
+//! Builds Arrow batches from a chunk, on every worker thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,20 +20,20 @@ use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::view_buffers::{Origin, SharedBytes};
 
-/// The most bytes that one record may add to a column of 32-bit offsets. A header key that is no UTF-8
-/// grows to three times its size.
+/// The most bytes that a record may add to a column with 32-bit offsets. A header key that is not UTF-8 grows to up to three
+/// times its size.
 pub(crate) const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
 
-/// What a worker alone delivers. A batch that fits into the cache is built, and read by the consumer, faster
-/// than one that is filled up to `batch_bytes`: a fifth of the time of uncompressed segments. Among several
-/// workers a chunk is to give one batch.
+/// The size of the Arrow batches of a single worker. A batch that fits into the cache is built, and read by the consumer, faster
+/// than one with `batch_bytes`; that saves a fifth of the time of uncompressed segments. With several workers, a chunk becomes
+/// one batch.
 const ENOUGH_BYTES: usize = 1 << 20;
 
-/// The decompressed bytes that are kept in one buffer, where values are not copied out of it: buffers of single Kafka
-/// batches would be many.
+/// The number of decompressed bytes that are collected in one buffer if values are not copied: otherwise there would be a buffer
+/// for each Kafka batch.
 const STORAGE_BYTES: usize = 1 << 20;
 
-/// Takes finished Arrow batches; `false` means that nobody wants more.
+/// Receives finished Arrow batches; `false` ends the scan.
 pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
 
 /// One worker's buffers and contexts.
@@ -47,17 +47,17 @@ pub struct Worker {
     block: Box<RecordBlock>,
     seen: Seen,
     pool: Arc<BufferPool>,
-    /// Whether values stay where they are.
+    /// Whether values are views and not copied.
     views: bool,
     /// The size of the last decompressed batch.
     last_payload: usize,
-    /// Whether the decompressed bytes got their reference count within a batch.
+    /// Whether the decompressed bytes got their reference count in the middle of a batch.
     is_shared: bool,
-    /// Column data that is delivered at the end of a Kafka batch, though more would be allowed.
+    /// The number of bytes of column data from which on an Arrow batch is returned at the end of a Kafka batch.
     enough: usize,
 }
 
-/// Counts that go to the report with each Arrow batch.
+/// Counts that are added to the report with each Arrow batch.
 #[derive(Debug, Default)]
 struct Seen {
     batches: u64,
@@ -91,7 +91,8 @@ impl Worker {
     /// Builds the columns of all batches of `chunk`, whose bytes are `data`, with a reference count if there are views of them.
     ///
     /// # Errors
-    /// [`ScanError`], and [`ScanError::Closed`] if nobody wants more; rows of batches before the failing one are in the builder or delivered.
+    /// [`ScanError`], and [`ScanError::Closed`] if `sink` ends the scan. Rows of batches before the failing one are in the builder
+    /// or have been returned.
     pub fn chunk(
         &mut self,
         chunk: &Chunk,
@@ -143,10 +144,10 @@ impl Worker {
         Ok(())
     }
 
-    /// Delivers the rows that are there.
+    /// Returns the rows of the builder.
     ///
     /// # Errors
-    /// [`ScanError`], and [`ScanError::Closed`] if nobody wants more.
+    /// [`ScanError`], and [`ScanError::Closed`] if `sink` ends the scan.
     pub fn flush(&mut self, sink: Sink<'_>) -> Result<(), ScanError> {
         self.release_decompressed().map_err(ColumnError::from)?;
         flush_builder(&mut self.builder, &mut self.seen, &self.report, sink)
@@ -154,7 +155,7 @@ impl Worker {
 
     /// The entries of a chunk of a log of Kafka 0.7.
     fn entries(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
-        // The planner has found the entries whole and their checksums right.
+        // The planner has verified that the entries are complete and their checksums right.
         for entry in Entries::unverified(data) {
             let entry = entry.map_err(|error| failed(&chunk.context, error.in_file(chunk.position)))?;
             match self.entry(&entry, chunk, sink) {
@@ -176,12 +177,12 @@ impl Worker {
         Ok(())
     }
 
-    /// The messages of an entry, all of them if it begins between the bounds.
+    /// Appends the messages of an entry: all of them if it begins within the bounds.
     fn entry(&mut self, entry: &Entry<'_>, chunk: &Chunk, sink: Sink<'_>) -> Result<(), BatchError> {
         let context = chunk.context.as_ref();
         let fields = EntryFields::new(entry, chunk.position, context.base_offset);
         let wanted = (context.start_offset..=context.last_offset).contains(&fields.offset_field());
-        // Its messages have no timestamps, and those of others are left out where a bound is given.
+        // Messages of 0.7 have no timestamps, and records without one are not returned if there is a bound.
         if !wanted || self.options.start_timestamp.is_some() || self.options.end_timestamp.is_some() {
             return Ok(());
         }
@@ -202,7 +203,7 @@ impl Worker {
                     record.offset = base.saturating_add_unsigned(next as u64);
                     Ok(true)
                 }
-                // Where damage is stepped over, an entry comes whole or not at all.
+                // If corruption is skipped, an entry is returned as a whole or not at all.
                 None => error.take_if(|_| skip).map_or(Ok(false), Err),
             },
             sink,
@@ -211,7 +212,7 @@ impl Worker {
         taken.and_then(|()| error.map_or(Ok(()), |error| Err(BatchError::Content(error))))
     }
 
-    /// Leaves out a batch with the `offsets`, the last one exclusive, if the error is one to go on after.
+    /// Skips a batch with `offsets`, the last one exclusive, if the scan continues after the error.
     fn skip(
         &self,
         position: u64,
@@ -234,7 +235,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether no record of the batch can be wanted, by its header alone.
+    /// Whether the header alone shows that no record of the batch is wanted.
     fn can_skip_batch(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
         (batch.is_control_batch() && !self.options.include_control)
             || batch.last_offset() < context.start_offset
@@ -287,7 +288,7 @@ impl Worker {
         rows.take_records(records, batch, course, &mut self.block, sink)
     }
 
-    /// The rows of a batch whose values stay where they are.
+    /// Appends the rows of a batch as views.
     fn batch_of_views(
         &mut self,
         batch: &RecordBatch<'_>,
@@ -317,8 +318,8 @@ impl Worker {
         taken
     }
 
-    /// The same of a compressed batch. If its rows may fill an Arrow batch before they end, the decompressed bytes get their
-    /// reference count before the first row, otherwise when they are complete.
+    /// Appends the rows of a compressed batch as views. If its rows may fill an Arrow batch before they end, the decompressed bytes
+    /// get their reference count before the first row, otherwise when the buffer is complete.
     fn compressed_batch_of_views(
         &mut self,
         batch: &RecordBatch<'_>,
@@ -353,13 +354,13 @@ impl Worker {
         taken
     }
 
-    /// Whether the rows are to be delivered at the end of a Kafka batch.
+    /// Whether the rows are returned at the end of a Kafka batch.
     #[inline]
     fn has_enough(&self) -> bool {
         self.builder.bytes() >= self.enough || self.builder.pinned() >= self.options.batch_bytes
     }
 
-    /// Before the next batch is decompressed: if what the storage has room for is hardly enough, other storage is taken.
+    /// Replaces the storage before the next batch is decompressed, if it probably has too little room.
     fn make_storage(&mut self) -> Result<(), OutOfMemory> {
         let expected = self.last_payload.saturating_add(self.last_payload / 8);
         let retained = self.reader.retained().saturating_add(self.reader.payload().len());
@@ -373,7 +374,7 @@ impl Worker {
         Ok(())
     }
 
-    /// No more rows will refer to the decompressed bytes so far.
+    /// Releases the decompressed bytes so far, to which no further rows refer.
     fn release_decompressed(&mut self) -> Result<(), OutOfMemory> {
         if !self.views {
             return Ok(());
@@ -382,7 +383,7 @@ impl Worker {
         self.builder.release_values(Origin::Decompressed)
     }
 
-    /// Counts the records of a batch that consumers do not see; whether there are others, or all are asked for.
+    /// Counts the records of a batch that consumers do not see, and returns whether it has others, or all are requested.
     #[cold]
     fn count_invisible(
         &mut self,
@@ -414,7 +415,7 @@ impl Worker {
     }
 }
 
-/// The rows of one Kafka batch on their way into the columns.
+/// Appends the rows of one Kafka batch to the columns.
 struct Rows<'w, B> {
     builder: &'w mut ColumnBuilder,
     seen: &'w mut Seen,
@@ -440,7 +441,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         Self { builder, seen, options, report, batch, context, filter, start }
     }
 
-    /// All records of a batch.
+    /// Appends all records of a batch.
     #[inline]
     fn take_records(
         &mut self,
@@ -470,8 +471,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         Rows { builder, seen, options, report, batch, context, filter, start: *start }
     }
 
-    /// Takes records a block at a time as long as all are wanted, are of the usual kind and find room; the rest
-    /// goes one by one.
+    /// Appends records a block at a time, as long as all are wanted, are simple and fit; the rest is appended one by one.
     fn take_blocks(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock) {
         if self.filter.always {
             let (rows, bytes) = (self.options.batch_size, self.options.batch_bytes);
@@ -479,7 +479,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         }
     }
 
-    /// A block at a time, then one by one.
+    /// Appends records a block at a time, then one by one.
     #[inline]
     fn take_v2(
         &mut self,
@@ -545,7 +545,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
     }
 }
 
-/// Gives the decompressed bytes that rows refer to a reference count; the next ones go into other storage.
+/// Makes a shared buffer of the decompressed bytes that rows refer to; the next ones are written to other storage.
 fn share_decompressed(reader: &mut RecordReader, builder: &mut ColumnBuilder, pool: &Arc<BufferPool>) {
     if builder.lacks_decompressed() {
         let storage = reader.replace_storage(Vec::new());
@@ -554,7 +554,7 @@ fn share_decompressed(reader: &mut RecordReader, builder: &mut ColumnBuilder, po
     }
 }
 
-/// Free of the worker, because a record iterator borrows its reader meanwhile.
+/// Not a method of the worker, because a record iterator borrows its reader.
 fn flush_builder(
     builder: &mut ColumnBuilder,
     seen: &mut Seen,
@@ -580,9 +580,9 @@ fn flush_builder(
 
 /// Why a batch was not finished.
 enum BatchError {
-    /// Its content.
+    /// Its content is corrupt.
     Content(ContentError),
-    /// Its offset field: what it holds is intact.
+    /// Its offset field is wrong; its content is intact.
     Misplaced(ContentError),
     /// The scan ends.
     Scan(ScanError),
@@ -602,7 +602,7 @@ fn failed(context: &Context, error: impl Into<ContentError>) -> ScanError {
     ScanError::record(&context.place.segment, error)
 }
 
-/// The bounds that are looked at record by record.
+/// The bounds that are checked for each record.
 #[derive(Clone, Copy)]
 struct RecordFilter {
     start_offset: i64,
@@ -611,12 +611,12 @@ struct RecordFilter {
     last_timestamp: i64,
     timestamps: bool,
     always: bool,
-    /// The bounds of offsets without those of visible ones.
+    /// The requested offsets, including those that consumers do not see.
     asked: (i64, i64),
 }
 
 impl RecordFilter {
-    /// Takes every record.
+    /// Whether every record is within the bounds.
     fn all() -> Self {
         Self {
             start_offset: i64::MIN,
@@ -656,12 +656,12 @@ impl RecordFilter {
         self.always || ((self.start_offset..=self.last_offset).contains(&record.offset) && self.takes_timestamp(record))
     }
 
-    /// Whether every record would be taken if consumers saw it.
+    /// Whether every record would be within the bounds if consumers saw it.
     fn asks_for_all(&self) -> bool {
         !self.timestamps && self.asked == (i64::MIN, i64::MAX)
     }
 
-    /// Whether the record would be taken if consumers saw it.
+    /// Whether the record would be within the bounds if consumers saw it.
     fn is_asked_for(&self, record: &Record<'_>) -> bool {
         (self.asked.0..=self.asked.1).contains(&record.offset) && self.takes_timestamp(record)
     }

@@ -1,4 +1,4 @@
-//! A stored chunk: Zstandard first, then AES-256-GCM.
+//! Decodes a stored chunk, which is compressed with Zstandard and then encrypted with AES-256-GCM.
 //!
 //! ```text
 //! encrypted chunk => IV:12 ciphertext tag:16       the IV is random, the AAD the segment's own
@@ -19,24 +19,24 @@ const TAG_LENGTH: usize = 16;
 /// Why a chunk cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum ChunkFault {
-    /// It has no room for an IV and a tag.
+    /// It is too short for an IV and a tag.
     #[error("an encrypted chunk of {0} bytes: at least 28 are needed")]
     TooShort(usize),
-    /// The tag is not that of the bytes.
+    /// The tag does not match the bytes.
     #[error("the chunk does not authenticate: it is corrupt or of another segment, or key or AAD are others")]
     Authentication,
-    /// Zstandard says no.
+    /// Zstandard cannot decompress it.
     #[error("{0}")]
     Codec(#[from] CodecError),
-    /// No memory for its content.
+    /// There is not enough memory for its content.
     #[error("{0}")]
     Memory(#[from] OutOfMemory),
-    /// Its content is shorter or longer than the chunk index says.
+    /// The length of its content is not that of the chunk index.
     #[error("the chunk has {found} bytes of the segment, {expected} by the chunk index")]
     Length {
-        /// By the chunk index.
+        /// The length in the chunk index.
         expected: usize,
-        /// As decoded.
+        /// The decoded length.
         found: usize,
     },
 }
@@ -53,7 +53,7 @@ impl std::fmt::Debug for ChunkDecoder {
 }
 
 impl ChunkDecoder {
-    /// A decoder of chunks that are encrypted with a data key and an AAD, or not at all.
+    /// A decoder for chunks that are encrypted with a data key and an AAD; `None` for chunks that are not encrypted.
     pub fn new(encryption: Option<(&DataKey, Vec<u8>)>) -> Self {
         Self { cipher: encryption.map(|(key, aad)| (Aes256Gcm::new(key.bytes().into()), aad)) }
     }
@@ -61,7 +61,7 @@ impl ChunkDecoder {
     /// Decodes a chunk into `out`, which is empty; its content must be `expected` bytes.
     ///
     /// # Errors
-    /// [`ChunkFault`]. Memory for more than `expected` bytes and the chunk's own is not taken.
+    /// [`ChunkFault`]. At most the memory for `expected` bytes and for the chunk is allocated.
     pub fn decode(
         &self,
         stored: &[u8],

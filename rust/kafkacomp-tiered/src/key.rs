@@ -1,10 +1,10 @@
 //! The data key of a segment, wrapped with RSA-OAEP: SHA3-512 for the label and for MGF1, an empty label.
 //!
-//! The crate `rsa` has the open advisory RUSTSEC-2023-0071: how long a decryption takes depends on the key, so that an
-//! attacker who makes a service decrypt many messages of his choice, and can measure each, may recover it. Reading an archive
-//! is no such service: the wrapped keys are those of the manifests, a few for each key pair, nobody is told how long one
-//! took, and the decryption is blinded. `aws-lc-rs` and `ring` have no OAEP with SHA3-512; OpenSSL has, and would have to be
-//! part of every wheel.
+//! The crate `rsa` has the open advisory RUSTSEC-2023-0071: the time of a decryption depends on the key. An attacker who can have
+//! a service decrypt many chosen messages, and can measure each decryption, may recover the key. Reading an archive is not such a
+//! service: only the wrapped keys of the manifests are decrypted, a few for each key pair, nobody can measure a single decryption,
+//! and it is blinded. `aws-lc-rs` and `ring` do not support OAEP with SHA3-512; OpenSSL does, but would have to be part of every
+//! wheel.
 
 use rsa::pkcs1::DecodeRsaPrivateKey;
 use rsa::pkcs8::DecodePrivateKey;
@@ -16,18 +16,18 @@ use zeroize::Zeroizing;
 /// The length of an AES-256 key in bytes.
 pub const DATA_KEY_LENGTH: usize = 32;
 
-/// Why a data key is not available. None of these has anything of a key in it.
+/// Why a data key is not available. The errors contain no part of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFault {
     /// The PEM text is not a private key.
     #[error("not an RSA private key in PEM form (PKCS #8 or PKCS #1, without a password)")]
     NotAPrivateKey,
-    /// OAEP did not find what it looks for.
+    /// The padding of OAEP is invalid.
     #[error(
         "the private key does not decrypt the data key: it is that of another key pair, or the manifest is corrupt"
     )]
     Unwrap,
-    /// What was decrypted is no AES-256 key.
+    /// The decrypted bytes are not an AES-256 key.
     #[error("the data key has {0} bytes, not 32")]
     Length(usize),
 }

@@ -1,8 +1,8 @@
-//! How Aiven's tiered storage plugin stores a segment: cut into chunks of equal size, each compressed with Zstandard, each
-//! encrypted with AES-256-GCM, the data key wrapped with RSA-OAEP.
+//! Decodes segments as Aiven's tiered storage plugin stores them: divided into chunks of equal size, each compressed with
+//! Zstandard and encrypted with AES-256-GCM; the data key is wrapped with RSA-OAEP.
 //!
-//! A crate of its own, so that the core needs no ciphers. Which chunk is where, the segment's manifest says; it is read by
-//! the Python package.
+//! It is a separate crate, so that the core does not depend on ciphers. The Python package reads the manifest of a segment, which
+//! has the positions of the chunks.
 
 #![forbid(unsafe_code)]
 
