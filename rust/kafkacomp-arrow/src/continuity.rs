@@ -87,7 +87,7 @@ pub struct Following<'f> {
     pub source: &'f dyn ReadAt,
     /// The other batches of the partition.
     pub others: &'f OtherBatches,
-    /// The base offset of the next segment, where the batch is the last one of its segment.
+    /// The base offset of the next segment, if the batch is the last one of its segment.
     pub end_offset: Option<i64>,
 }
 
@@ -282,8 +282,8 @@ impl Continuity {
         Ok(())
     }
 
-    /// What else a batch is, by the other batches of the partition: a copy of one is repeated, or in order where it
-    /// is the first batch of the segment after; and a batch whose offsets nothing has is not repeated.
+    /// Another placement for a batch, by the other batches of the partition. A copy of another batch is repeated; if that is the
+    /// first batch of the next segment, it is in order. A batch whose offsets no other batch has is not repeated.
     fn seen_elsewhere(&self, placement: Placement, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
         let Pending { span, position, .. } = *pending;
         let expected = self.expected?;

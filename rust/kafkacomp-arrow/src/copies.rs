@@ -1,6 +1,5 @@
-//! Whether the partition has a batch, or one with some of its offsets, at another place than where it stands.
-//!
-//! Asked only about batches that are out of place, so that an intact log costs nothing.
+//! Searches the partition for copies of a batch, or for other batches with some of its offsets. This is done only for batches
+//! that are out of place, so that an intact log costs nothing.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ pub struct OtherBatches {
 }
 
 impl OtherBatches {
-    /// Of the segment with this index.
+    /// For the segment with this index.
     pub fn new(segments: Arc<[Segment]>, index: usize) -> Self {
         Self { segments, index, searches: Cell::new(0) }
     }
@@ -41,8 +40,8 @@ impl OtherBatches {
         self.segments.get(self.index)
     }
 
-    /// Whether the batch at `position` of the segment, whose bytes are `source`, is there before, or in the segment that
-    /// should have it. After too many searches none is.
+    /// Whether there is a copy of the batch at `position` of the segment, whose bytes are `source`: before it, or in the segment
+    /// that should have it. After too many searches, the result is false.
     pub fn has_copy(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let is_same = |other: &dyn ReadAt, header: &BatchHeader, _: Option<i64>| {
             let Span { first, last, crc } = header.span;
@@ -52,8 +51,8 @@ impl OtherBatches {
         self.any(source, span, position, &is_same).unwrap_or_default()
     }
 
-    /// Whether batches before the one at `position`, or of the segment that should have it, have some of its offsets. After
-    /// too many searches they do.
+    /// Whether batches before the one at `position`, or in the segment that should have it, have some of its offsets. After too
+    /// many searches, the result is true.
     pub fn has_offsets(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let least = span.first.unwrap_or(span.last);
         let overlaps = |_: &dyn ReadAt, header: &BatchHeader, before: Option<i64>| {
@@ -79,8 +78,8 @@ impl OtherBatches {
         Some(any(other.as_ref(), length, found))
     }
 
-    /// The other segment that would have an offset by its name. A task of Spark has none but its own and looks in the
-    /// folder.
+    /// The other segment that should have an offset according to its name. A task of Spark has only its own segment and searches
+    /// the folder.
     fn open(&self, offset: i64) -> Option<Arc<dyn ReadAt>> {
         let others = self.segments.iter().enumerate().rev().filter(|&(index, _)| index != self.index);
         let mut having = others.filter(|(_, segment)| segment.first_offset().is_some_and(|first| first <= offset));
