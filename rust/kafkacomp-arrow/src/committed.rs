@@ -34,9 +34,9 @@ pub struct Found {
     pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
 }
 
-/// Finds what a committed reader of `partition` sees. Of segments in tiered storage the indexes are read ([`indexed`]). Of
-/// others only headers and markers are read with `on_error="raise"`, and corruption ends the pass over its segment (the
-/// scan itself reports it). Otherwise it is stepped over, for which all is read.
+/// Finds the transactions of `partition`. Those of segments in tiered storage are read from the indexes ([`indexed`]). Of other
+/// segments, only headers and markers are read with `on_error="raise"`, and corruption ends the pass over its segment; the scan
+/// reports it later. Otherwise corrupt ranges are skipped, for which all bytes are read.
 ///
 /// # Errors
 /// An I/O error.
@@ -174,8 +174,8 @@ impl Pass<'_> {
     }
 }
 
-/// The batch of a header, read whole into `buffer`; `None` where it is no longer there, or has more than `most` bytes: a
-/// size that was damaged may be any.
+/// The batch of a header, read into `buffer`; `None` if it no longer exists, or has more than `most` bytes, as its size may be
+/// corrupt.
 ///
 /// # Errors
 /// An I/O error.

@@ -106,20 +106,20 @@ impl Default for ScanOptions {
     }
 }
 
-/// What shows which transactions were aborted in a segment, and which are open after it.
+/// Where the aborted transactions of a segment, and those that are open after it, are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TransactionsIn {
-    /// The headers of its batches, and `.txnindex` in addition.
+    /// The batch headers and markers, and `.txnindex`.
     #[default]
     Batches,
-    /// `.txnindex` and `.snapshot`, as a broker has copied them to tiered storage with the segment: all of it is read, and
-    /// the segment after it begins where it ends.
+    /// `.txnindex` and `.snapshot`, which a broker has copied to tiered storage with the segment. All of the segment is read, and
+    /// the next one begins where it ends.
     Indexes,
-    /// `.snapshot` alone: as `Indexes`, and it is known that no transaction was aborted in the segment.
+    /// Only `.snapshot`: as `Indexes`, but it is known that no transaction was aborted in the segment.
     Snapshot,
 }
 
-/// One segment of a partition, or bytes that are read like one.
+/// A segment of a partition, or bytes that are read like one.
 #[derive(Debug, Clone)]
 pub struct Segment {
     /// Its path or name, for messages and the `segment` column.
