@@ -49,6 +49,21 @@ def test_tag_has_the_version(tree: Path) -> None:
     assert list(TOOL["version_faults"](tree, "v0.1.1")) == ["tag v0.1.1: the workspace has version 0.1.0"]
 
 
+def test_every_published_crate_has_the_licence(tree: Path) -> None:
+    """Cargo packages only files below the crate's own folder."""
+    assert list(TOOL["crate_faults"]()) == []
+    (tree / "LICENSE").write_text("the licence")
+    for crate, manifest in (("one", ""), ("two", ""), ("binding", "publish = false\n")):
+        folder = tree / "rust" / crate
+        folder.mkdir(parents=True)
+        (folder / "Cargo.toml").write_text(f'[package]\nname = "{crate}"\n{manifest}')
+    (tree / "rust/two/LICENSE").write_text("another licence")
+    assert list(TOOL["crate_faults"](tree)) == [
+        "rust/one: no LICENSE, or not that of the tree",
+        "rust/two: no LICENSE, or not that of the tree",
+    ]
+
+
 def test_every_platform_has_a_wheel() -> None:
     wheels = [Path(f"kafkacomp-0.1.0-cp311-abi3-{platform}.whl") for platform in TOOL["PLATFORMS"]]
     assert len(wheels) == 7

@@ -65,6 +65,17 @@ def version_faults(root: Path = ROOT, tag: str | None = None) -> Iterator[str]:
         yield f"CHANGELOG.md: no section '## [{version}] - <date>'" + (" and nothing under Unreleased" * (tag is None))
 
 
+def crate_faults(root: Path = ROOT) -> Iterator[str]:
+    """Yield the published crates without the licence: Cargo packages only what is below a crate's folder."""
+    licence = (root / "LICENSE").read_bytes()
+    for manifest in sorted(root.glob("rust/*/Cargo.toml")):
+        if tomllib.loads(manifest.read_text(encoding="utf-8"))["package"].get("publish", True) is False:
+            continue
+        copy = manifest.parent / "LICENSE"
+        if not copy.is_file() or copy.read_bytes() != licence:
+            yield f"{manifest.parent.relative_to(root).as_posix()}: no LICENSE, or not that of the tree"
+
+
 def platform_faults(wheels: list[Path]) -> Iterator[str]:
     """Yield the platforms without a wheel, and wheels that are for none of them."""
     tags = {path.name: path.stem.split("-", 2)[-1] for path in wheels}
@@ -119,7 +130,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--all-platforms", action="store_true")
     arguments = parser.parse_args(words)
     wheels, sdists = sorted(arguments.dist.glob("*.whl")), sorted(arguments.dist.glob("*.tar.gz"))
-    faults = [*version_faults(tag=arguments.tag)]
+    faults = [*version_faults(tag=arguments.tag), *crate_faults()]
     faults += [f"{arguments.dist}: no wheel"] if not wheels else []
     faults += [f"{arguments.dist}: no source distribution"] if not sdists else []
     faults += platform_faults(wheels) if arguments.all_platforms else []
