@@ -119,7 +119,14 @@ impl BoundaryFields {
 }
 
 /// A name as messages show it: what is not Unicode is escaped.
-struct Name(String);
+pub struct Name(String);
+
+impl Name {
+    /// The text.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
 
 impl FromPyObject<'_, '_> for Name {
     type Error = PyErr;

@@ -7,6 +7,7 @@ use pyo3::types::PyList;
 
 use crate::error::to_py;
 use crate::input::bytes_like;
+use crate::segment::Name;
 use crate::value::{PackageClass, list};
 
 static OFFSET_POSITION: PackageClass = PackageClass::new("kafkacomp._entries", "OffsetPosition");
@@ -23,17 +24,18 @@ type Objects<'py> = PyResult<Bound<'py, PyList>>;
 /// Runs `read` with the GIL free; `name` is the file that errors name.
 fn parsed<T: Send>(
     data: &Bound<'_, PyAny>,
-    name: Option<&str>,
+    name: Option<Name>,
     read: impl FnOnce(&[u8]) -> Result<T, log::ContentError> + Send,
 ) -> PyResult<T> {
     let py = data.py();
     let data = bytes_like(data)?;
-    py.detach(|| read(&data)).map_err(|error| to_py(py, &error, name))
+    let name = name.map(Name::into_string);
+    py.detach(|| read(&data)).map_err(|error| to_py(py, &error, name.as_deref()))
 }
 
 /// `OffsetPosition` objects.
 #[pyfunction]
-pub fn read_offset_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
+pub fn read_offset_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<Name>) -> Objects<'py> {
     let read = |data: &[u8]| Ok(memory::collect(OffsetIndex::parse(data, base_offset)?.iter())?);
     let entries = parsed(data, name, read)?.into_iter();
     list(data.py(), entries.map(|entry| OFFSET_POSITION.make(data.py(), (entry.offset, entry.position))))
@@ -41,7 +43,7 @@ pub fn read_offset_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: 
 
 /// `TimestampOffset` objects.
 #[pyfunction]
-pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
+pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<Name>) -> Objects<'py> {
     let read = |data: &[u8]| Ok(memory::collect(TimeIndex::parse(data, base_offset)?.iter())?);
     let entries = parsed(data, name, read)?.into_iter();
     list(data.py(), entries.map(|entry| TIMESTAMP_OFFSET.make(data.py(), (entry.timestamp, entry.offset))))
@@ -49,7 +51,7 @@ pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Op
 
 /// `AbortedTxn` objects.
 #[pyfunction]
-pub fn read_transaction_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<&str>) -> Objects<'py> {
+pub fn read_transaction_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<Name>) -> Objects<'py> {
     let read = |data: &[u8]| Ok(memory::collect(TransactionIndex::parse(data, base_offset)?.iter())?);
     let fields = |t: log::AbortedTxn| (t.version, t.producer_id, t.first_offset, t.last_offset, t.last_stable_offset);
     let entries = parsed(data, name, read)?.into_iter();
@@ -58,7 +60,7 @@ pub fn read_transaction_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, n
 
 /// `ProducerEntry` objects.
 #[pyfunction]
-pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
+pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
     let fields = |entry: &log::ProducerEntry| {
         (
             entry.producer_id,
@@ -78,14 +80,14 @@ pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<&str>)
 
 /// `LeaderEpochEntry` objects.
 #[pyfunction]
-pub fn read_leader_epoch_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
+pub fn read_leader_epoch_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
     let entries = parsed(data, name, log::read_leader_epoch_checkpoint)?.into_iter();
     list(data.py(), entries.map(|entry| LEADER_EPOCH_ENTRY.make(data.py(), (entry.epoch, entry.start_offset))))
 }
 
 /// `OffsetCheckpointEntry` objects.
 #[pyfunction]
-pub fn read_offset_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> Objects<'py> {
+pub fn read_offset_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
     let entries = parsed(data, name, log::read_offset_checkpoint)?.into_iter();
     let object = |each: log::OffsetCheckpointEntry| {
         OFFSET_CHECKPOINT_ENTRY.make(data.py(), (each.topic, each.partition, each.offset))
@@ -95,7 +97,7 @@ pub fn read_offset_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<&str>)
 
 /// A `PartitionMetadata`.
 #[pyfunction]
-pub fn read_partition_metadata<'py>(data: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+pub fn read_partition_metadata<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> PyResult<Bound<'py, PyAny>> {
     let metadata = parsed(data, name, PartitionMetadata::parse)?;
     PARTITION_METADATA.make(data.py(), (metadata.version, metadata.topic_id.to_string()))
 }

@@ -21,6 +21,7 @@ use crate::input::bytes_like;
 use crate::interrupt::interruptible_source;
 use crate::job::missing_range;
 use crate::scan::log_format_name;
+use crate::segment::Name;
 use crate::value::PackageClass;
 
 static SEGMENT_REPORT: PackageClass = PackageClass::new("kafkacomp.log._verify", "SegmentReport");
@@ -46,11 +47,11 @@ fn open(source: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<(String, Box<dyn
     let failed = |name: &str, error| read_to_py(py, name, ReadError::Io(error));
     let (name, file): (String, Arc<dyn ReadAt>) = if source.is_instance_of::<PyString>() {
         let path = source.extract::<PathBuf>()?;
-        let name = path.to_string_lossy().into_owned();
+        let name = source.extract::<Name>()?.into_string();
         let file = log::open_file(&path).map_err(|error| failed(&name, error))?;
         (name, Arc::new(file))
     } else if source.hasattr("open_segment")? {
-        let name = source.getattr("name")?.extract::<String>()?;
+        let name = source.getattr("name")?.extract::<Name>()?.into_string();
         let opened = PySegment::new(source.clone().unbind(), raised).open();
         let file = raised.or(py, opened.map_err(|error| failed(&name, error)))?;
         (name, file)
@@ -105,7 +106,10 @@ pub fn verify_segment<'py>(
     let epochs = segment.leader_epochs.iter();
     let leader_epochs: Vec<_> =
         epochs.map(|&EpochFields { epoch, start_offset }| LeaderEpochEntry { epoch, start_offset }).collect();
-    let others = segment.base_offset.filter(|_| is_local).map(|_| FolderSegments(PathBuf::from(&name)));
+    let others = match segment.base_offset {
+        Some(_) if is_local => Some(FolderSegments(segment.source.extract()?)),
+        _ => None,
+    };
     let options = VerifyOptions {
         base_offset: segment.base_offset,
         next_base_offset: segment.next_base_offset,
