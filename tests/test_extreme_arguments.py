@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import arrow, gzip, log, lz4, message_set, record, snappy, zstd
+from kafkacomp import arrow, broker, gzip, log, lz4, message_set, record, snappy, zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ OTHERS: tuple[object, ...] = (
     1j,
 )
 VALUES = (*NUMBERS, *FLOATS, *OTHERS)
-MODULES = (gzip, snappy, lz4, zstd, record, message_set, log, arrow, kc)
+MODULES = (gzip, snappy, lz4, zstd, record, message_set, log, arrow, broker, kc)
 #: They look at the network, other folders or standard streams, or are run in a process of their own below.
 LEFT_OUT = {"open", "scan", "write", "recompress", "convert", "repair", "write_log", "read_text"}
 BATCH = record.RecordBatchBuilder()

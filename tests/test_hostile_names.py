@@ -91,6 +91,12 @@ def test_other_commands(evil: Path, tmp_path: Path) -> None:
         ("dump", evil / "nothing"),
         ("dump", "--format", EVIL.replace("\x00", ""), evil),
         ("validate", evil / f"{EVIL}-0" / f"{FIRST}.log"),
+        ("info", evil),
+        ("info", "--partitions", "--deep", evil),
+        ("diff", evil, evil / "nothing"),
+        ("diff", evil, evil / f"{EVIL}-0"),
+        ("tiered", evil),
+        ("verify", evil / "nothing"),
         ("dump", "--deep", "--format", "csv", tmp_path / "nothing"),
     ]
     for call in calls:
@@ -117,10 +123,18 @@ def test_special_files_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     path = folder / f"{1:020}.log"
     special(path, kind)
     for source in (tmp_path, folder, path):
-        for options in (("verify",), ("dump",), ("export", "--output", tmp_path / "x.csv")):
+        for options in (("verify",), ("dump",), ("export", "--output", tmp_path / "x.csv"), ("diff", tmp_path)):
             done = run(options[0], source, *options[1:])
             assert done.returncode == 3, done.stderr
             assert f"{path}: not a regular file" in done.stderr
+    done = run("info", folder)
+    assert done.returncode == 1
+    assert f"{path}: [Errno 22] not a regular file" in done.stdout
+    done = run("validate", path)
+    assert done.returncode == 3
+    assert f"{path}: not a regular file" in done.stderr
+    # A sample is of files that have bytes.
+    assert run("advise", folder, "--codecs", "none", "--batch-sizes", "1").returncode == 0
     calls = [
         lambda: log.verify_segment(path),
         lambda: log.detect_log_format(path),
@@ -132,6 +146,12 @@ def test_special_files_are_refused_by_name(tmp_path: Path, kind: str) -> None:
         with pytest.raises(OSError, match="not a regular file") as raised:
             call()  # type: ignore[no-untyped-call]
         assert str(raised.value.filename) == str(path)
+
+
+def test_a_device_has_no_prices(tmp_path: Path) -> None:
+    done = run("advise", tmp_path, "--prices", "/dev/zero")
+    assert done.returncode == 2
+    assert "/dev/zero: more than" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["index", "timeindex", "txnindex", "snapshot"])

@@ -9,6 +9,7 @@ import click
 
 from kafkacomp import broker, record
 from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, say, say_json, waiting
+from kafkacomp._storage.filesystem import open_local
 from kafkacomp._text import printable
 from kafkacomp._types import TimestampType
 from kafkacomp.exceptions import KafkaCompError, RecordError
@@ -74,7 +75,8 @@ class Verdict(NamedTuple):
 
 def verdict_on(file: Path, profile: broker.BrokerProfile, settings: dict[str, Any]) -> Verdict:
     """Append a file to a broker of this profile."""
-    sent = file.read_bytes()
+    with open_local(file) as opened:
+        sent = opened.read()
     try:
         stored = profile.append(sent, **settings)
     except KafkaCompError as error:

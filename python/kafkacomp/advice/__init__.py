@@ -69,6 +69,7 @@ def advise(
         lines of the price file; the advice is about the rest.
 
     Raises:
+        TypeError: ``settings`` is not a :class:`Settings`.
         ValueError: an argument is out of range, or no file has a batch although all could be read.
         OSError: the price file cannot be read.
 
@@ -88,9 +89,12 @@ def advise(
     broker.target_compression_type(compression_type, "none")
     wrong: list[str] = []
     paid = load(prices, wrong.append)
+    settings = Settings() if settings is None else settings
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be a Settings, not {type(settings).__name__}")
     several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
-    made = plan(several, settings or Settings(), opening)
+    made = plan(several, settings, opening)
     total, done = made.size, 0
 
     def step(more: int) -> None:

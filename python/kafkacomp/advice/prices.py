@@ -23,6 +23,8 @@ _PRICES: Final = ("storage_gb_month", "network_in_gb", "network_replication_gb",
 _TRAFFIC: Final = ("replication_factor", "consumers", "gb_per_day", "retention_days")
 _TOP: Final = ("currency", "date", "prices", "traffic")
 _MOST_REPLICAS: Final = 1000
+#: A device has no end.
+_MOST_CHARACTERS: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,15 @@ def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str],
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not TOML.
+        ValueError: it is not TOML, or is longer than a mebibyte.
     """
     if prices is None or isinstance(prices, Prices):
         return prices or Prices()
-    return parse(Path(prices).read_text(encoding="utf-8"), os.fspath(prices), failed)
+    with Path(prices).open(encoding="utf-8") as file:
+        text = file.read(_MOST_CHARACTERS + 1)
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(f"{os.fspath(prices)}: more than {_MOST_CHARACTERS:,} characters")
+    return parse(text, os.fspath(prices), failed)
 
 
 def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:

@@ -60,8 +60,11 @@ class Settings:
         """Check the values.
 
         Raises:
+            TypeError: an element of ``codecs`` is not a codec.
             ValueError: there is no codec, or a number is out of range.
         """
+        if not all(isinstance(codec, Codec) for codec in self.codecs):
+            raise TypeError("codecs must be a tuple of codecs, such as kafkacomp.bench.spec.parse_codecs gives")
         if not self.codecs:
             raise ValueError("no codecs to measure")
         if any(not 1 <= size <= 1 << 30 for size in self.batch_sizes):

@@ -97,7 +97,7 @@ class FilteredReader:
                 return
             rows = self._conditions.rows(batch)
             if self._left is not None:
-                rows = rows.slice(0, self._left)
+                rows = rows.slice(0, min(self._left, rows.num_rows))
                 self._left -= rows.num_rows
             if rows.num_rows:
                 yield rows

@@ -211,7 +211,9 @@ class LogValidator:
     """
 
     def __init__(self, config: ValidatorConfig) -> None:
-        """Make a validator for a topic with the settings ``config``."""
+        """Make a validator for a topic with the settings ``config``; TypeError for anything else."""
+        if not isinstance(config, ValidatorConfig):
+            raise TypeError(f"config must be a ValidatorConfig, not {type(config).__name__}")
         self._config = config
         self._validator = _kafkacomp.Validator(config)
 
@@ -325,5 +327,7 @@ def analyze_and_validate_records(
 
 def trim_invalid_bytes(records: Buffer, info: LogAppendInfo) -> bytes:
     """Drop what is not to be appended: a truncated batch at the end, and batches above the replica's leader epoch."""
+    if not isinstance(info, LogAppendInfo):
+        raise TypeError(f"info must be a LogAppendInfo, not {type(info).__name__}")
     with memoryview(records) as view:
         return bytes(view.cast("B")[: info.valid_bytes])
