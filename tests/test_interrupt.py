@@ -25,6 +25,7 @@ CALLS = {
     "scan on threads": "list(kc.scan(path, columns=['offset'], on_error='skip', threads=3))",
     "strict scan": "list(kc.scan(path, columns=['offset']))",
     "not verified": "list(kc.scan(path, columns=['offset'], on_error='skip', verify_crc=False))",
+    "Arrow consumer": "consume(path)",
     "batches": "for _ in kc.LogDir(sys.argv[3]).partitions[0].segments[0].batches(): pass",
     "greatest timestamp": "kc.LogDir(sys.argv[3]).partitions[0].segments[0].max_timestamp",
     "committed": "list(kc.scan(path, columns=['offset'], on_error='skip', isolation_level='read_committed'))",
@@ -35,7 +36,19 @@ ENDS = {("strict scan", "corrupt"), ("batches", "corrupt"), ("greatest timestamp
 
 PROGRAM = """
 import signal, sys
+import pyarrow as pa
 import kafkacomp as kc
+
+
+def consume(path):
+    reader = kc.scan(path, columns=['offset'], on_error='skip')
+    try:
+        pa.table(reader)
+    except pa.ArrowInvalid as error:
+        assert "KeyboardInterrupt" in str(error), error
+        raise reader.error
+
+
 # A shell starts what runs in the background with SIGINT ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 path = sys.argv[1]
