@@ -271,7 +271,7 @@ def test_command_recompress(run: Run, tmp_path: Path) -> None:
         "recompress", SOUND, tmp_path / "a", "-c", "lz4", "--compression-level", "12", "--segment-bytes", "20000"
     )
     assert (status, err) == (0, "")
-    assert out.startswith(f"{tmp_path / 'a'}: 1 partitions, ")
+    assert out.startswith(f"{tmp_path / 'a'}: 1 partition, ")
     assert read(tmp_path / "a").equals(read(SOUND))
     status, out, _ = run("recompress", SOUND, tmp_path / "b", "--merge", "--batch-bytes", "100000", "--json")
     assert status == 0

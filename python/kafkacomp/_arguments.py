@@ -45,8 +45,8 @@ SEGMENT_BYTES: Final[tuple[int, int]] = (1, 2**31 - 1)
 _THREADS: Final = (1, 1024)
 DEFAULT_BATCH_BYTES: Final = 16384  # a producer's batch.size
 
-_SIZE = re.compile(r"([0-9]{1,15})(k|m|g|)b?", re.IGNORECASE)
-_UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
+_SIZE = re.compile(r"([0-9]{1,19})\s*([kmgt]?)b?", re.IGNORECASE)
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def integer(name: str, value: object, limits: tuple[int, int]) -> int:

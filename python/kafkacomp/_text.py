@@ -1,4 +1,4 @@
-"""Text for terminals and for JSON: names and payloads are others' data, and a terminal obeys what is in them."""
+"""Format text for terminals and JSON. Names and payloads are untrusted: a terminal would execute control sequences."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import datetime as dt
 import json
 import re
 
-__all__ = ["json_text", "printable", "time_text"]
+__all__ = ["count_text", "json_text", "printable", "time_text"]
 
-#: The end of the year 9999, of Python's last date, in milliseconds.
+#: The end of the year 9999, the last one of Python's dates, in milliseconds.
 _LAST_DATE = 253402300799999
 
-#: In JSON, which escapes the control characters of ASCII itself: C1, the separators and marks that change the order of
-#: what is shown, and lone surrogates, which are bytes of file names that are not UTF-8.
+#: Characters to escape in JSON in addition to those of ASCII: C1, separators, marks that change the display order, and
+#: lone surrogates, which stand for bytes of file names that are not UTF-8.
 _UNSAFE = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """The text with escapes in place of what a terminal could take for a command, or show in another order.
+    """Escape characters that a terminal could execute or display in another order.
 
-    These are control characters, also those of bidirectional text, and what file names have that is not Unicode.
+    These are control characters, including those for bidirectional text, and bytes of file names that are not UTF-8.
     """
     if text.isprintable():
         return text
@@ -27,12 +27,18 @@ def printable(text: str) -> str:
 
 
 def json_text(value: object) -> str:
-    """A value as JSON on one line, with escapes for what a terminal could obey."""
+    """Format a value as one line of JSON, with control characters escaped."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
+def count_text(number: int, noun: str) -> str:
+    """A number with its noun, which gets an s unless the number is 1; a plural in es is given as ``batch|es``."""
+    singular, _, ending = noun.partition("|")
+    return f"{number:,} {singular}{'' if number == 1 else ending or 's'}"
+
+
 def time_text(milliseconds: int | None) -> str:
-    """A timestamp in UTC, in ISO 8601; as a number if Python's dates do not reach so far; empty for ``None``."""
+    """Format a timestamp in ISO 8601 and UTC; beyond Python's dates as a number; empty for ``None``."""
     if milliseconds is None:
         return ""
     if not 0 <= milliseconds <= _LAST_DATE:

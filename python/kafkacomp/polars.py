@@ -266,11 +266,6 @@ def _expression(tree: Any) -> pl.Expr | None:  # noqa: ANN401 - JSON
         return None
 
 
-def _is_plain(expression: pl.Expr) -> bool:
-    """Whether each row's result depends on that row alone, as far as two rows show it."""
-    return bool(expression.meta.root_names()) and "over" not in str(expression)
-
-
 def _value(tree: Any) -> Any:  # noqa: ANN401 - of any type
     """The value of an expression without columns; ``None`` for any other."""
     expression = _expression(tree)

@@ -49,7 +49,7 @@ from kafkacomp._cli.verify import Report, verify_read
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._click import parsed
 from kafkacomp._storage.files import BATCHES, find
-from kafkacomp._text import printable, time_text
+from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.tiered.source import SourceOptions
 
@@ -277,7 +277,7 @@ def _show(report: Report) -> None:
         for file, _, message, *_ in findings:
             say(f"{label}: {file}: {message}")
     if report.more:
-        say(f"{report.more} more findings are not shown")
+        say(f"{count_text(report.more, 'more finding')} not shown")
     for line in report.missing_lines():
         say(line)
     width = width_of_output()
@@ -298,11 +298,13 @@ def _show(report: Report) -> None:
         last = [each.last_timestamp for each in files if each.last_timestamp is not None]
         if first and last:
             say(f"time: {time_text(min(first))} to {time_text(max(last))}")
-    corrupt = f", {report.corrupt_batches} corrupt batches, {report.unreadable_bytes:,} bytes unreadable"
-    bad = corrupt if report.errors else ""
+    bad = ""
+    if report.errors:
+        unreadable = count_text(report.unreadable_bytes, "byte")
+        bad = f", {count_text(report.corrupt_batches, 'corrupt batch|es')}, {unreadable} unreadable"
     say(
-        f"{report.segments} segments, {report.side_files} other files: "
-        f"{len(report.errors)} errors, {len(report.warnings)} warnings{bad}"
+        f"{count_text(report.segments, 'segment')}, {count_text(report.side_files, 'other file')}: "
+        f"{count_text(len(report.errors), 'error')}, {count_text(len(report.warnings), 'warning')}{bad}"
     )
 
 
@@ -401,7 +403,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     if as_json:
         say_json(exporting.as_dict(report))
     else:
-        (complain if to_standard_output else say)(f"{target}: {rows:,} records")
+        (complain if to_standard_output else say)(f"{target}: {count_text(rows, 'record')}")
     return CORRUPT if report.skipped else FINE
 
 

@@ -24,7 +24,7 @@ from kafkacomp._cli.tiered import tiered_options
 from kafkacomp._click import parsed
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import select
-from kafkacomp._text import printable, time_text
+from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo, describe
 from kafkacomp.tiered.source import SourceOptions
 
@@ -115,9 +115,9 @@ def _show(found: LogDirInfo, *, by_partition: bool, sort: str) -> None:
 def _lines(found: LogDirInfo) -> Sequence[str]:
     """The sums of all topics, and the problems."""
     counted = (
-        f"{_count(len(found.topics), 'topic')}, {_count(len(found.partitions), 'partition')}, "
-        f"{_count(found.segments_count, 'segment')}, {_count(found.size, 'byte')}: "
-        f"{_records(found)} records, {_count(found.control_records, 'control record')}"
+        f"{count_text(len(found.topics), 'topic')}, {count_text(len(found.partitions), 'partition')}, "
+        f"{count_text(found.segments_count, 'segment')}, {count_text(found.size, 'byte')}: "
+        f"{_records(found)} records, {count_text(found.control_records, 'control record')}"
     )
     lines = [counted]
     if found.first_timestamp is not None:
@@ -135,7 +135,7 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
     lines += _listed(
         [
             f"open transaction: {_name(each)}: producer {txn.producer_id}, epoch {txn.producer_epoch}, "
-            f"offsets {txn.first_offset} to {txn.last_offset}, {_count(txn.records, 'record')}"
+            f"offsets {txn.first_offset} to {txn.last_offset}, {count_text(txn.records, 'record')}"
             + (f", since {time_text(txn.first_timestamp)}" if txn.first_timestamp is not None else "")
             for each in found.partitions
             for txn in each.open_transactions
@@ -143,7 +143,7 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
     )
     lines += _listed(
         [
-            f"corrupt: {segment.path}: {_count(summary.corrupt_bytes, 'byte')} without an intact batch"
+            f"corrupt: {segment.path}: {count_text(summary.corrupt_bytes, 'byte')} without an intact batch"
             for each in found.partitions
             for segment in each.segments
             if (summary := segment.summary) is not None and summary.corrupt_bytes
@@ -152,7 +152,9 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
     lines += _listed([f"unreadable: {path}: {error.removeprefix(f'{path}: ')}" for path, error in found.errors])
     if any(each.report is not None for each in found.partitions):
         bad = sum(finding.is_error for each in found.partitions if each.report for finding in each.report.findings)
-        lines.append(f"verified: every batch; {_count(bad, 'error')}{' (kafkacomp verify lists them)' if bad else ''}")
+        lines.append(
+            f"verified: every batch; {count_text(bad, 'error')}{' (kafkacomp verify lists them)' if bad else ''}"
+        )
     return lines
 
 
@@ -195,10 +197,6 @@ def _name(each: TopicInfo | PartitionInfo) -> str:
 def _order(each: TopicInfo | PartitionInfo, sort: str) -> tuple[int, str, int]:
     greatest = {"bytes": each.size, "records": each.records, "name": 0}[sort]
     return -greatest, each.topic, each.partition if isinstance(each, PartitionInfo) else 0
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _as_dict(found: LogDirInfo) -> dict[str, Any]:

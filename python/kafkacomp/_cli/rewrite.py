@@ -11,6 +11,7 @@ import click
 from kafkacomp import log
 from kafkacomp._cli.common import CORRUPT, FINE, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
+from kafkacomp._text import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,10 +113,11 @@ def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any
         for each in report.repairs:
             say(f"{each.action}: {each.file}: {each.length} bytes at byte {each.position}: {each.reason}")
         if report.more_repairs:
-            say(f"{report.more_repairs} more repairs are not shown")
-        changed = f"{report.fixed_batches} batches fixed, {report.restored_batches} restored"
-        repeated = f"{report.repeated_batches} repeated batches dropped"
-        say(f"{changed}, {repeated}, {report.corrupt_ranges} corrupt ranges of {report.corrupt_bytes:,} bytes")
+            say(f"{count_text(report.more_repairs, 'more repair')} not shown")
+        changed = f"{count_text(report.fixed_batches, 'batch|es')} fixed, {report.restored_batches} restored"
+        repeated = f"{count_text(report.repeated_batches, 'repeated batch|es')} dropped"
+        corrupt_bytes = count_text(report.corrupt_bytes, "byte")
+        say(f"{changed}, {repeated}, {count_text(report.corrupt_ranges, 'corrupt range')} of {corrupt_bytes}")
     _show(target, report, as_json)
     return FINE if report.is_complete else CORRUPT
 
@@ -142,7 +144,8 @@ def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:
         for each in report.missing:
             say(f"missing: {each.segment}: offsets {each.first_offset} to {each.last_offset} ({each.reason})")
         say(
-            f"{target}: {report.partitions:,} partitions, {report.segments:,} segments, {report.batches:,} batches, "
+            f"{target}: {count_text(report.partitions, 'partition')}, {count_text(report.segments, 'segment')}, "
+            f"{count_text(report.batches, 'batch|es')}, "
             f"{report.bytes_in:,} -> {report.bytes_out:,} bytes"
         )
     return FINE

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from kafkacomp._text import printable
+from kafkacomp._text import count_text, printable
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.recommend import money_of
 from kafkacomp.advice.settings import size_name
@@ -70,10 +70,11 @@ def _topic(topic: TopicReport) -> Table:
     figures, total = topic.figures, topic.figures.total
     share = f"{figures.windows} windows with {figures.share:.1%} of the bytes"
     sizes = figures.sizes()
+    partitions = count_text(figures.partitions, "partition")
     title = (
-        f"{printable(figures.name)}: {size_of(figures.size)} in {figures.partitions} partition(s), message format "
+        f"{printable(figures.name)}: {size_of(figures.size)} in {partitions}, message format "
         f"{figures.format.name}; today {today_of(topic)}, {sizes['recordsMean']:.1f} records and "
-        f"{size_of(sizes['storedBytesMean'])} a batch; sample {total.records:,} records, {share}\n"
+        f"{size_of(sizes['storedBytesMean'])} per batch; sample {total.records:,} records, {share}\n"
         f"{topic.about.rate.why}"
     )
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")

@@ -14,6 +14,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._storage.partition import Partition
 from kafkacomp._storage.selection import select
+from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._checkpoint_files import LeaderEpochEntry, read_leader_epoch_checkpoint, read_partition_metadata
@@ -203,7 +204,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     def __repr__(self) -> str:
         if "_partitions" not in self.__dict__:
             return f"LogDir({self._path!r})"
-        return f"LogDir({self._path!r}, {_count(len(self.topics), 'topic')}, {_count(len(self), 'partition')})"
+        return f"LogDir({self._path!r}, {count_text(len(self.topics), 'topic')}, {count_text(len(self), 'partition')})"
 
     def __reduce__(self) -> tuple[partial[LogDir], tuple[str]]:
         return partial(LogDir, **asdict(self._options)), (self._path,)
@@ -319,11 +320,11 @@ class LogPartition:
         return [self._found]
 
     def __repr__(self) -> str:
-        found = _count(len(self._found.segments), "segment")
+        found = count_text(len(self._found.segments), "segment")
         end = "?" if self.end_offset is None else self.end_offset
         return (
             f"LogPartition({self.topic!r}, {self.partition}, offsets {self.start_offset} to {end}, "
-            f"{found}, {_count(self.size, 'byte')})"
+            f"{found}, {count_text(self.size, 'byte')})"
         )
 
     def __reduce__(self) -> tuple[type[LogPartition], tuple[Partition]]:
@@ -456,7 +457,7 @@ class LogSegment:
         return [Partition(owner.topic, owner.partition, [self._found], context, None, owner.checkpoints)]
 
     def __repr__(self) -> str:
-        return f"LogSegment({basename(self.path)!r}, {_count(self.size, 'byte')})"
+        return f"LogSegment({basename(self.path)!r}, {count_text(self.size, 'byte')})"
 
     def __reduce__(self) -> tuple[type[LogSegment], tuple[Partition, int]]:
         return LogSegment, (self._partition, self._index)
@@ -466,7 +467,3 @@ class LogSegment:
 
     def __hash__(self) -> int:
         return hash(self.path)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

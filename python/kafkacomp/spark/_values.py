@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from kafkacomp._arguments import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["boolean", "content", "known", "one_of", "size", "strings", "whole"]
-
-_SIZE = re.compile(r"(\d{1,19})\s*(b|k|kb|m|mb|g|gb|t|tb)?")
-_UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def known(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
@@ -53,11 +53,10 @@ def whole(name: str, text: str, least: int, most: int) -> int:
 
 def size(name: str, text: str, most: int) -> int:
     """Parse a number of bytes from 1 to ``most``, also with Spark's units: 64k, 128m, 1g; 1k is 1024."""
-    matched = _SIZE.fullmatch(text.strip().lower())
-    found = int(matched[1]) << _UNITS[(matched[2] or "b")[0]] if matched else 0
-    if not 1 <= found <= most:
-        raise ValueError(f"{name} must be a size like 268435456 or 256m, at most {most}, not {text!r}")
-    return found
+    with suppress(ValueError):
+        if 1 <= (found := parse_size(text)) <= most:
+            return found
+    raise ValueError(f"{name} must be a size like 268435456 or 256m, at most {most}, not {text!r}")
 
 
 def content(text: str) -> Any:  # noqa: ANN401 - any JSON value
