@@ -171,8 +171,8 @@ BAD_ARGUMENTS: list[tuple[Callable[[], object], type[Exception], str]] = [
         ValueError,
         "snappy has no compression levels",
     ),
-    (lambda: parse_cells(pa.array([b""]), columns=["topic"]), ValueError, "unknown column 'topic'; the records of a"),
-    (lambda: parse_cells(pa.array([b""]), columns=[]), ValueError, "columns must be named"),
+    (lambda: parse_cells(pa.array([b""]), columns=["topic"]), ValueError, "columns: unknown column 'topic': expected"),
+    (lambda: parse_cells(pa.array([b""]), columns=[]), ValueError, "columns must have each name once"),
     (lambda: parse_cells(pa.array([b""]), columns="key"), TypeError, "not the string 'key'"),
     (lambda: parse_cells(pa.array([b""]), timestamp_unit="m"), ValueError, "timestamp_unit"),  # type: ignore[arg-type]
     (lambda: parse_cells(pa.array([""])), TypeError, "data cannot be"),

@@ -197,7 +197,7 @@ def test_overlapping_files_are_written_once(tmp_path: Path, run: Callable[..., t
         status, out, _ = run("verify", "--json", folder)
         told = json.loads(out)
         assert (status, told["errors"], told["missing"]) == (0, [], [])
-        assert all("have" in each["message"] or "are in" in each["message"] for each in told["warnings"])
+        assert all("have" in each["message"] or "are also in" in each["message"] for each in told["warnings"])
         for what in (log.repair, log.recompress, lambda source, target: log.convert(source, target, 2)):
             target = tmp_path / f"{number}-new" / "t-0"
             report = what(folder, target)

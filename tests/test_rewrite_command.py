@@ -294,7 +294,7 @@ def test_command_repair(run: Run, tmp_path: Path) -> None:
     status, out, err = run("repair", FLIPPED, tmp_path / "a")
     assert (status, err) == (1, "")
     assert out.startswith(f"quarantined: {FLIPPED / FIRST}: ")
-    assert "1 corrupt ranges of " in out
+    assert "1 corrupt range of " in out
     status, out, _ = run("repair", FLIPPED, tmp_path / "b", "--corrupt", "drop", "--json")
     assert status == 1
     assert json.loads(out)["corrupt_ranges"] == 1

@@ -107,16 +107,16 @@ def test_more_partitions_than_files_are_open_and_rows_in_disorder(tmp_path: Path
 
 
 WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    ({"value": ["a"]}, {}, "the rows have no column 'topic': give topic"),
+    ({"value": ["a"]}, {}, "the rows have no column 'topic': add the column, or give"),
     ({"value": ["a"], "offset": [1], "topic": ["t"]}, {}, "the rows have offsets but no column 'partition'"),
     ({"value": ["a"], "offset": [1], "partition": pa.nulls(1, pa.int32())}, {"topic": "t"}, "row 0: partition is null"),
     ({"value": ["a"], "offset": [1], "partition": [-1]}, {"topic": "t"}, "partition must be 0 to 2147483647, not -1"),
-    ({"value": ["a"], "offset": [1], "partition": [1], "topic": ["../x"]}, {}, r"'\.\./x' is no"),
+    ({"value": ["a"], "offset": [1], "partition": [1], "topic": ["../x"]}, {}, r"invalid topic name '\.\./x'"),
     ({"value": ["a"], "offset": [1], "partition": [1]}, {"topic": "t", "num_partitions": 2}, "rows without offsets"),
     ({"value": ["a"], "partition": [5]}, {"topic": "t", "num_partitions": 2}, "partition"),
-    ({"value": ["a"]}, {"topic": "t", "partition": 2, "num_partitions": 2}, "partition 2 is not below"),
-    ({"value": ["a"], "topic": ["t"]}, {"topic_id": "9jeJK4hpQtWzlRClxg9Xjg"}, "topic_id is the id of one topic"),
-    ({"value": ["a"], "topic": ["t"]}, {"base_offset": 4}, "base_offset is for one partition"),
+    ({"value": ["a"]}, {"topic": "t", "partition": 2, "num_partitions": 2}, "partition 2 must be less than num_partitions"),
+    ({"value": ["a"], "topic": ["t"]}, {"topic_id": "9jeJK4hpQtWzlRClxg9Xjg"}, "topic_id requires topic"),
+    ({"value": ["a"], "topic": ["t"]}, {"base_offset": 4}, "base_offset requires topic and partition"),
     ({"value": ["a", "b"], "offset": [3, 2], "partition": [1, 1]}, {"topic": "t"}, "t-1: .*offset 2 does not follow"),
 ]  # fmt: skip
 

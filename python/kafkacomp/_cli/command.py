@@ -298,10 +298,9 @@ def _show(report: Report) -> None:
         last = [each.last_timestamp for each in files if each.last_timestamp is not None]
         if first and last:
             say(f"time: {time_text(min(first))} to {time_text(max(last))}")
-    bad = ""
-    if report.errors:
-        unreadable = count_text(report.unreadable_bytes, "byte")
-        bad = f", {count_text(report.corrupt_batches, 'corrupt batch|es')}, {unreadable} unreadable"
+    unreadable = f"{count_text(report.unreadable_bytes, 'byte')} unreadable"
+    corrupt = f", {count_text(report.corrupt_batches, 'corrupt batch|es')}, {unreadable}"
+    bad = corrupt if report.errors else ""
     say(
         f"{count_text(report.segments, 'segment')}, {count_text(report.side_files, 'other file')}: "
         f"{count_text(len(report.errors), 'error')}, {count_text(len(report.warnings), 'warning')}{bad}"

@@ -1,4 +1,4 @@
-"""Kafka's logs and columns as Arrow.
+"""Read and write Kafka's logs, and columns of record sets, as Arrow data.
 
 :func:`scan` reads segments as Arrow record batches; :func:`write` writes Arrow columns as segments.
 :func:`filter_rows` chooses rows of a scan.

@@ -1,4 +1,4 @@
-"""Columns whose cells are compressed bytes or record sets, by Arrow's PyCapsule interface."""
+"""Convert columns of compressed bytes or record sets, through Arrow's PyCapsule interface."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_PLACES = ("topic", "partition", "segment")
 
 
 class RecordFields(NamedTuple):
-    """What to build from the records in cells."""
+    """The fields to build from the records in cells, with their options."""
 
     columns: tuple[str, ...]
     timestamp_unit: str
@@ -52,8 +52,8 @@ def decompress_cells(
             (integers).
         magic: The message format for all cells, or an array of integers. In 0, any LZ4 header checksum is accepted
             (KIP-57).
-        on_error: What happens at a cell that is corrupt or too large, or has an unknown type or magic: ``raise``, or
-            make it ``null``.
+        on_error: ``raise`` raises at a cell that is corrupt or too large, or has an unknown type or magic; ``null``
+            makes the cell null.
         max_output_size: The most bytes that one cell may decompress to. No memory is allocated beyond it.
 
     Returns:
@@ -89,9 +89,9 @@ def compress_cells(
         data: As for :func:`decompress_cells`; strings are compressed as UTF-8.
         compression_type: As for :func:`decompress_cells`.
         compression_level: The level for all cells, or an array of integers; ``None``, or a null, is Kafka's default.
-        magic: As for :func:`decompress_cells`. For 0 the LZ4 header checksum is the broken one (KIP-57).
-        on_error: What happens at a cell with an unknown type or magic or a level out of range: ``raise``, or make it
-            ``null``.
+        magic: As for :func:`decompress_cells`. For 0, the LZ4 header checksum is computed as before KIP-57.
+        on_error: ``raise`` raises at a cell with an unknown type or magic or a level out of range; ``null`` makes the
+            cell null.
 
     Returns:
         As :func:`decompress_cells`.
@@ -120,22 +120,22 @@ def parse_cells(
     on_error: OnBadCell = "raise",
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> ArrowArray:
-    """Read the records of each cell of a binary array: a record set, batches of magic 0, 1 and 2 one after another.
+    """Read the records of each cell of a binary array: a record set of batches of magic 0, 1 and 2.
 
-    A batch that the end of a cell truncates is left out, because Kafka truncates fetch responses at any byte; the first
-    batch must be complete. Zero bytes after the last batch are those of a preallocated file. A null becomes a null, an
-    empty cell an empty list.
+    A truncated batch at the end of a cell is left out, because Kafka truncates fetch responses at any byte; the first
+    batch must be complete. Zero bytes after the last batch, as in a preallocated file, are ignored. A null becomes a
+    null, an empty cell an empty list.
 
     Args:
         data: As for :func:`decompress_cells`.
-        columns: Fields of a record, in the order wanted; only these are built. The names of ``kafkacomp.arrow.COLUMNS``
-            without topic, partition and segment, which are unknown for a cell. Default: key, value, offset, timestamp,
-            timestampType, headers. ``position`` is the byte of the cell.
-        timestamp_unit: The unit of the timestamps, which are UTC, or ``int64`` for milliseconds as numbers. A time that
-            the unit cannot hold becomes the last one that it can.
-        include_control: Whether control records are among the records.
+        columns: The fields to build, in this order: names of ``kafkacomp.arrow.COLUMNS`` except topic, partition and
+            segment, which are unknown for a cell. Default: key, value, offset, timestamp, timestampType, headers.
+            ``position`` is the byte of the cell.
+        timestamp_unit: The unit of the timestamps, which are UTC, or ``int64`` for milliseconds as integers. A
+            timestamp out of the unit's range becomes the nearest one in the range.
+        include_control: Whether control records are included.
         verify_crc: Whether checksums are verified.
-        on_error: What happens at a corrupt or too large cell: ``raise``, or make it ``null``.
+        on_error: ``raise`` raises at a cell that is corrupt or too large; ``null`` makes the cell null.
         max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
 
     Returns:
@@ -156,7 +156,7 @@ def parse_cells(
 
 
 def record_columns(names: Iterable[str] | None) -> tuple[str, ...]:
-    """The fields to build.
+    """Check the fields to build.
 
     Raises:
         ValueError: a field that records in cells do not have, a field given twice, or no field.
@@ -169,20 +169,20 @@ def record_columns(names: Iterable[str] | None) -> tuple[str, ...]:
     chosen = tuple(names)
     unknown = [name for name in chosen if name not in known]
     if unknown or not chosen or len(set(chosen)) != len(chosen):
-        problem = f"unknown column {unknown[0]!r}" if unknown else "columns must be named, each once"
-        raise ValueError(f"{problem}; the records of a cell have {', '.join(known)}")
+        problem = f"columns: unknown column {unknown[0]!r}" if unknown else "columns must have each name once"
+        raise ValueError(f"{problem}: expected some of {', '.join(known)}")
     return chosen
 
 
 def _argument(value: object, check: Callable[[Any], int]) -> int | ArrowColumn:
-    """The value for all cells, checked, or the array as it is."""
+    """Check a value for all cells; an array is returned unchanged."""
     if is_column(value):
         return value
     return check(value)
 
 
 def is_column(value: object) -> TypeIs[ArrowColumn]:
-    """Whether it is an Arrow array or a stream of them."""
+    """Whether a value is an Arrow array or a stream of arrays."""
     return hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")
 
 

@@ -33,10 +33,11 @@ def filter_rows(
     header: Mapping[str, bytes | str] | None = None,
     limit: int | None = None,
 ) -> FilteredReader:
-    """Choose rows of a scan; a row must satisfy every condition that is given.
+    """Choose rows of a scan that satisfy all given conditions.
 
-    The conditions are Arrow compute expressions on each batch of rows. Topics, partitions, offsets and times are
-    arguments of :func:`kafkacomp.scan`, which leaves out whole segments and batches for them.
+    The conditions are evaluated by Arrow's compute functions on each batch of rows. To choose by topic, partition,
+    offset or time, use the arguments of :func:`kafkacomp.scan`, which then skips segments and batches without
+    decompressing them.
 
     >>> import kafkacomp as kc
     >>> from kafkacomp.arrow import filter_rows
@@ -45,15 +46,17 @@ def filter_rows(
     [3]
 
     Args:
-        reader: What :func:`kafkacomp.scan` returned, with the columns that the conditions are about.
+        reader: The result of :func:`kafkacomp.scan`, with the columns that the conditions need.
         key: The key. A string stands for its UTF-8 bytes.
         key_regex: A regular expression of RE2 that matches a part of the key, byte by byte.
         value_contains: Bytes that the value contains.
-        header: Names and values of headers, all of which a row must have; one of several headers of a name is enough.
-        limit: The most rows. The scan ends when they are complete.
+        header: Names and values of headers, all of which a row must have. If a row has several headers of a name, one
+            of them must have the value.
+        limit: The most rows; the scan stops after them.
 
     Raises:
-        ValueError: the reader lacks a column that a condition is about; a limit below 0; an invalid regular expression.
+        ValueError: the reader lacks a column that a condition needs; ``limit`` is negative; or the regular expression
+            is invalid.
         TypeError: an argument of another type.
         ModuleNotFoundError: pyarrow is not installed.
     """
@@ -68,7 +71,7 @@ def filter_rows(
 
 
 class FilteredReader:
-    """Rows of a scan that satisfy conditions; made by :func:`filter_rows`. It is used as the scan's own reader is."""
+    """The result of :func:`filter_rows`, with the interface of the scan's reader."""
 
     def __init__(self, reader: ScanReader, conditions: Conditions, limit: int | None) -> None:
         pa = require("pyarrow")
@@ -78,7 +81,7 @@ class FilteredReader:
         self._left = limit
         for name in conditions.columns:
             if name not in self._schema.names:
-                raise ValueError(f"the condition on {name} needs the column {name}, which the scan does not have")
+                raise ValueError(f"the condition on {name} needs the column {name}: add it to the columns of the scan")
 
     def __arrow_c_schema__(self) -> CapsuleType:
         capsule: CapsuleType = self._schema.__arrow_c_schema__()
@@ -132,7 +135,7 @@ class FilteredReader:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the key, the value and the headers of a row must satisfy."""
+    """Conditions on the key, the value and the headers of a row."""
 
     key: bytes | None = None
     key_regex: str | None = None
@@ -148,7 +151,7 @@ class Conditions:
         value_contains: bytes | str | None = None,
         header: Mapping[str, bytes | str] | None = None,
     ) -> Conditions:
-        """Check the arguments of :func:`filter_rows`, and raise what it raises."""
+        """Check the arguments of :func:`filter_rows`; raises the same errors."""
         if key_regex is not None and not isinstance(key_regex, str):
             raise TypeError(f"key_regex must be a str, not {type(key_regex).__name__}")
         made = cls(_bytes("key", key), key_regex, _bytes("value_contains", value_contains), _headers(header))
@@ -158,7 +161,7 @@ class Conditions:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that they are about."""
+        """The columns that the conditions need."""
         about = {
             "key": self.key is not None or self.key_regex is not None,
             "value": self.value_contains is not None,
@@ -178,7 +181,7 @@ class Conditions:
         return require("pyarrow.compute").match_substring_regex(keys, self.key_regex)
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that satisfy all of them."""
+        """The rows that satisfy all conditions."""
         compute = require("pyarrow.compute")
         if self.key is not None:
             batch = batch.filter(compute.equal(batch["key"], self.key))

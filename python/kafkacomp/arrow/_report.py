@@ -1,4 +1,4 @@
-"""What a scan has done, and what is missing from a log."""
+"""The report of a scan, with skipped and missing ranges."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 __all__ = ["MissingRange", "MissingReason", "ScanReport", "SkipReason", "SkippedRange"]
 
-#: Why bytes were left out: they are corrupt, exceed a limit of the caller's, cannot be read from the storage (EIO), or
-#: their file is gone since it was listed.
+#: Why bytes were left out: they are corrupt, exceed a limit of the caller, cannot be read from the storage (EIO), or
+#: their file was deleted after it was listed.
 SkipReason = Literal["corrupt", "limit", "unreadable", "vanished"]
-#: Why offsets are missing: as :data:`SkipReason`, or no bytes are there for them (``gap``), or log compaction removed
-#: their records (``compacted``).
+#: Why offsets are missing: as :data:`SkipReason`; or the log has no bytes for them (``gap``); or log compaction has
+#: removed their records (``compacted``).
 MissingReason = Literal["corrupt", "gap", "compacted", "limit", "unreadable", "vanished"]
 
 
@@ -36,7 +36,7 @@ class MissingRange(NamedTuple):
 class SkippedRange:
     """Bytes that a scan with ``on_error="skip"`` left out."""
 
-    #: The file, as the ``segment`` column has it.
+    #: The file, as in the column ``segment``.
     file: str
     #: The byte at which the range begins.
     position: int
@@ -46,7 +46,7 @@ class SkippedRange:
     reason: SkipReason
     #: The message of the error that a scan with ``on_error="raise"`` raises.
     message: str
-    #: The first offset that is missing because of it; ``None`` if the batches around it do not determine it.
+    #: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine it.
     first_offset: int | None = None
     #: The last offset that is missing because of it, inclusive.
     last_offset: int | None = None
@@ -54,10 +54,10 @@ class SkippedRange:
 
 @dataclass(frozen=True)
 class ScanReport:
-    """The counts of a scan so far; complete once the reader has reached its end.
+    """The counts of a scan so far, which are final when the reader has reached its end.
 
-    With ``read_committed``, a skipped range may contain the end of a transaction. Such a transaction counts as open:
-    nothing from its first record on is read.
+    With ``read_committed``, a skipped range may contain the end of a transaction. Such a transaction counts as open,
+    and no records from its first one on are read.
     """
 
     #: Kafka batches whose records were read.
@@ -68,7 +68,7 @@ class ScanReport:
     bytes_in: int
     #: Bytes of column data returned.
     bytes_out: int
-    #: What was left out, in file order; also logged when the scan ends.
+    #: The ranges that were left out, in file order; also logged when the scan ends.
     skipped: tuple[SkippedRange, ...]
     #: Anomalies that did not end the scan; also logged to the logger ``kafkacomp``.
     warnings: tuple[str, ...]
@@ -84,5 +84,5 @@ class ScanReport:
     #: ``replication-offset-checkpoint``.
     records_above_high_watermark: int = 0
 
-    #: Timestamps that ``timestamp_unit`` cannot hold; they were replaced by the last time that it can hold.
+    #: The number of timestamps out of the range of ``timestamp_unit``, which were replaced by the nearest one in it.
     clamped_timestamps: int = 0

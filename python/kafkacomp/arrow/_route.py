@@ -1,4 +1,4 @@
-"""Rows of several topics or partitions, sorted into the partitions that they belong to."""
+"""Divide rows among topics and partitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Written", "by_columns", "by_key", "published"]
 
 #: The columns of a record.
 _RECORD: Final = ("key", "value", "timestamp", "headers", "offset")
-#: Files that are open at the same time.
+#: The most files that are open at the same time.
 _MOST_OPEN: Final = 200
 
 
@@ -41,7 +41,7 @@ def by_key(  # noqa: PLR0917 - what a log is made of
     reader: pa.RecordBatchReader, folder: Path, settings: _Settings, topic: str | None, partition: int | None,
     num_partitions: int | None, segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Written]:  # fmt: skip
-    """Write rows without offsets as Spark's sink does: by their partition, else by their key, else in turn."""
+    """Write rows without offsets as Spark's sink does: by partition, or by key, or round-robin."""
     pa = require("pyarrow")
 
     staged = _kafkacomp.StagedBatches(settings, folder / "rows", topic, num_partitions, {}, 0)
@@ -73,13 +73,13 @@ def by_key(  # noqa: PLR0917 - what a log is made of
 
 
 def _with_narrow_partitions(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with partitions as Kafka has them, of 32 bits."""
+    """Convert the column partition to 32-bit integers, as in Kafka."""
     pa = require("pyarrow")
 
     index = rows.schema.get_field_index("partition")
     column = rows.column(index)
     if not pa.types.is_integer(column.type):
-        raise TypeError(f"the column partition must be of integers, not {column.type}")
+        raise TypeError(f"the column partition must contain integers, not {column.type}")
     try:
         return rows.set_column(index, "partition", column.cast(pa.int32()))
     except pa.ArrowInvalid as error:
@@ -90,7 +90,7 @@ def by_columns(  # noqa: PLR0917 - what a log is made of
     reader: pa.RecordBatchReader, folder: Path, settings: _Settings, topic: str | None, partition: int | None,
     segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Written]:  # fmt: skip
-    """Write rows that have offsets: each partition's rows are collected in a file, then written as its log."""
+    """Write rows with offsets: the rows of each partition are collected in a file, then written as its log."""
     pa = require("pyarrow")
 
     rows = _Collected(folder, pa.schema([each for each in reader.schema if each.name in _RECORD]))
@@ -117,7 +117,7 @@ def by_columns(  # noqa: PLR0917 - what a log is made of
 def _groups(
     batch: pa.RecordBatch, topic: str | None, partition: int | None, row: int
 ) -> Iterator[tuple[tuple[str, int], pa.RecordBatch]]:
-    """The rows of each topic and partition in a batch, in their order; ``row`` is the number of the first one."""
+    """Yield the rows of each topic and partition in a batch, in their order; ``row`` is the number of the first row."""
     pa = require("pyarrow")
     pc = require("pyarrow.compute")
 
@@ -133,21 +133,21 @@ def _groups(
 
 
 def _owner(batch: pa.RecordBatch, name: str, given: str | int | None, kind: Any, row: int) -> pa.Array:  # noqa: ANN401
-    """A column of topics or partitions, or the given one for all rows."""
+    """The column of topics or partitions, or a column with the one given for all rows."""
     pa = require("pyarrow")
     pc = require("pyarrow.compute")
 
     if given is not None:
         return pa.repeat(pa.scalar(given, kind), batch.num_rows)
     if name not in batch.schema.names:
-        raise ValueError(f"the rows have offsets but no column {name!r}: give {name}")
+        raise ValueError(f"the rows have offsets but no column {name!r}: add the column, or give the argument {name}")
     column = batch.column(name)
     if name == "partition" and not pa.types.is_integer(column.type):
-        raise TypeError(f"the column partition must be of integers, not {column.type}")
+        raise TypeError(f"the column partition must contain integers, not {column.type}")
     try:
         column = column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise TypeError(f"the column {name} must be of {kind}, not {column.type}") from None
+        raise TypeError(f"the column {name} must be {kind}, not {column.type}") from None
     if column.null_count:
         first = pc.index(pc.is_null(column), True).as_py()
         raise ValueError(f"row {row + first}: {name} is null: a row with an offset must name its partition")
@@ -155,7 +155,7 @@ def _owner(batch: pa.RecordBatch, name: str, given: str | int | None, kind: Any,
 
 
 class _Collected:
-    """Files with the rows of each partition. Few are open at once: one that is closed is continued by another."""
+    """Files with the rows of each partition. Few are open at once; the rows after a closed file go to another file."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self._folder = folder
@@ -186,7 +186,7 @@ class _Collected:
         writer.write_batch(rows.select(self._schema.names))
 
     def close(self) -> list[tuple[str, int]]:
-        """Close the files; the partitions that have rows."""
+        """Close the files, and list the partitions that have rows."""
         while self._open:
             self._close(self._open.popitem())
         return sorted(self._files)
@@ -199,7 +199,7 @@ class _Collected:
             raise self._located(error, owner) from None
 
     def _located(self, error: OSError, owner: tuple[str, int]) -> OSError:
-        """An error of pyarrow, which does not say where, with the folder that is being written."""
+        """Add the folder that is being written to an error of pyarrow, which does not name it."""
         number = error.errno or errno.EIO
         return OSError(number, os.strerror(number), str(self._folder.parent / f"{owner[0]}-{owner[1]}"))
 
@@ -221,10 +221,10 @@ class _Collected:
 
 @contextmanager
 def published(directory: str) -> Iterator[Path]:
-    """A folder whose partitions get their places in ``directory`` when the block ends well; else nothing is left.
+    """Provide a folder whose partitions are moved to ``directory`` if the block succeeds, and removed if it fails.
 
     Raises:
-        FileExistsError: a partition is there already.
+        FileExistsError: a partition exists in ``directory``.
     """
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)

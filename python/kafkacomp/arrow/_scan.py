@@ -37,7 +37,7 @@ __all__ = [
 
 #: Every column that a scan can build.
 COLUMNS: tuple[str, ...] = tuple(_all_columns())
-#: The columns of a scan that names none: those of Spark's Kafka source with headers.
+#: The default columns: those of Spark's Kafka source with headers.
 DEFAULT_COLUMNS: tuple[str, ...] = COLUMNS[:8]
 
 BinaryType = Literal["binary", "large_binary", "binary_view"]
@@ -94,11 +94,11 @@ def scan(
     """Read Kafka's log segments as a stream of Arrow record batches, without a broker.
 
     Args:
-        source: Bytes-like or a binary file object (a record set), a segment, a partition folder, a folder of partition
-            folders, tiered storage's ``<topic>-<topic id>/<partition>/<offset>-<uuid>.log``, a URL of one of these on a
-            file system of pyarrow or fsspec, a :class:`kafkacomp.LogDir` or one of its parts, or a collection of such
-            sources.
-        columns: Names from ``kafkacomp.arrow.COLUMNS``, in the order wanted; only these are built.
+        source: Bytes-like or a binary file object (a record set); the path of a segment, a partition's folder, a log
+            directory, or tiered storage (``<topic>-<topic id>/<partition>/<offset>-<uuid>.log``); a URL of one of these
+            on a file system of pyarrow or fsspec; a :class:`kafkacomp.LogDir` or one of its parts; or a collection of
+            such sources.
+        columns: The columns to build, in this order: names from ``kafkacomp.arrow.COLUMNS``.
             Default: key, value, topic, partition, offset, timestamp, timestampType, headers.
         topics: Read only these topics: names, or globs such as ``orders-*``.
         partitions: Read only partitions with these numbers.
@@ -106,22 +106,23 @@ def scan(
         partition: The partition of segments whose folder does not name one.
         start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``. 0 or more.
         end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``. Not below ``start_offset``.
-        start_time: The first timestamp, inclusive: ms since the epoch, or an aware datetime. Records without a
-            timestamp are left out where a bound is given.
+        start_time: The first timestamp, inclusive: milliseconds since the epoch, or an aware datetime. If a bound is
+            given, records without a timestamp are left out.
         end_time: The end, exclusive. Not before ``start_time``.
-        isolation_level: ``read_committed`` leaves out what a consumer of that level does not see: records of aborted
-            transactions, and everything from the first open one on.
-        on_error: ``raise`` ends the scan at the first error, after the rows before it; ``skip`` continues with the next
-            intact batch after corrupt ones, limits that are exceeded, bytes that the storage does not return (EIO) and
-            segments that have vanished, and the report lists what was left out.
-        visible_only: Leave out what consumers do not see: records below the log start offset and from the high
-            watermark on, as the checkpoint files of the log directory have them. The report counts them either way.
-        include_control: Whether control records are among the rows.
+        isolation_level: ``read_committed`` leaves out records of aborted transactions, and all records from the first
+            open transaction on, as a consumer does.
+        on_error: ``raise`` ends the scan at the first error, after the rows before it. ``skip`` continues with the next
+            intact batch if batches are corrupt or exceed a limit, if the storage does not return bytes (EIO), or if
+            segments were deleted; the report lists the ranges that were left out.
+        visible_only: Leave out records that consumers do not see: those below the log start offset, and from the high
+            watermark on, by the checkpoint files of the log directory. The report counts them in any case.
+        include_control: Whether control records are included.
         batch_rows: The most rows of an Arrow batch.
         arrow_batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
         threads: Decoding threads; default: one per core that the process may use. The order is the same for any number.
-        timestamp_unit: The unit of the timestamp column, or ``int64`` for milliseconds since the epoch as numbers. A
-            time that the unit cannot hold becomes the last one that it can; ``report.clamped_timestamps`` counts them.
+        timestamp_unit: The unit of the timestamp column, or ``int64`` for milliseconds since the epoch as integers. A
+            timestamp out of the unit's range becomes the nearest one in the range; ``report.clamped_timestamps`` counts
+            them.
         binary_type: The Arrow type of keys, values and header values. With ``binary_view`` values are not copied: they
             are views of the decompressed Kafka batches or, if these are not compressed, of the chunks that were read.
             An Arrow batch keeps at most four times the bytes of its rows in memory: if rows refer to less than a
@@ -129,37 +130,45 @@ def scan(
             pyarrow, polars, DuckDB and pandas take views, Spark does not. ``large_binary`` has 64-bit offsets.
         verify_crc: Whether checksums are verified.
         max_output_size: The most bytes that the records of one batch may decompress to.
-        log_format: ``0.7``, ``0.8+``, or ``auto``: each segment's content tells, and where it does not, its name
-            (``.kafka`` or ``.log``). In logs of 0.7 an offset is where to fetch next, a position of bytes in the
-            partition; a wrapper's messages have its own position, but for the last. Bounds are positions of top-level
-            entries, and an entry that begins inside them comes whole. Key, headers and timestamp are null.
-        remote_log_metadata: For segments in tiered storage: a folder with the partitions of ``__remote_log_metadata``,
-            such as a broker's log directory. Only segments whose copy was finished, and which were not deleted, are
-            read.
-        local_log_dir: For segments in tiered storage: the log directory of the partitions' leader, or the folder of the
-            partition there. Its leader epochs decide which offsets of which remote segment are valid, the log starts
-            where it says, and from its first offset on its own segments are read.
-        encryption_keys: For segments that Aiven's plugin has encrypted: private keys by the ids of
-            ``encryption.key.pairs``, each the path of a PEM file or its content.
-        filesystem: The file system that the paths of ``source`` are on: one of ``pyarrow.fs`` or fsspec, or a store of
-            obstore.
-        storage_options: What fsspec opens the file system of the URLs in ``source`` with, such as credentials and an
-            endpoint; not with ``filesystem``. URLs in ``remote_log_metadata`` and ``local_log_dir`` are opened with it,
-            too.
+        log_format: ``0.7``, ``0.8+``, or ``auto``, which detects it from the content of each segment or, if that does
+            not decide, from its name (``.kafka`` or ``.log``). In logs of 0.7, an offset is the byte position in the
+            partition from which to fetch next; messages in a wrapper have the position of the wrapper, except the last
+            one. Bounds are positions of top-level entries, of which all messages are returned. Key, headers and
+            timestamp are null.
+        remote_log_metadata: For tiered storage: a folder with the partitions of ``__remote_log_metadata``, such as a
+            broker's log directory. Only segments that were completely copied and not deleted are read.
+        local_log_dir: For tiered storage: the log directory of the partitions' leader, or the partition's folder in it.
+            Its leader epochs determine the valid offsets of remote segments, and its checkpoint the log start offset;
+            from its first offset on, its own segments are read.
+        encryption_keys: Private keys for segments that Aiven's plugin has encrypted, by the ids of
+            ``encryption.key.pairs``: each is the path or the content of a PEM file.
+        filesystem: The file system of the paths in ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        storage_options: Options with which fsspec opens the file system of URLs in ``source``, ``remote_log_metadata``
+            and ``local_log_dir``, such as credentials and an endpoint; not together with ``filesystem``.
         progress: Called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
 
     Returns:
-        A reader with ``__arrow_c_stream__``: hand it to ``pyarrow.table``, ``polars.DataFrame``,
-        ``duckdb.from_arrow`` or ``pandas.DataFrame.from_arrow``. It is read once. Iterating over it gives
-        ``pyarrow.RecordBatch`` objects and raises errors as they are; through an Arrow stream only their text
-        comes, and ``error`` has the exception. ``report`` tells what was done. :func:`kafkacomp.arrow.filter_rows`
-        chooses rows of it by key, value or header.
+        A reader with ``__arrow_c_stream__``: pass it to ``pyarrow.table``, ``polars.DataFrame``,
+        ``duckdb.from_arrow`` or ``pandas.DataFrame.from_arrow``. It can be read once. Iterating over it yields
+        ``pyarrow.RecordBatch`` objects and raises this library's exceptions; an Arrow stream passes on only their text,
+        and ``error`` has the exception. ``report`` has the counts and the ranges that were left out.
 
     Raises:
-        FileNotFoundError: a path that is not there, or a folder without segments.
-        ValueError, TypeError: a wrong argument; an encryption key that is missing or wrong; a segment whose content and
-            name do not determine its ``log_format``.
-        CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading, with the file and the byte.
+        FileNotFoundError: a path does not exist, or contains no segments.
+        ValueError, TypeError: an argument is not allowed; an encryption key is missing or wrong; or neither the content
+            nor the name of a segment determines its ``log_format``.
+        CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading; the message has the file and
+            the byte.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> import pyarrow as pa
+        >>> pa.table(kc.scan(example, columns=["offset"], start_offset=3))["offset"].to_pylist()
+        [3, 4]
+
+    See Also:
+        :class:`kafkacomp.LogDir`, which lists topics, partitions and segments; :func:`kafkacomp.arrow.filter_rows`,
+        which chooses rows by key, value or header; :func:`kafkacomp.write`.
     """
     one_of("isolation_level", isolation_level, get_args(IsolationLevel))
     one_of("on_error", on_error, get_args(OnError))
@@ -173,7 +182,7 @@ def scan(
     first_ms = milliseconds("start_time", start_time)
     end_ms = milliseconds("end_time", end_time)
     if first_ms is not None and end_ms is not None and first_ms > end_ms:
-        raise ValueError(f"start_time {first_ms} is after end_time {end_ms}: no time lies between them")
+        raise ValueError(f"start_time {first_ms} is after end_time {end_ms}: swap them")
     found = find(
         source,
         topics=topics,
@@ -250,7 +259,7 @@ def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> l
     for each in partitions:
         low, high = bound_of(start, each), bound_of(end, each)
         if low is not None and high is not None and low > high:
-            raise ValueError(f"start_offset {low} is above end_offset {high}: no offset lies between them")
+            raise ValueError(f"start_offset {low} is above end_offset {high}: swap them")
     return [BoundedPartition(each, bound_of(start, each), bound_of(end, each)) for each in partitions]
 
 
@@ -277,14 +286,14 @@ def _columns(names: Iterable[str] | None) -> list[str]:
     chosen = list(names)
     unknown = [name for name in chosen if name not in COLUMNS]
     if unknown or not chosen or len(set(chosen)) != len(chosen):
-        problem = f"unknown column {unknown[0]!r}" if unknown else "columns must be named, each once"
-        message = f"{problem}; there are {', '.join(COLUMNS)}"
+        problem = f"columns: unknown column {unknown[0]!r}" if unknown else "columns must have each name once"
+        message = f"{problem}: expected some of {', '.join(COLUMNS)}"
         raise ValueError(message)
     return chosen
 
 
 def milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
-    """Check a bound of time, and return it in milliseconds.
+    """Check a bound of time, and convert it to milliseconds.
 
     Raises:
         ValueError: it is before 1970, or has no time zone.
@@ -294,10 +303,10 @@ def milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
         _offset(name, time)
         return time
     if time.tzinfo is None:
-        message = f"{name} must be an aware datetime (with a time zone), or ms since the epoch"
+        message = f"{name} must be a datetime with a time zone, or milliseconds since the epoch"
         raise ValueError(message)
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-    # Rounded up: a bound within a millisecond is the first whole one that lies behind it.
+    # Rounded up to the next millisecond.
     rounded = -((epoch - time) // dt.timedelta(milliseconds=1))
     if rounded < 0:
         raise ValueError(f"{name} must be 1970-01-01T00:00:00Z or later, not {time.isoformat()}")

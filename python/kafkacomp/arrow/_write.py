@@ -1,4 +1,4 @@
-"""``kafkacomp.write``: writing Arrow columns as the folder of a partition that a broker can read."""
+"""``kafkacomp.write``: write Arrow columns as folders of partitions that a broker can read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 
 @dataclass(frozen=True)
 class WriteReport:
-    """What was written."""
+    """The result of :func:`write`."""
 
     #: The partition's folder; the directory if several partitions may be written.
     path: str
@@ -43,7 +43,7 @@ class WriteReport:
     log_start_offset: int | None
     #: One more than the last record's offset. ``None`` in the sum of several partitions.
     log_end_offset: int | None
-    #: Each partition, if the rows were sorted into partitions.
+    #: The report of each partition, if the rows were divided among partitions.
     partitions: tuple[WriteReport, ...] = ()
 
 
@@ -63,26 +63,28 @@ def write(
 ) -> WriteReport:
     """Write records to ``target/topic-partition`` as a broker would have, in message format 2.
 
-    One call writes a whole log directory: each row goes to the topic and the partition of its columns, unless
-    ``topic`` or ``partition`` is given, which is for all rows. A row without a partition goes where a producer would
-    send its key (murmur2), and rows without a key to the partitions in turn, as in Spark's sink. Rows that have offsets
-    must name their partition.
+    One call can write a whole log directory: each row is written to the topic and partition in its columns, unless the
+    arguments ``topic`` and ``partition`` give one for all rows. A row without a partition is written to the one to
+    which a producer would send its key (murmur2), rows without a key round-robin, as in Spark's sink. Rows with offsets
+    must have a partition.
 
-    Next to the segments are their indexes, a producer snapshot at the end and before the last segment, the leader
-    epochs and, if ``topic_id`` is given, ``partition.metadata``: a broker that has the topic can be stopped, given the
-    folder, and started. A partition's folder appears complete or not at all, also if the process is killed: until all
-    of them are complete they have another name, which no broker and no scan takes for a log.
+    The indexes of the segments, producer snapshots, the leader epochs and, with ``topic_id``, ``partition.metadata``
+    are
+    written, too: to load the log into a broker that has the topic, stop it, copy the folder, and start it. A
+        partition's
+    folder appears complete or not at all, even if the process is killed: until all folders are complete, they have
+    names that brokers and scans ignore.
 
     Args:
-        rows: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
-            column ``value`` (binary or string, or a dictionary of them), and if there are any ``key`` (the same),
-            ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
-            or a map), ``offset`` (int64, increasing; null: the next offset), ``topic`` (string) and ``partition``
-            (an integer). Other columns are ignored.
-        target: A local folder; it is made if it does not exist.
+        rows: An object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan). It must
+            have the column ``value`` (binary or string, or a dictionary of these), and may have ``key`` (the same
+            types), ``timestamp`` (any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and
+            binary, or a map), ``offset`` (int64, increasing; null means the next offset), ``topic`` (string) and
+            ``partition`` (integer). Other columns are ignored.
+        target: A local folder; it is created if it does not exist.
         topic: The topic of all rows. Default: the column ``topic``.
         partition: The partition of all rows, from 0. Default: the column ``partition``, or the hash of the key.
-        num_partitions: How many partitions the topics have; default: 1. A row with a greater partition is an error.
+        num_partitions: The number of partitions of each topic; default: 1. A row with a greater partition is an error.
         topic_id: The topic's id as Kafka prints it, 22 characters.
         base_offset: The first record's offset, if the rows have none.
         compression_type: A :class:`CompressionType` or its name.
@@ -92,17 +94,24 @@ def write(
         segment_bytes: The most bytes of a segment; one larger batch gets a segment of its own.
 
     Returns:
-        What was written.
+        The counts of what was written, and the offsets.
 
     Raises:
         FileExistsError: the partition's folder exists; it is not changed.
-        OSError: the disk is full, for example; nothing is left behind.
-        ValueError: an argument is out of range; the column ``value`` is missing, or a column exists twice; a row, which
-            is named, cannot be a record: its offset is not above the one before, its timestamp is negative, or the key
-            of a header is null.
+        OSError: writing fails, for example because the disk is full; nothing is left behind.
+        ValueError: an argument is out of range; the column ``value`` is missing, or a column exists twice; or a row,
+            which the message names, is not a valid record: its offset is not greater than the one before, its timestamp
+            is negative, or the key of a header is null.
         OffsetsOutOfOrderError: an offset is 2^63 - 1, which no offset can follow.
         TypeError: a column has another type, or ``rows`` is not Arrow data.
         RecordTooLargeError: a record is larger than 2^31 - 1 bytes.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> import pyarrow as pa
+        >>> report = kc.write(pa.table({"value": ["a", "b"]}), target, topic="orders", partition=0)
+        >>> report.log_start_offset, report.log_end_offset, report.records
+        (0, 2, 2)
     """
     if topic is not None:
         check_topic(topic)
@@ -111,7 +120,7 @@ def write(
     if num_partitions is not None:
         num_partitions = integer("num_partitions", num_partitions, (1, PARTITIONS[1]))
         if partition is not None and partition >= num_partitions:
-            raise ValueError(f"partition {partition} is not below num_partitions, {num_partitions}")
+            raise ValueError(f"partition {partition} must be less than num_partitions, which is {num_partitions}")
     integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
     integer("base_offset", base_offset, OFFSETS)
     folder = local_folder(target)
@@ -127,7 +136,7 @@ def write(
         reader = _reader(rows)
         names = reader.schema.names
         if topic is None and "topic" not in names:
-            raise ValueError("the rows have no column 'topic': give topic")
+            raise ValueError("the rows have no column 'topic': add the column, or give the argument topic")
         if topic is None or "partition" in names or num_partitions is not None:
             return _write_several(
                 reader, folder, settings, topic, partition, num_partitions, base_offset, segment_bytes, topic_id
@@ -141,7 +150,7 @@ def write(
 
 
 def _reader(rows: ArrowRows) -> pa.RecordBatchReader:
-    """The rows as pyarrow has them."""
+    """Convert the rows to a reader of pyarrow."""
     pa = require("pyarrow")
 
     if isinstance(rows, ScanReader):  # whose errors come as they are only to those who iterate over it
@@ -157,15 +166,15 @@ def _write_several(  # noqa: PLR0917 - what a log is made of
     num_partitions: int | None, base_offset: int, segment_bytes: int, topic_id: str | None,
 ) -> WriteReport:  # fmt: skip
     if topic_id is not None and topic is None:
-        raise ValueError("topic_id is the id of one topic: give topic")
+        raise ValueError("topic_id requires topic")
     with published(directory) as folder:
         if "offset" in reader.schema.names:
             if num_partitions is not None:
-                raise ValueError("num_partitions is for rows without offsets, which go to partitions by key")
+                raise ValueError("num_partitions is for rows without offsets: remove it, or the column 'offset'")
             written = by_columns(reader, folder, settings, topic, partition, segment_bytes, topic_id)
         else:
             if base_offset:
-                raise ValueError("base_offset is for one partition: give topic and partition")
+                raise ValueError("base_offset requires topic and partition")
             written = by_key(reader, folder, settings, topic, partition, num_partitions, segment_bytes, topic_id)
     reports = tuple(
         _report(os.path.join(directory, name), log, records)  # noqa: PTH118 - as given

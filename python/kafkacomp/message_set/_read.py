@@ -1,7 +1,7 @@
 """Message sets of Kafka 0.7, whose offsets are byte positions and whose compressed messages nest.
 
-Kafka 0.7's magic 0 and 1 are other formats than those that :mod:`kafkacomp.record` reads: a caller must know
-which family the bytes are of.
+Magic 0 and 1 of Kafka 0.7 are not the formats of the same magic that :mod:`kafkacomp.record` reads: the caller must
+know which of the two log formats the bytes have.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MessageAndOffset(NamedTuple):
 
     #: The message.
     message: Message
-    #: Behind the message's entry; inside a compressed message its start, but for the last message in it.
+    #: The position after the message's entry; for messages in a compressed message, except the last, its start.
     offset: int
 
 
@@ -42,8 +42,8 @@ class Converted(NamedTuple):
 
     #: The batches end to end.
     data: bytes
-    #: Positions that a consumer may have committed, each with the offset of the first message from there on: where a
-    #: top-level message begins, a compressed one's start with its first message's offset; at last the set's end.
+    #: Positions that a consumer may have committed, each with the offset of the first message from there on: the starts
+    #: of top-level messages, and the end of the set.
     offset_map: list[tuple[int, int]]
 
 
@@ -61,17 +61,17 @@ def read_messages(
             read in place, anything else is copied once.
         initial_offset: The offset of the first byte: the number in the log file's name, or the one asked for.
         deep: Read the messages inside compressed messages, at any depth up to 64 levels. Otherwise compressed messages
-            are returned as they are.
+            are returned without decompressing them.
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
 
     Returns:
-        An iterator of :class:`MessageAndOffset`. An entry that the end of ``data`` truncates ends it without an error
-        if another one precedes it; so do fewer than four bytes.
+        An iterator of :class:`MessageAndOffset`. A truncated entry at the end of ``data`` ends it without an error
+        if another one precedes it, as do fewer than four bytes.
 
     Raises:
-        MessageSetError: while iterating, where Kafka's iterator throws. ``kind`` names the fault, ``position`` is the
-            byte at which the top-level message begins. All valid messages before it have been returned, also the one in
-            the same compressed message that Kafka's look-ahead loses. The iteration has ended.
+        MessageSetError: while iterating, if Kafka's iterator would throw. ``kind`` names the fault, ``position`` is the
+            first byte of the top-level message. All valid messages before it are returned first, including the one in
+            the same compressed message that Kafka's look-ahead loses. The iteration then ends.
         OutputLimitError: while iterating, when a compressed message takes more than ``max_output_size`` bytes.
         ValueError: ``initial_offset`` or ``max_output_size`` is out of range.
     """

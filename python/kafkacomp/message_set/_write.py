@@ -1,4 +1,4 @@
-"""Writing as Kafka 0.7 does: message sets, what a producer's settings compress, a partition's files."""
+"""Write message sets and partitions as Kafka 0.7 does."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ def write_messages(
     *,
     compression_level: int | None = None,
 ) -> bytes:
-    """Make a message set as Kafka 0.7 writes it: magic 1, and with a codec one compressed message around all.
+    """Build a message set as Kafka 0.7 does: of magic 1 and, with a codec, with all messages in one compressed message.
 
     Args:
-        messages: Payloads (bytes-like), each of which becomes a message, and messages that were read, which are taken
-            as they are. Compressed ones among these nest: that is how MirrorMaker made sets in sets.
+        messages: Payloads (bytes-like), each of which becomes a message, and messages that were read, which are not
+            changed. Compressed messages among these become nested, as with MirrorMaker.
         compression_type: ``none``, ``gzip`` or ``snappy``, or the :class:`kafkacomp.CompressionType`.
         compression_level: gzip's level, -1 or 1 to 9.
 
     Returns:
-        The set; no bytes for no messages, whatever the codec.
+        The set; it is empty if there are no messages, even with a codec.
 
     Raises:
-        ValueError: a codec that 0.7 does not have, or a level that the codec does not have.
-        RecordTooLargeError: a message over 2^31 - 1 bytes.
+        ValueError: Kafka 0.7 does not have the codec, or the codec does not have the level.
+        RecordTooLargeError: a message is larger than 2^31 - 1 bytes.
     """
     return _kafkacomp.write_message_set_of(messages, int(compression_type_of(compression_type)), compression_level)
 
 
 def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE) -> None:
-    """Refuse a set that has too large a message, as producers and, from 0.7.2 on, brokers do (``max.message.size``).
+    """Refuse a set with too large a message, as producers and, from 0.7.2 on, brokers do (``max.message.size``).
 
-    What counts is the payload of top-level messages, so of a wrapper the compressed bytes.
+    The size is that of the payload of top-level messages, which for a wrapper are compressed bytes.
 
     Raises:
-        MessageSetError: of the kind ``message_too_large``; or what the shallow iterator raises.
+        MessageSetError: of the kind ``message_too_large``, or as raised by :func:`read_messages` without ``deep``.
     """
     position = 0
     for message, end in _kafkacomp.MessageReader(data, 0, False, 1):  # noqa: FBT003
@@ -75,21 +75,21 @@ def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE)
 
 @dataclass(frozen=True)
 class ProducerCompression:
-    """What the settings ``compression.codec`` and ``compressed.topics`` of a 0.7 producer compress."""
+    """The settings ``compression.codec`` and ``compressed.topics`` of a producer of Kafka 0.7."""
 
     #: ``compression.codec``.
     codec: CompressionType = CompressionType.NONE
-    #: ``compressed.topics``; none is every topic. The sync producer does not look at it.
+    #: ``compressed.topics``; empty means every topic. The sync producer ignores it.
     compressed_topics: tuple[str, ...] = ()
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ProducerCompression:
-        """Read the settings as 0.7 does.
+        """Parse the settings as Kafka 0.7 does.
 
-        The codec is a number, without spaces. Topics stand between commas; empty ones are dropped, spaces are kept.
+        The codec is a number without spaces. Topics are separated by commas; empty names are dropped, spaces are kept.
 
         Raises:
-            ValueError: no number (Kafka's NumberFormatException), or one that is no codec (UnknownCodecException).
+            ValueError: the codec is not a number (Kafka's NumberFormatException), or unknown (UnknownCodecException).
         """
         number = properties.get("compression.codec", "0")
         if not _INT.fullmatch(number) or not -_INT32 <= int(number) < _INT32:
@@ -105,8 +105,8 @@ class ProducerCompression:
 
         Args:
             topic: The topic.
-            producer_type: ``sync`` (0.7's default), which compresses every topic, or ``async``, which compresses those
-                that are listed, or all if none is.
+            producer_type: ``sync`` (0.7's default), which compresses every topic, or ``async``, which compresses the
+                listed topics, or all if the list is empty.
         """
         if producer_type not in {"sync", "async"}:
             raise ValueError(f"producer_type must be sync or async, not {producer_type!r}")
@@ -127,12 +127,13 @@ def write_log(
 ) -> list[str]:
     """Append sets to a new partition ``target/topic-partition`` as a broker of 0.7.2 does.
 
-    A set is appended as it came, less what its end cuts. Before it a new file is begun if the last one has grown beyond
-    ``log_file_size``; a file's name is the position at which it begins. The folder appears whole or not at all.
+    A set is appended unchanged, except for a truncated message at its end. A new file is begun before a set if the last
+    one is larger than ``log_file_size``; a file is named by the position at which it begins. The folder appears
+    complete or not at all.
 
     Args:
-        sets: Message sets, each of them one produce request's.
-        target: A local folder, made if it is not there.
+        sets: Message sets, each from one produce request.
+        target: A local folder, created if it does not exist.
         topic: The topic's name.
         partition: The partition's number.
         initial_offset: The position at which the first file begins.
@@ -143,9 +144,9 @@ def write_log(
         The names of the files.
 
     Raises:
-        FileExistsError: the partition's folder is there.
-        MessageSetError: a set that a broker refuses; nothing is written then.
-        ValueError: a position, size or name that cannot be.
+        FileExistsError: the partition's folder exists.
+        MessageSetError: a broker would refuse a set; nothing is written.
+        ValueError: a position or size is out of range, or a name is not allowed.
     """
     from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does without
 
