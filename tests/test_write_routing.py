@@ -114,7 +114,7 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"value": ["a"], "offset": [1], "partition": [1], "topic": ["../x"]}, {}, r"invalid topic name '\.\./x'"),
     ({"value": ["a"], "offset": [1], "partition": [1]}, {"topic": "t", "num_partitions": 2}, "rows without offsets"),
     ({"value": ["a"], "partition": [5]}, {"topic": "t", "num_partitions": 2}, "partition"),
-    ({"value": ["a"]}, {"topic": "t", "partition": 2, "num_partitions": 2}, "partition 2 must be less than num_partitions"),
+    ({"value": ["a"]}, {"topic": "t", "partition": 2, "num_partitions": 2}, "partition 2 must be less than num_part"),
     ({"value": ["a"], "topic": ["t"]}, {"topic_id": "9jeJK4hpQtWzlRClxg9Xjg"}, "topic_id requires topic"),
     ({"value": ["a"], "topic": ["t"]}, {"base_offset": 4}, "base_offset requires topic and partition"),
     ({"value": ["a", "b"], "offset": [3, 2], "partition": [1, 1]}, {"topic": "t"}, "t-1: .*offset 2 does not follow"),
