@@ -1,13 +1,11 @@
 //! Builds Arrow batches from a chunk, on every worker thread.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::log::{ContentError, LogFormat};
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
-use kafkacomp_core::record::v2::V2Records;
-use kafkacomp_core::record::{self, Batches, Record, RecordBatch, RecordBlock, RecordReader, Records};
+use kafkacomp_core::record::{Batches, RecordBatch, RecordBlock, RecordReader};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::binary_type::BinaryType;
@@ -17,12 +15,10 @@ use crate::course::Course;
 use crate::options::{OnError, ScanOptions};
 use crate::plan::Chunk;
 use crate::pool::BufferPool;
+use crate::record_filter::RecordFilter;
 use crate::report::{ScanError, ScanReport, SkippedRange};
+use crate::rows::{BatchError, Rows, Seen, Sink, flush_builder, lock};
 use crate::view_buffers::{Origin, SharedBytes};
-
-/// The most bytes that a record may add to a column with 32-bit offsets. A header key that is not UTF-8 grows to up to three
-/// times its size.
-pub(crate) const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
 
 /// The size of the Arrow batches of a single worker. A batch that fits into the cache is built, and read by the consumer, faster
 /// than one with `batch_bytes`; that saves a fifth of the time of uncompressed segments. With several workers, a chunk becomes
@@ -32,9 +28,6 @@ const ENOUGH_BYTES: usize = 1 << 20;
 /// The number of decompressed bytes that are collected in one buffer if values are not copied: otherwise there would be a buffer
 /// for each Kafka batch.
 const STORAGE_BYTES: usize = 1 << 20;
-
-/// Receives finished Arrow batches; `false` ends the scan.
-pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
 
 /// One worker's buffers and contexts.
 #[derive(Debug)]
@@ -55,12 +48,6 @@ pub struct Worker {
     is_shared: bool,
     /// The number of bytes of column data from which on an Arrow batch is returned at the end of a Kafka batch.
     enough: usize,
-}
-
-/// Counts that are added to the report with each Arrow batch.
-#[derive(Debug, Default)]
-struct Seen {
-    batches: u64,
 }
 
 impl Worker {
@@ -415,136 +402,6 @@ impl Worker {
     }
 }
 
-/// Appends the rows of one Kafka batch to the columns.
-struct Rows<'w, B> {
-    builder: &'w mut ColumnBuilder,
-    seen: &'w mut Seen,
-    options: &'w ScanOptions,
-    report: &'w Mutex<ScanReport>,
-    batch: &'w B,
-    context: &'w Context,
-    filter: &'w RecordFilter,
-    /// Rows and bytes of the builder before this batch; zeros once some of its rows have been handed out.
-    start: (usize, usize),
-}
-
-impl<'w, B: BatchFields> Rows<'w, B> {
-    fn new(
-        builder: &'w mut ColumnBuilder,
-        seen: &'w mut Seen,
-        (options, report): (&'w ScanOptions, &'w Mutex<ScanReport>),
-        batch: &'w B,
-        context: &'w Context,
-        filter: &'w RecordFilter,
-    ) -> Self {
-        let start = (builder.rows(), builder.bytes());
-        Self { builder, seen, options, report, batch, context, filter, start }
-    }
-
-    /// Appends all records of a batch.
-    #[inline]
-    fn take_records(
-        &mut self,
-        records: Records<'_>,
-        batch: &RecordBatch<'_>,
-        course: &mut Course<'_>,
-        block: &mut RecordBlock,
-        sink: Sink<'_>,
-    ) -> Result<(), BatchError> {
-        let mut records = match records {
-            Records::V2(records) => return self.take_v2(records, block, sink),
-            Records::V0V1(records) => records,
-        };
-        if batch.base_offset().is_none()
-            && let Some(start) = course.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
-        {
-            let bounded = self.filter.starting_at(start);
-            let mut rows = Rows { filter: &bounded, ..self.again() };
-            return rows.take(|record| Ok(records.advance(record)?), sink);
-        }
-        self.take(|record| Ok(records.advance(record)?), sink)
-    }
-
-    /// The same rows.
-    fn again(&mut self) -> Rows<'_, B> {
-        let Self { builder, seen, options, report, batch, context, filter, start } = self;
-        Rows { builder, seen, options, report, batch, context, filter, start: *start }
-    }
-
-    /// Appends records a block at a time, as long as all are wanted, are simple and fit; the rest is appended one by one.
-    fn take_blocks(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock) {
-        if self.filter.always {
-            let (rows, bytes) = (self.options.batch_size, self.options.batch_bytes);
-            self.builder.push_blocks(records, block, rows, bytes);
-        }
-    }
-
-    /// Appends records a block at a time, then one by one.
-    #[inline]
-    fn take_v2(
-        &mut self,
-        mut records: V2Records<'_>,
-        block: &mut RecordBlock,
-        sink: Sink<'_>,
-    ) -> Result<(), BatchError> {
-        self.take_blocks(&mut records, block);
-        self.take(|record| Ok(records.advance(record)?), sink)
-    }
-
-    /// One copy of this loop per kind of record, so that the formats' code does not share registers.
-    /// `advance` puts the next record into its argument.
-    fn take<'a>(
-        &mut self,
-        mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, ContentError>,
-        sink: Sink<'_>,
-    ) -> Result<(), BatchError> {
-        let mut record = Record::EMPTY;
-        loop {
-            match advance(&mut record) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => return Err(self.give_up(error)),
-            }
-            if !self.filter.takes(&record) {
-                continue;
-            }
-            let size = self.builder.bytes_of(&record);
-            let rows = self.builder.rows();
-            if rows >= self.options.batch_size || self.builder.bytes().saturating_add(size) > self.options.batch_bytes {
-                self.make_room(size, sink)?;
-            }
-            self.builder.push(&record, size);
-        }
-        if let Some(error) = self.builder.lacks() {
-            return Err(self.give_up(record::Error::out_of_memory(error, self.batch.position()).into()));
-        }
-        self.builder.end_batch(self.batch, &self.context.place);
-        Ok(())
-    }
-
-    /// Drops the rows of the batch, except those that have been handed out.
-    #[cold]
-    fn give_up(&mut self, error: ContentError) -> BatchError {
-        let (rows, bytes) = self.start;
-        self.builder.truncate(rows, bytes);
-        BatchError::Content(error)
-    }
-
-    #[cold]
-    fn make_room(&mut self, size: usize, sink: Sink<'_>) -> Result<(), BatchError> {
-        if size > MAX_RECORD_BYTES {
-            let (position, limit) = (self.batch.position(), MAX_RECORD_BYTES as u64);
-            return Err(self.give_up(record::Error::RecordTooLarge { position, size: size as u64, limit }.into()));
-        }
-        if self.builder.rows() > 0 {
-            self.builder.end_batch(self.batch, &self.context.place);
-            flush_builder(self.builder, self.seen, self.report, sink).map_err(BatchError::Scan)?;
-            self.start = (0, 0);
-        }
-        Ok(())
-    }
-}
-
 /// Makes a shared buffer of the decompressed bytes that rows refer to; the next ones are written to other storage.
 fn share_decompressed(reader: &mut RecordReader, builder: &mut ColumnBuilder, pool: &Arc<BufferPool>) {
     if builder.lacks_decompressed() {
@@ -554,122 +411,6 @@ fn share_decompressed(reader: &mut RecordReader, builder: &mut ColumnBuilder, po
     }
 }
 
-/// Not a method of the worker, because a record iterator borrows its reader.
-fn flush_builder(
-    builder: &mut ColumnBuilder,
-    seen: &mut Seen,
-    report: &Mutex<ScanReport>,
-    sink: Sink<'_>,
-) -> Result<(), ScanError> {
-    if builder.rows() == 0 {
-        return Ok(());
-    }
-    let bytes = builder.bytes();
-    let finished = builder.finish().map_err(ScanError::from)?;
-    let clamped = builder.take_clamped();
-    let seen = std::mem::take(seen);
-    {
-        let mut report = lock(report);
-        report.batches += seen.batches;
-        report.records += finished.num_rows() as u64;
-        report.bytes_out += bytes as u64;
-        report.clamped_timestamps += clamped;
-    }
-    if sink(finished) { Ok(()) } else { Err(ScanError::Closed) }
-}
-
-/// Why a batch was not finished.
-enum BatchError {
-    /// Its content is corrupt.
-    Content(ContentError),
-    /// Its offset field is wrong; its content is intact.
-    Misplaced(ContentError),
-    /// The scan ends.
-    Scan(ScanError),
-}
-
-impl BatchError {
-    fn record(error: record::Error) -> Self {
-        Self::Content(error.into())
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn failed(context: &Context, error: impl Into<ContentError>) -> ScanError {
     ScanError::record(&context.place.segment, error)
-}
-
-/// The bounds that are checked for each record.
-#[derive(Clone, Copy)]
-struct RecordFilter {
-    start_offset: i64,
-    last_offset: i64,
-    start_timestamp: i64,
-    last_timestamp: i64,
-    timestamps: bool,
-    always: bool,
-    /// The requested offsets, including those that consumers do not see.
-    asked: (i64, i64),
-}
-
-impl RecordFilter {
-    /// Whether every record is within the bounds.
-    fn all() -> Self {
-        Self {
-            start_offset: i64::MIN,
-            last_offset: i64::MAX,
-            start_timestamp: i64::MIN,
-            last_timestamp: i64::MAX,
-            timestamps: false,
-            always: true,
-            asked: (i64::MIN, i64::MAX),
-        }
-    }
-
-    fn new(options: &ScanOptions, context: &Context) -> Self {
-        let timestamps = options.start_timestamp.is_some() || options.end_timestamp.is_some();
-        let asked = (context.start_offset, context.last_offset);
-        let visible = context.visible.filter(|_| options.visible_only).unwrap_or((i64::MIN, i64::MAX));
-        let (start_offset, last_offset) = (asked.0.max(visible.0), asked.1.min(visible.1));
-        Self {
-            start_offset,
-            last_offset,
-            start_timestamp: options.start_timestamp.unwrap_or(i64::MIN),
-            last_timestamp: options.end_timestamp.map_or(i64::MAX, |end| end.saturating_sub(1)),
-            timestamps,
-            always: !timestamps && start_offset == i64::MIN && last_offset == i64::MAX,
-            asked,
-        }
-    }
-
-    /// The same without records before `offset`.
-    fn starting_at(&self, offset: i64) -> Self {
-        let start_offset = self.start_offset.max(offset);
-        Self { start_offset, asked: (self.asked.0.max(offset), self.asked.1), always: false, ..*self }
-    }
-
-    #[inline]
-    fn takes(&self, record: &Record<'_>) -> bool {
-        self.always || ((self.start_offset..=self.last_offset).contains(&record.offset) && self.takes_timestamp(record))
-    }
-
-    /// Whether every record would be within the bounds if consumers saw it.
-    fn asks_for_all(&self) -> bool {
-        !self.timestamps && self.asked == (i64::MIN, i64::MAX)
-    }
-
-    /// Whether the record would be within the bounds if consumers saw it.
-    fn is_asked_for(&self, record: &Record<'_>) -> bool {
-        (self.asked.0..=self.asked.1).contains(&record.offset) && self.takes_timestamp(record)
-    }
-
-    #[inline]
-    fn takes_timestamp(&self, record: &Record<'_>) -> bool {
-        !self.timestamps
-            || (record.timestamp_type != kafkacomp_core::record::TimestampType::NoTimestampType
-                && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))
-    }
 }

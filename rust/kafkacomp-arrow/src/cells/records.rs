@@ -17,9 +17,9 @@ use crate::batch_runs::Place;
 use crate::binary_type::BinaryType;
 use crate::columns::ColumnBuilder;
 use crate::pool::BufferPool;
+use crate::rows::MAX_RECORD_BYTES;
 use crate::schema::Column;
 use crate::validity::Validity;
-use crate::worker::MAX_RECORD_BYTES;
 
 thread_local! {
     /// Codec contexts and the buffer of decompressed records, which are reused by the next call.

@@ -179,11 +179,11 @@ pub enum CodecFault {
 /// The kinds of fault that a caller tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodecFaultKind {
-    /// More bytes may mend it.
+    /// More bytes may complete it.
     Truncated,
-    /// A higher cap may mend it.
+    /// A higher limit may allow it.
     OutputLimit,
-    /// More memory may mend it.
+    /// More memory may allow it.
     OutOfMemory,
     /// Nothing mends it.
     Malformed,

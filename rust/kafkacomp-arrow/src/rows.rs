@@ -1,0 +1,203 @@
+//! Appends the rows of one Kafka batch to the columns, and returns Arrow batches when they are full.
+
+use std::sync::{Mutex, PoisonError};
+
+use arrow_array::RecordBatch as ArrowRecordBatch;
+use kafkacomp_core::log::ContentError;
+use kafkacomp_core::record::v2::V2Records;
+use kafkacomp_core::record::{self, Record, RecordBatch, RecordBlock, Records};
+
+use crate::batch_fields::BatchFields;
+use crate::columns::ColumnBuilder;
+use crate::context::Context;
+use crate::course::Course;
+use crate::options::ScanOptions;
+use crate::record_filter::RecordFilter;
+use crate::report::{ScanError, ScanReport};
+
+/// The most bytes that a record may add to a column with 32-bit offsets. A header key that is not UTF-8 grows to up to three
+/// times its size.
+pub(crate) const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
+
+/// Receives finished Arrow batches; `false` ends the scan.
+pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
+
+/// Counts that are added to the report with each Arrow batch.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) batches: u64,
+}
+
+/// Appends the rows of one Kafka batch to the columns.
+pub(crate) struct Rows<'w, B> {
+    builder: &'w mut ColumnBuilder,
+    seen: &'w mut Seen,
+    options: &'w ScanOptions,
+    report: &'w Mutex<ScanReport>,
+    batch: &'w B,
+    context: &'w Context,
+    filter: &'w RecordFilter,
+    /// Rows and bytes of the builder before this batch; zeros once some of its rows have been handed out.
+    start: (usize, usize),
+}
+
+impl<'w, B: BatchFields> Rows<'w, B> {
+    pub(crate) fn new(
+        builder: &'w mut ColumnBuilder,
+        seen: &'w mut Seen,
+        (options, report): (&'w ScanOptions, &'w Mutex<ScanReport>),
+        batch: &'w B,
+        context: &'w Context,
+        filter: &'w RecordFilter,
+    ) -> Self {
+        let start = (builder.rows(), builder.bytes());
+        Self { builder, seen, options, report, batch, context, filter, start }
+    }
+
+    /// Appends all records of a batch.
+    #[inline]
+    pub(crate) fn take_records(
+        &mut self,
+        records: Records<'_>,
+        batch: &RecordBatch<'_>,
+        course: &mut Course<'_>,
+        block: &mut RecordBlock,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchError> {
+        let mut records = match records {
+            Records::V2(records) => return self.take_v2(records, block, sink),
+            Records::V0V1(records) => records,
+        };
+        if batch.base_offset().is_none()
+            && let Some(start) = course.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
+        {
+            let bounded = self.filter.starting_at(start);
+            let mut rows = Rows { filter: &bounded, ..self.again() };
+            return rows.take(|record| Ok(records.advance(record)?), sink);
+        }
+        self.take(|record| Ok(records.advance(record)?), sink)
+    }
+
+    /// The same rows.
+    fn again(&mut self) -> Rows<'_, B> {
+        let Self { builder, seen, options, report, batch, context, filter, start } = self;
+        Rows { builder, seen, options, report, batch, context, filter, start: *start }
+    }
+
+    /// Appends records a block at a time, as long as all are wanted, are simple and fit; the rest is appended one by one.
+    pub(crate) fn take_blocks(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock) {
+        if self.filter.always {
+            let (rows, bytes) = (self.options.batch_size, self.options.batch_bytes);
+            self.builder.push_blocks(records, block, rows, bytes);
+        }
+    }
+
+    /// Appends records a block at a time, then one by one.
+    #[inline]
+    pub(crate) fn take_v2(
+        &mut self,
+        mut records: V2Records<'_>,
+        block: &mut RecordBlock,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchError> {
+        self.take_blocks(&mut records, block);
+        self.take(|record| Ok(records.advance(record)?), sink)
+    }
+
+    /// One copy of this loop per kind of record, so that the formats' code does not share registers.
+    /// `advance` puts the next record into its argument.
+    pub(crate) fn take<'a>(
+        &mut self,
+        mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, ContentError>,
+        sink: Sink<'_>,
+    ) -> Result<(), BatchError> {
+        let mut record = Record::EMPTY;
+        loop {
+            match advance(&mut record) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return Err(self.give_up(error)),
+            }
+            if !self.filter.takes(&record) {
+                continue;
+            }
+            let size = self.builder.bytes_of(&record);
+            let rows = self.builder.rows();
+            if rows >= self.options.batch_size || self.builder.bytes().saturating_add(size) > self.options.batch_bytes {
+                self.make_room(size, sink)?;
+            }
+            self.builder.push(&record, size);
+        }
+        if let Some(error) = self.builder.lacks() {
+            return Err(self.give_up(record::Error::out_of_memory(error, self.batch.position()).into()));
+        }
+        self.builder.end_batch(self.batch, &self.context.place);
+        Ok(())
+    }
+
+    /// Drops the rows of the batch, except those that have been handed out.
+    #[cold]
+    fn give_up(&mut self, error: ContentError) -> BatchError {
+        let (rows, bytes) = self.start;
+        self.builder.truncate(rows, bytes);
+        BatchError::Content(error)
+    }
+
+    #[cold]
+    fn make_room(&mut self, size: usize, sink: Sink<'_>) -> Result<(), BatchError> {
+        if size > MAX_RECORD_BYTES {
+            let (position, limit) = (self.batch.position(), MAX_RECORD_BYTES as u64);
+            return Err(self.give_up(record::Error::RecordTooLarge { position, size: size as u64, limit }.into()));
+        }
+        if self.builder.rows() > 0 {
+            self.builder.end_batch(self.batch, &self.context.place);
+            flush_builder(self.builder, self.seen, self.report, sink).map_err(BatchError::Scan)?;
+            self.start = (0, 0);
+        }
+        Ok(())
+    }
+}
+
+/// Passes the rows of the builder to `sink`. It is not a method of the worker, because a record iterator borrows its reader.
+pub(crate) fn flush_builder(
+    builder: &mut ColumnBuilder,
+    seen: &mut Seen,
+    report: &Mutex<ScanReport>,
+    sink: Sink<'_>,
+) -> Result<(), ScanError> {
+    if builder.rows() == 0 {
+        return Ok(());
+    }
+    let bytes = builder.bytes();
+    let finished = builder.finish().map_err(ScanError::from)?;
+    let clamped = builder.take_clamped();
+    let seen = std::mem::take(seen);
+    {
+        let mut report = lock(report);
+        report.batches += seen.batches;
+        report.records += finished.num_rows() as u64;
+        report.bytes_out += bytes as u64;
+        report.clamped_timestamps += clamped;
+    }
+    if sink(finished) { Ok(()) } else { Err(ScanError::Closed) }
+}
+
+/// Why a batch was not finished.
+pub(crate) enum BatchError {
+    /// Its content is corrupt.
+    Content(ContentError),
+    /// Its offset field is wrong; its content is intact.
+    Misplaced(ContentError),
+    /// The scan ends.
+    Scan(ScanError),
+}
+
+impl BatchError {
+    pub(crate) fn record(error: record::Error) -> Self {
+        Self::Content(error.into())
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
