@@ -1,4 +1,4 @@
-"""``kafkacomp export``: conditions, compressed text, standard output, row groups; what kafkacomp alone shows."""
+"""``kafkacomp export``: conditions, compressed text, standard output, row groups."""
 
 from __future__ import annotations
 
@@ -106,9 +106,3 @@ def test_partition_by(logs: Path, tmp_path: Path, kind: str) -> None:
         )
     assert main(["export", str(logs), "-o", str(target), *options]) == 2
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-
-
-def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kafkacomp ")]
-    assert [line.split()[1] for line in lines] == ["info", "dump", "verify", "export", "advise", "--help"]

@@ -54,7 +54,9 @@ def check_bytes_read(folder: Path, size: int, total: int, share: float) -> None:
     assert 0 < found.bytes_read < share * found.size
 
 
-@pytest.mark.parametrize(("size", "share"), [(1 << 14, 0.02), (1 << 16, 0.02), (1 << 20, 0.02), (300, 1.01)])
+@pytest.mark.parametrize(
+    ("size", "share"), [(4096, 0.02), (1 << 14, 0.02), (1 << 16, 0.02), (1 << 20, 0.02), (2500, 0.03), (300, 1.01)]
+)
 def test_the_headers_alone_are_read(tmp_path: Path, size: int, share: float) -> None:
     check_bytes_read(tmp_path / "t-0", size, 64 << 20 if size > 1000 else 1 << 20, share)
 
@@ -176,3 +178,49 @@ def test_compressed_messages_are_estimated(folder: Path, capsys: pytest.CaptureF
     deep = kc.LogDir(folder).info(deep=True)
     assert (deep.records, deep.is_exact) == (wanted, True)
     assert deep.ratio is not None
+
+
+VECTORS = ["modern/restarts", "modern/txn-open", "modern/damaged-restarts-flipped-body"]
+
+
+def check_deep_counts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By compression type, as a check has them; records as a scan gives them."""
+    deep = kc.LogDir(folder).info(deep=True)
+    main(["verify", "--json", str(folder)])
+    report = json.loads(capsys.readouterr().out)
+    for codec in {each["compressionType"] for each in report["counts"]}:
+        verified = [each for each in report["counts"] if each["compressionType"] == codec]
+        ours = [each for each in deep.counts if each.compression_type == codec]
+        for name, field in (("batches", "batches"), ("storedBytes", "stored_bytes"), ("recordsBytes", "records_bytes")):
+            assert abs(sum(each[name] for each in verified) - sum(getattr(each, field) for each in ours)) < len(ours)
+    assert deep.records == sum(each.records for each in deep.counts) == pa.table(
+        kc.scan(folder, columns=["offset"], on_error="skip")
+    ).num_rows  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_deep_counts_are_those_of_verify(name: str, small_vectors: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = small_vectors / name
+    if not folder.exists():
+        pytest.skip("of the full set")
+    check_deep_counts(folder, capsys)
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(EXAMPLES.glob("kafka-0.*/*-0")), ids=lambda each: f"{each.parent.name}/{each.name}"
+)
+def test_deep_counts_of_old_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check_deep_counts(folder, capsys)
+
+
+def test_deep_counts_of_a_corrupt_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corrupt_disk(tmp_path)
+    check_deep_counts(tmp_path, capsys)
+
+
+def test_the_ratio_is_known_with_deep_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No header has the size of the records."""
+    orders(tmp_path)
+    assert " n/a " in shown(capsys, 0, tmp_path)
+    assert as_json(capsys, 0, tmp_path)["ratio"] is None
+    assert as_json(capsys, 0, tmp_path, "--deep")["ratio"] > 0

@@ -12,6 +12,7 @@ import pytest
 import kafkacomp as kc
 from kafkacomp._cli import main
 from kafkacomp._cli.tables import Column, show_table
+from kafkacomp.bench import main as bench
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,3 +86,15 @@ def test_advise_truncates_no_number(
     monkeypatch.setattr("kafkacomp._cli.advise._WIDTH", 80)
     assert main(["advise", str(tmp_path), "--codecs=lz4,zstd", "--batch-sizes=16k", "--time-budget=0.5"]) == 0
     assert "…" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_bench_truncates_no_number(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """Cells wrap; an ellipsis would hide digits."""
+    monkeypatch.setattr("kafkacomp.bench.command._TERMINAL_WIDTH", width)
+    assert bench(["--codecs=lz4,zstd", "--batch-bytes=1k,64k", "--rounds=1", "--sample-ms=0"]) == 0
+    table = capsys.readouterr().out.partition("codec")[2]
+    assert "…" not in table
+    assert "MB/s" in "".join(table.split())

@@ -13,6 +13,7 @@ import pytest
 
 from golden.expect import SMALL
 from kafkacomp import record
+from kafkacomp._cli import main
 from kafkacomp._cli.command import cli
 
 if TYPE_CHECKING:
@@ -132,3 +133,33 @@ def test_no_progress_in_a_pipe(command: str) -> None:
         [sys.executable, "-c", PROGRAM, command, RESTARTS], capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
+
+
+def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The five commands that are needed first."""
+    assert main([]) == 2
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kafkacomp ")]
+    assert [line.split()[1] for line in lines] == ["info", "dump", "verify", "export", "advise", "--help"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("kafkacomp ", {*COMMANDS, "tiered", "validate"}),
+        ("kafkacomp in", {"info"}),
+        ("kafkacomp dump --key", {"--key", "--key-regex"}),
+        ("kafkacomp info --sort ", {"bytes", "records", "name"}),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(words: str, expected: set[str], shell: str) -> None:
+    """Click's protocol: the shell hands over the line, and gets the words that may follow."""
+    parts = words.split(" ")
+    known = os.environ | {"_KAFKACOMP_COMPLETE": f"{shell}_complete", "COMP_WORDS": words}
+    known["COMP_CWORD"] = parts[-1] if shell == "fish" else str(len(parts) - 1)
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from kafkacomp._cli import main; sys.exit(main())"],
+        capture_output=True, text=True, check=False, env=known,
+    )  # fmt: skip
+    kinds = {"bash": r"plain,(\S+)", "zsh": r"plain\n(\S+)\n", "fish": r"plain,(\S+)"}
+    assert set(re.findall(kinds[shell], done.stdout)) == expected

@@ -25,7 +25,8 @@ from kafkacomp._click import parsed
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import select
 from kafkacomp._text import count_text, printable, time_text
-from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo, describe
+from kafkacomp.log._describe import describe
+from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._checkpoint_files import LeaderEpochEntry, read_leader_epoch_checkpoint, read_partition_metadata
-from kafkacomp.log._info import LogDirInfo, PartitionInfo, describe, describe_partition
+from kafkacomp.log._describe import describe, describe_partition
 from kafkacomp.log._side_files import (
     AbortedTxn,
     OffsetPosition,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kafkacomp._kafkacomp import ScanReader
     from kafkacomp._storage.partition import Segment
     from kafkacomp._types import StrPath
+    from kafkacomp.log._info import LogDirInfo, PartitionInfo
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 
 __all__ = ["LogDir", "LogPartition", "LogSegment"]
