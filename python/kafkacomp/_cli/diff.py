@@ -78,10 +78,11 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
         sides = [_by_name(select(opening.resolve(each), topics, partitions)) for each in (source, other)]
     options["threads"] = checked_threads(threads)
     total = sum(segment.size for side in sides for each in side.values() for segment in each.segments)
+    keys = sorted(sides[0].keys() | sides[1].keys(), key=str)
     found = []
     records = 0
     with progress_bar("diff", total) as advance:
-        for key in sorted(sides[0].keys() | sides[1].keys(), key=str):
+        for key in keys:
             pair = sides[0].get(key), sides[1].get(key)
             if pair[0] is None or pair[1] is None:
                 lacking = other if pair[1] is None else source
@@ -91,11 +92,11 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
             records += count
             if difference is not None:
                 found.append(difference)
-    _give(found, records, as_json=as_json)
+    _give(found, len(keys), records, as_json=as_json)
     return CORRUPT if found else FINE
 
 
-def _give(found: list[_Difference], records: int, *, as_json: bool) -> None:
+def _give(found: list[_Difference], partitions: int, records: int, *, as_json: bool) -> None:
     if as_json:
         names = ("topic", "partition", "offset", "message")
         differences = [dict(zip(names, (e.topic, e.partition, e.offset, e.message), strict=True)) for e in found]
@@ -104,7 +105,7 @@ def _give(found: list[_Difference], records: int, *, as_json: bool) -> None:
     for each in found:
         name = "unknown partition" if each.topic is None else f"{each.topic}-{each.partition}"
         say(f"{name}: {each.message}")
-    say(f"{records:,} records are the same" if not found else f"different: {len(found)} of the partitions")
+    say(f"{records:,} records are the same" if not found else f"different: {len(found)} of {partitions} partitions")
 
 
 def _by_name(partitions: list[Partition]) -> dict[tuple[str | None, int | None], Partition]:
