@@ -5,7 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -53,3 +54,13 @@ def test_example(test: doctest.DocTest, example: Path, tmp_path: Path) -> None:
 def test_the_model_has_examples() -> None:
     names = {test.name for test in examples()}
     assert {f"kafkacomp.log._model.{name}" for name in ("LogDir", "LogPartition", "LogSegment")} <= names
+
+
+def test_the_package_names_where_each_task_starts() -> None:
+    names = re.findall(r":(?:func|class|meth|mod):`(?:kafkacomp\.)?([\w.]+)`", kc.__doc__ or "")
+    assert len(names) > 12
+    for name in names:
+        found: Any = kc
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert found.__doc__, name

@@ -1,4 +1,23 @@
-"""Kafka's compression and record layer: every format, every codec, straight into Arrow and Spark."""
+"""Kafka's compression and record layer: every format, every codec, straight into Arrow and Spark.
+
+================================================================ ===================================================
+task                                                             start with
+================================================================ ===================================================
+list topics, partitions and segments; sizes and time spans       :meth:`LogDir.info`, :class:`LogDir`
+read records as Arrow, by topic, partition, offset or time       :func:`scan`
+find the records of a key, or with a header or value             :func:`kafkacomp.arrow.filter_rows`
+show the index files of a segment                                :class:`LogSegment`, :mod:`kafkacomp.log`
+find corrupt and missing data                                    :meth:`LogPartition.verify`
+repair a corrupt log                                             :func:`kafkacomp.log.repair`
+write a table as a log that a broker can load                    :func:`write`
+read a captured fetch response                                   :func:`scan` of its bytes, :mod:`kafkacomp.record`
+convert a log to another message format, or recompress it        :func:`kafkacomp.log.convert`
+show what a broker of some version does with a record set        :class:`kafkacomp.broker.LogValidator`
+decompress a column; read and write logs in Spark                :mod:`kafkacomp.spark`
+compress and decompress bytes or files as Kafka does             :func:`compress`, :func:`decompress`, :func:`open`
+recommend compression for topics                                 :func:`advise`
+================================================================ ===================================================
+"""
 
 from __future__ import annotations
 
