@@ -42,8 +42,8 @@ impl FromPyObject<'_, '_> for Level {
 ///
 /// # Errors
 /// `ValueError` for a level that the type does not have.
-pub fn compression(kind: CompressionType, level: Option<Level>) -> PyResult<Compression> {
-    let compression = Compression::new(kind, level.map(|level| level.0));
+pub fn compression(compression_type: CompressionType, level: Option<Level>) -> PyResult<Compression> {
+    let compression = Compression::new(compression_type, level.map(|level| level.0));
     compression.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

@@ -4,7 +4,7 @@ use super::io_error;
 use crate::compress::stream::Decoder;
 use std::io::{self, BufRead, Read};
 
-/// Reads the content of the compressed stream that `R` gives. With a decoder of one frame it ends behind that
+/// Reads the content of the compressed stream that `R` gives. With a decoder of one frame it ends after that
 /// frame, and the source stands there; with [`MultiFrameDecoder`](crate::compress::stream::MultiFrameDecoder) it reads all.
 #[derive(Debug)]
 pub struct Reader<R, D> {
@@ -19,7 +19,7 @@ impl<R: BufRead, D: Decoder> Reader<R, D> {
         Self { source, decoder, done: false }
     }
 
-    /// The source, behind what was decoded.
+    /// The source, after the bytes that were decoded.
     pub fn into_inner(self) -> R {
         self.source
     }

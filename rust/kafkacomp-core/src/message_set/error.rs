@@ -61,7 +61,7 @@ pub enum MessageSetFault {
     InvalidMessageSize {
         /// The size found.
         size: i32,
-        /// Bytes that are left behind the size field.
+        /// The number of bytes after the size field.
         available: usize,
     },
     /// A size that leaves no room for the header.

@@ -23,7 +23,7 @@ const LONG_LITERAL: u32 = 60;
 /// The mark of a literal in [`ELEMENTS`].
 const LITERAL: u32 = 1 << 31;
 /// What a tag says: its content's length in bits 0 to 6, its three bits of the offset in 8 to 10, the bits of the
-/// offset behind it in 16 to 20, and [`LITERAL`]. A tag that does not say all has length 1 at offset 0, which
+/// offset after it in 16 to 20, and [`LITERAL`]. A tag that does not say all has length 1 at offset 0, which
 /// no copy can have.
 static ELEMENTS: [u32; 256] = {
     let mut elements = [0; 256];
@@ -76,7 +76,7 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
             let offset = (behind | (element & 0x700)) as usize;
             let literal = element & LITERAL != 0;
             let source = (if literal { from.wrapping_add(1) } else { at }).wrapping_sub(offset);
-            // A literal lies behind the content, and so far away from it.
+            // A literal is after the content, and so far away from it.
             if at.wrapping_sub(source) < length {
                 let (used, made) = rare(elements.get(next + (from - base)..)?, room.get_mut(..base)?, at, claimed)?;
                 from = from.checked_add(used)?;
@@ -99,7 +99,7 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
 }
 
 /// The first element of `rest`, if it is a long literal, a copy with an offset of four bytes, or one that reads what
-/// it writes: how many bytes it takes and makes. `content` has slack behind what is claimed.
+/// it writes: how many bytes it takes and makes. `content` has slack after what is claimed.
 #[inline(never)]
 fn rare(rest: &[u8], content: &mut [u8], at: usize, claimed: usize) -> Option<(usize, usize)> {
     let tag = *rest.first()?;
@@ -125,7 +125,7 @@ fn rare(rest: &[u8], content: &mut [u8], at: usize, claimed: usize) -> Option<(u
     Some((used, length))
 }
 
-/// Writes `length` bytes, at most [`PIECE`], and up to 31 behind them, which repeat those from `offset` before on.
+/// Writes `length` bytes, at most [`PIECE`], and up to 31 after them, which repeat those from `offset` before on.
 fn repeat(content: &mut [u8], at: usize, offset: usize, length: usize) -> Option<()> {
     const STEP: usize = 16;
     if offset == 1 {
