@@ -72,6 +72,15 @@ def test_overlap_after_a_gap(tmp_path: Path) -> None:
     assert offsets(spark_failfast(where).rows) == wanted
 
 
+def test_swapped_batches_of_which_one_differs_in_a_bit_from_offsets_of_the_other(tmp_path: Path) -> None:
+    """Offset 6 would be 4 with another bit, which the batch has that it changed places with."""
+    where = written(tmp_path, {0: [batch(6, 6), batch(5, 5), batch(0, 4)], 7: [batch(7, 14)]})
+    answer = repair(where)
+    assert (answer.error, offsets(answer.rows), answer.missing) == (None, list(range(15)), [])
+    assert recompress(where).error is not None
+    assert verify(where).status == 1
+
+
 @pytest.mark.parametrize(("broker", "old", "new"), [("broker-0.10.0.1", 65, 254)])
 def test_name_above_the_only_batch(broker: str, old: int, new: int, tmp_path: Path) -> None:
     """Of a compacted segment: renamed, or its batch altered by one bit. It is called corrupt by every tool."""

@@ -19,10 +19,10 @@ const MAX_SEARCHES: usize = 16;
 /// The fingerprints of the batches of a segment and of other ones.
 #[derive(Debug)]
 pub(super) struct Copies<'a> {
-    own: Option<Vec<u64>>,
+    own: Option<Vec<Fingerprint>>,
     others: Option<&'a dyn OtherSegments>,
     /// The other segment that was searched last.
-    other: Option<(usize, Vec<u64>)>,
+    other: Option<(usize, Vec<Fingerprint>)>,
     searches: usize,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Copies<'a> {
         Self { own: None, others, other: None, searches: 0 }
     }
 
-    fn own(&mut self, source: &dyn ReadAt) -> Result<&[u64], ReadError> {
+    fn own(&mut self, source: &dyn ReadAt) -> Result<&[Fingerprint], ReadError> {
         let own = match self.own.take() {
             Some(own) => own,
             None => fingerprints(source)?,
@@ -41,9 +41,9 @@ impl<'a> Copies<'a> {
 
     /// Whether the partition has a copy of the batch.
     pub(super) fn has(&mut self, source: &dyn ReadAt, batch: &RecordBatch<'_>) -> Result<bool, ReadError> {
-        let wanted = fingerprint(batch);
+        let wanted = Fingerprint::of(batch);
         let own = self.own(source)?;
-        let at = own.partition_point(|&each| each < wanted);
+        let at = own.partition_point(|each| *each < wanted);
         if own.get(at.saturating_add(1)) == Some(&wanted) {
             return Ok(true);
         }
@@ -51,7 +51,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Whether another segment has the batch. After too many searches, every batch may be a copy.
-    fn is_elsewhere(&mut self, offset_field: i64, wanted: u64) -> Result<bool, ReadError> {
+    fn is_elsewhere(&mut self, offset_field: i64, wanted: Fingerprint) -> Result<bool, ReadError> {
         let Some((number, source)) = self.others.map(|others| others.open(offset_field)).transpose()?.flatten() else {
             return Ok(false);
         };
@@ -82,34 +82,55 @@ impl<'a> Copies<'a> {
         Ok(last.filter(|&last| last < offset))
     }
 
-    /// Whether another batch of the segment has this offset field, judged by its lower half.
-    pub(super) fn has_offset_field(
+    /// Whether another batch of the segment has some of the offsets that `batch` would have with this offset field, judged
+    /// by the lower halves.
+    pub(super) fn has_offsets(
         &mut self,
         source: &dyn ReadAt,
         batch: &RecordBatch<'_>,
         field: i64,
     ) -> Result<bool, ReadError> {
-        let low = |field: i64| field as u64 & u64::from(u32::MAX);
+        let itself = Fingerprint::of(batch);
+        let wanted = Fingerprint { field: low(field), ..itself };
         let own = self.own(source)?;
-        let at = own.partition_point(|&each| each >> 32 < low(field));
-        // If only the upper half was altered, the batch itself is one of them.
-        let itself = usize::from(low(batch.offset_field()) == low(field));
-        Ok(own.get(at.saturating_add(itself)).is_some_and(|&each| each >> 32 == low(field)))
+        let after = own.partition_point(|each| u64::from(each.field) <= wanted.last());
+        // Batches that do not overlap are in the order of their last offsets, too, so that two are enough to look at: one of
+        // them may be the batch itself.
+        let mut before = own.get(..after).unwrap_or_default().iter().rev().take(2);
+        Ok(before.any(|each| *each != itself && each.last() >= u64::from(wanted.field)))
     }
 }
 
-/// The lower half of the offset field, and the checksum.
-fn fingerprint(batch: &RecordBatch<'_>) -> u64 {
-    (batch.offset_field() as u64) << 32 | u64::from(batch.crc())
+/// What identifies a batch: the lower half of its offset field, its checksum, and how many offsets after that field it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fingerprint {
+    field: u32,
+    crc: u32,
+    delta: u32,
+}
+
+impl Fingerprint {
+    fn of(batch: &RecordBatch<'_>) -> Self {
+        let delta = if batch.magic() >= 2 { batch.last_offset_delta() } else { 0 };
+        Self { field: low(batch.offset_field()), crc: batch.crc(), delta: u32::try_from(delta).unwrap_or_default() }
+    }
+
+    fn last(self) -> u64 {
+        u64::from(self.field).saturating_add(u64::from(self.delta))
+    }
+}
+
+fn low(field: i64) -> u32 {
+    (field as u64 & u64::from(u32::MAX)) as u32
 }
 
 /// The fingerprints of all batches of a segment, sorted.
-fn fingerprints(source: &dyn ReadAt) -> Result<Vec<u64>, ReadError> {
+fn fingerprints(source: &dyn ReadAt) -> Result<Vec<Fingerprint>, ReadError> {
     let mut found = Vec::new();
     let walked = walk_segment(source, &mut |part, _| {
         if let SegmentPart::Batches { data, position } = part {
             for batch in Batches::new(data, position).map_while(Result::ok) {
-                if let Err(error) = memory::push(&mut found, fingerprint(&batch)) {
+                if let Err(error) = memory::push(&mut found, Fingerprint::of(&batch)) {
                     return ControlFlow::Break(error);
                 }
             }

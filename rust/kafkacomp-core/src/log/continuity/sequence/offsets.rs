@@ -73,7 +73,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         // This batch cannot have an offset of another one: the two may have been swapped.
         let proposed = match proposed {
-            Some(field) if self.copies.has_offset_field(self.source, batch, field)? => None,
+            Some(field) if self.copies.has_offsets(self.source, batch, field)? => None,
             other => other,
         };
         // The offsets of a wrapper of magic 0 are those of its messages, which its checksum covers.
