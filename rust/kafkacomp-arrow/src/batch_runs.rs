@@ -22,6 +22,7 @@ pub struct Place {
 
 impl Place {
     /// Whether both are in the same segment.
+    #[inline]
     pub(crate) fn is(&self, other: &Self) -> bool {
         let same_topic = match (&self.topic, &other.topic) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),

@@ -14,7 +14,8 @@ use crate::pool::BufferPool;
 use crate::view_buffers::ViewBuffers;
 use crate::view_column::ViewColumn;
 
-/// Binary values with nulls. Before using the column, the caller checks [`lacks`](Self::lacks).
+/// Binary values with nulls. A failed allocation is noted in `lacks`; the column is incomplete then, until it is
+/// [truncated](Self::truncate).
 #[derive(Debug)]
 pub enum BinaryColumn {
     /// With 32-bit offsets.
@@ -47,26 +48,24 @@ impl BinaryColumn {
     /// Appends a value or a null.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
-    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers) {
+    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
         match self {
-            Self::Binary(column) | Self::LargeBinary(column) => column.push(value),
-            Self::BinaryView(column) => column.push(value, buffers),
+            Self::Binary(column) | Self::LargeBinary(column) => column.push(value, lacks),
+            Self::BinaryView(column) => column.push(value, buffers, lacks),
         }
     }
 
     /// Appends the values in `payload` that `spans` refer to.
-    pub fn extend(&mut self, spans: &Spans, payload: &[u8], buffers: &mut ViewBuffers) {
+    pub fn extend(
+        &mut self,
+        spans: &Spans,
+        payload: &[u8],
+        buffers: &mut ViewBuffers,
+        lacks: &mut Option<OutOfMemory>,
+    ) {
         match self {
-            Self::Binary(column) | Self::LargeBinary(column) => column.extend(spans, payload),
-            Self::BinaryView(column) => column.extend(spans, payload, buffers),
-        }
-    }
-
-    /// The allocation that has failed since the column was last empty.
-    pub fn lacks(&self) -> Option<OutOfMemory> {
-        match self {
-            Self::Binary(column) | Self::LargeBinary(column) => column.lacks(),
-            Self::BinaryView(column) => column.lacks(),
+            Self::Binary(column) | Self::LargeBinary(column) => column.extend(spans, payload, lacks),
+            Self::BinaryView(column) => column.extend(spans, payload, buffers, lacks),
         }
     }
 

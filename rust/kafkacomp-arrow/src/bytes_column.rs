@@ -10,12 +10,10 @@ use kafkacomp_core::record::Spans;
 use crate::pool::BufferPool;
 use crate::validity::Validity;
 
-/// Binary or UTF-8 values with nulls. The caller ensures that the bytes are fewer than 2^31, and checks [`lacks`](Self::lacks)
-/// before it uses the column.
+/// Binary or UTF-8 values with nulls. The caller ensures that the bytes are fewer than 2^31. A failed allocation is noted in
+/// `lacks`; the column is incomplete then, until it is [truncated](Self::truncate).
 #[derive(Debug)]
 pub struct BytesColumn {
-    /// The allocation that has failed; the column is incomplete then.
-    lacks: Option<OutOfMemory>,
     offsets: Vec<i32>,
     data: Vec<u8>,
     validity: Validity,
@@ -25,7 +23,7 @@ pub struct BytesColumn {
 impl BytesColumn {
     /// An empty column whose bytes are in buffers of the pool.
     pub fn new(pool: &Arc<BufferPool>) -> Self {
-        Self { lacks: None, offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
+        Self { offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
     /// An empty column whose values are expected to be most of the bytes of the batch.
@@ -43,35 +41,33 @@ impl BytesColumn {
     /// Appends a value or a null.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
-    pub fn push(&mut self, value: Option<&[u8]>) {
+    pub fn push(&mut self, value: Option<&[u8]>, lacks: &mut Option<OutOfMemory>) {
         let value_bytes = value.unwrap_or_default();
         if (self.data.capacity() - self.data.len() < value_bytes.len() || self.offsets.len() == self.offsets.capacity())
-            && !self.grow(value_bytes.len(), 1)
+            && !self.grow(value_bytes.len(), 1, lacks)
         {
             return;
         }
-        self.data.extend_from_slice(value_bytes);
+        // Keys are often null; the call of memcpy alone would cost as much as the rest.
+        if !value_bytes.is_empty() {
+            self.data.extend_from_slice(value_bytes);
+        }
         self.validity.push(value.is_some());
         self.offsets.push(self.data.len() as i32);
     }
 
     /// Makes room; `false` if memory runs out.
     #[inline(never)]
-    fn grow(&mut self, bytes: usize, rows: usize) -> bool {
+    fn grow(&mut self, bytes: usize, rows: usize, lacks: &mut Option<OutOfMemory>) -> bool {
         let grown = memory::reserve(&mut self.data, bytes).and_then(|()| memory::reserve(&mut self.offsets, rows));
-        self.lacks = self.lacks.or(grown.err());
+        *lacks = lacks.or(grown.err());
         grown.is_ok()
     }
 
-    /// The allocation that has failed since the column was last empty.
-    pub fn lacks(&self) -> Option<OutOfMemory> {
-        self.lacks
-    }
-
     /// Appends the values in `payload` that `spans` refer to.
-    pub fn extend(&mut self, spans: &Spans, payload: &[u8]) {
+    pub fn extend(&mut self, spans: &Spans, payload: &[u8], lacks: &mut Option<OutOfMemory>) {
         let (all, mut end) = (spans.as_slice(), self.data.len() as i32);
-        if !self.grow(spans.bytes(), all.len()) {
+        if !self.grow(spans.bytes(), all.len(), lacks) {
             return;
         }
         if spans.nulls() == all.len() {
@@ -97,7 +93,6 @@ impl BytesColumn {
 
     /// Drops the rows from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
-        self.lacks = None;
         self.validity.drop_last(self.rows().saturating_sub(rows));
         self.offsets.truncate(rows.saturating_add(1));
         self.data.truncate(self.offsets.last().map_or(0, |&end| end as usize));

@@ -51,7 +51,7 @@ pub struct ColumnBuilder {
     rows: usize,
     /// Bytes of column data so far.
     bytes: usize,
-    /// The failed allocation of a column of fixed width; see [`lacks`](Self::lacks).
+    /// The failed allocation of a column; see [`lacks`](Self::lacks).
     lacks: Option<OutOfMemory>,
     /// Rows of the current Kafka batch that are not in the run columns yet.
     pending: usize,
@@ -168,10 +168,10 @@ impl ColumnBuilder {
     pub fn push(&mut self, record: &Record<'_>, bytes: usize) {
         self.bytes += bytes;
         if self.wants.key {
-            self.key.push(record.key, &mut self.buffers);
+            self.key.push(record.key, &mut self.buffers, &mut self.lacks);
         }
         if self.wants.value {
-            self.value.push(record.value, &mut self.buffers);
+            self.value.push(record.value, &mut self.buffers, &mut self.lacks);
         }
         if self.wants.offset {
             push(&mut self.offset, record.offset, &mut self.lacks);
@@ -184,7 +184,7 @@ impl ColumnBuilder {
             self.timestamp_type.push_one(Some(i32::from(record.timestamp_type as i8)));
         }
         if self.wants.headers {
-            self.headers.push(record.headers, &mut self.buffers);
+            self.headers.push(record.headers, &mut self.buffers, &mut self.lacks);
         }
         if self.wants.sequence {
             push(&mut self.sequence, record.sequence, &mut self.lacks);
@@ -211,10 +211,10 @@ impl ColumnBuilder {
         }
         self.bytes += bytes;
         if self.wants.key {
-            self.key.extend(block.keys(), records.payload(), &mut self.buffers);
+            self.key.extend(block.keys(), records.payload(), &mut self.buffers, &mut self.lacks);
         }
         if self.wants.value {
-            self.value.extend(block.values(), records.payload(), &mut self.buffers);
+            self.value.extend(block.values(), records.payload(), &mut self.buffers, &mut self.lacks);
         }
         if self.wants.offset {
             let base = records.base_offset();
@@ -234,7 +234,7 @@ impl ColumnBuilder {
             self.timestamp_type.push(&Some(i32::from(timestamp_type as i8)), rows);
         }
         if self.wants.headers {
-            self.headers.push_none(rows);
+            self.headers.push_none(rows, &mut self.lacks);
         }
         if self.wants.sequence {
             self.sequence.extend(block.offset_deltas().iter().map(|&delta| records.sequence(delta)));
@@ -252,8 +252,9 @@ impl ColumnBuilder {
 
     /// The failed allocation for rows that were pushed. Such rows are incomplete and must be [dropped](Self::truncate). It is
     /// checked once per batch, not per record.
+    #[inline]
     pub fn lacks(&self) -> Option<OutOfMemory> {
-        self.lacks.or(self.key.lacks()).or(self.value.lacks()).or(self.headers.lacks())
+        self.lacks
     }
 
     /// Appends records a block at a time, as long as they are simple and the builder stays within `most_rows` and `most_bytes`.
@@ -292,13 +293,18 @@ impl ColumnBuilder {
             return;
         }
         if !self.place.as_ref().is_some_and(|last| last.is(place)) {
-            self.settle_place();
-            self.place = Some(place.clone());
+            self.move_to(place);
         }
         self.place_rows += rows;
         for column in &self.batch_columns {
             self.runs.push(*column, batch, rows);
         }
+    }
+
+    #[cold]
+    fn move_to(&mut self, place: &Place) {
+        self.settle_place();
+        self.place = Some(place.clone());
     }
 
     /// Appends the missing rows to the columns of the place.
@@ -312,6 +318,7 @@ impl ColumnBuilder {
     }
 
     /// The most bytes of column data for the rows of a Kafka batch whose records have `payload` bytes.
+    #[inline]
     pub fn most_bytes_of(&self, records: usize, payload: usize) -> usize {
         self.row_bytes.saturating_mul(records).saturating_add(payload)
     }
@@ -337,6 +344,7 @@ impl ColumnBuilder {
     }
 
     /// Sets that the values of the following rows are in the chunk.
+    #[inline]
     pub fn begin_chunk_values(&mut self) {
         let lengths = self.views_counts();
         self.buffers.begin_chunk(lengths, self.bytes);
@@ -352,6 +360,7 @@ impl ColumnBuilder {
     }
 
     /// Ends the Kafka batch, after its rows have been appended or dropped.
+    #[inline]
     pub fn end_values(&mut self) {
         self.buffers.end(self.bytes);
     }

@@ -17,10 +17,10 @@ use crate::schema::{header_element, header_fields};
 use crate::validity::Validity;
 use crate::view_buffers::ViewBuffers;
 
-/// The column of headers: a list of keys and values; null for records without headers.
+/// The column of headers: a list of keys and values; null for records without headers. A failed allocation is noted in
+/// `lacks`; the column is incomplete then, until it is [truncated](Self::truncate).
 #[derive(Debug)]
 pub struct HeadersColumn {
-    lacks: Option<OutOfMemory>,
     offsets: Vec<i32>,
     validity: Validity,
     key: BytesColumn,
@@ -32,10 +32,9 @@ impl HeadersColumn {
     /// An empty column.
     pub fn new(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
         let (key, value) = (BytesColumn::new(pool), BinaryColumn::new(binary_type, pool));
-        Self { lacks: None, offsets: vec![0], validity: Validity::default(), key, value, binary_type }
+        Self { offsets: vec![0], validity: Validity::default(), key, value, binary_type }
     }
 
-    #[inline]
     /// The column of header values.
     pub fn values(&self) -> &BinaryColumn {
         &self.value
@@ -47,33 +46,32 @@ impl HeadersColumn {
     }
 
     /// Appends the headers of a record.
-    pub fn push(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers) {
-        if headers.is_empty() {
-            self.validity.push(false);
-        } else {
-            for (key, value) in headers {
-                match decode_utf8(key) {
-                    Ok(key) => self.key.push(Some(key.as_bytes())),
-                    Err(error) => self.lacks = Some(error),
-                }
-                self.value.push(value, buffers);
-            }
-            self.validity.push(true);
+    #[inline]
+    pub fn push(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
+        if !headers.is_empty() {
+            self.push_pairs(headers, buffers, lacks);
         }
+        self.validity.push(!headers.is_empty());
         if let Err(error) = memory::push(&mut self.offsets, self.key.rows() as i32) {
-            self.lacks = Some(error);
+            *lacks = Some(error);
         }
     }
 
-    /// The allocation that has failed since the column was last empty.
-    pub fn lacks(&self) -> Option<OutOfMemory> {
-        self.lacks.or(self.key.lacks()).or(self.value.lacks())
+    #[inline(never)]
+    fn push_pairs(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
+        for (key, value) in headers {
+            match decode_utf8(key) {
+                Ok(key) => self.key.push(Some(key.as_bytes()), lacks),
+                Err(error) => *lacks = Some(error),
+            }
+            self.value.push(value, buffers, lacks);
+        }
     }
 
     /// Appends rows without headers.
-    pub fn push_none(&mut self, rows: usize) {
+    pub fn push_none(&mut self, rows: usize, lacks: &mut Option<OutOfMemory>) {
         if let Err(error) = memory::reserve(&mut self.offsets, rows) {
-            self.lacks = Some(error);
+            *lacks = Some(error);
             return;
         }
         self.validity.push_many(false, rows);
@@ -82,7 +80,6 @@ impl HeadersColumn {
 
     /// Drops the rows from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
-        self.lacks = None;
         self.validity.drop_last((self.offsets.len() - 1).saturating_sub(rows));
         self.offsets.truncate(rows + 1);
         let inner = self.offsets.last().map_or(0, |&end| end as usize);

@@ -71,13 +71,17 @@ impl Chunk {
 
     /// The bytes with a reference count; they are taken out of `buffer`.
     pub fn share(&self, buffer: &mut Vec<u8>, pool: &Arc<BufferPool>) -> SharedBytes {
-        let in_memory = self.source.as_ref().filter(|source| source.0.as_slice().is_some());
-        if let Some(source) = in_memory {
+        if let Some(source) = self.source.as_ref().filter(|_| self.is_in_memory()) {
             let part = SourcePart { source: source.clone(), position: self.position, length: self.length };
             return SharedBytes { bytes: bytes::Bytes::from_owner(part).into(), pinned: self.length };
         }
         let data = std::mem::take(buffer);
         SharedBytes { pinned: data.capacity(), bytes: pool.lend(data) }
+    }
+
+    /// Whether the bytes lie where the segment has them, and not in a buffer.
+    pub fn is_in_memory(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.0.as_slice().is_some())
     }
 
     /// A chunk that has an error and no batches.

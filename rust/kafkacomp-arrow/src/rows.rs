@@ -92,6 +92,14 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         }
     }
 
+    /// The record of a batch of one, if it is wanted and fits.
+    #[inline]
+    fn single<'a>(&self, records: &mut V2Records<'a>) -> Option<Record<'a>> {
+        let bytes = self.builder.bytes().saturating_add(self.builder.most_bytes_of(1, records.payload().len()));
+        let fits = self.builder.rows() < self.options.batch_size && bytes <= self.options.batch_bytes;
+        if self.filter.always && fits { records.take_single() } else { None }
+    }
+
     /// Appends records a block at a time, then one by one.
     #[inline]
     pub(crate) fn take_v2(
@@ -100,6 +108,13 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         block: &mut RecordBlock,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
+        if records.remaining() == 1
+            && let Some(record) = self.single(&mut records)
+        {
+            let size = self.builder.bytes_of(&record);
+            self.builder.push(&record, size);
+            return self.end();
+        }
         self.take_blocks(&mut records, block);
         self.take(|record| Ok(records.advance(record)?), sink)
     }
@@ -128,6 +143,12 @@ impl<'w, B: BatchFields> Rows<'w, B> {
             }
             self.builder.push(&record, size);
         }
+        self.end()
+    }
+
+    /// Ends the batch, whose rows are all in the columns.
+    #[inline]
+    fn end(&mut self) -> Result<(), BatchError> {
         if let Some(error) = self.builder.lacks() {
             return Err(self.give_up(record::Error::out_of_memory(error, self.batch.position()).into()));
         }

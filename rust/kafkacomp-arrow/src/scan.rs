@@ -335,6 +335,7 @@ fn run(shared: &Shared) {
         let Some(channel) = &sender else { return };
         segment = Arc::clone(&chunk.context.place.segment);
         let views = shared.options.binary_type == BinaryType::BinaryView;
+        let in_memory = chunk.is_in_memory();
         let kept = views.then(|| chunk.share(&mut buffer, &shared.pool));
         let data = kept.as_ref().map_or_else(|| chunk.bytes(&buffer), |kept| kept.bytes.as_slice());
         let outcome = guarded(&segment, || process(&mut worker, &chunk, (data, kept.as_ref()), channel, alone));
@@ -358,11 +359,13 @@ fn run(shared: &Shared) {
             buffer = Vec::new();
         }
         if let Some(kept) = kept {
-            // A buffer to which no row refers returns to the pool at once.
+            // A buffer to which no row refers returns to the pool at once. A source in memory took nothing out of the buffer.
             let size = kept.pinned;
             drop(kept);
-            // If there is no memory for it, reading the next chunk into an empty buffer returns the error.
-            buffer = shared.pool.take_filled(size).unwrap_or_default();
+            if !in_memory {
+                // If there is no memory for it, reading the next chunk into an empty buffer returns the error.
+                buffer = shared.pool.take_filled(size).unwrap_or_default();
+            }
         }
     }
     if let Some(channel) = sender

@@ -131,6 +131,7 @@ impl ViewBuffers {
         self.decompressed.index.is_some() && self.decompressed.buffer.is_none()
     }
 
+    #[inline]
     fn source(&mut self, origin: Origin) -> &mut Source {
         match origin {
             Origin::Chunk => &mut self.chunk,
@@ -184,6 +185,7 @@ impl ViewBuffers {
     }
 
     /// Ends the Kafka batch, whose rows have been appended; the columns have `bytes` now.
+    #[inline]
     pub fn end(&mut self, bytes: usize) {
         if let Some(Payload { origin, bytes_before, .. }) = self.payload.take() {
             self.source(origin).used += bytes.saturating_sub(bytes_before);

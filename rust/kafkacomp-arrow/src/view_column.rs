@@ -9,10 +9,10 @@ use kafkacomp_core::record::Spans;
 use crate::validity::Validity;
 use crate::view_buffers::ViewBuffers;
 
-/// Binary views with nulls. Before using the column, the caller checks [`lacks`](Self::lacks).
+/// Binary views with nulls. A failed allocation is noted in `lacks`; the column is incomplete then, until it is
+/// [truncated](Self::truncate).
 #[derive(Debug, Default)]
 pub struct ViewColumn {
-    lacks: Option<OutOfMemory>,
     views: Vec<u128>,
     validity: Validity,
 }
@@ -23,11 +23,6 @@ impl ViewColumn {
         self.views.len()
     }
 
-    /// The allocation that has failed since the column was last empty.
-    pub fn lacks(&self) -> Option<OutOfMemory> {
-        self.lacks
-    }
-
     /// The views, for [`ViewBuffers::settle`].
     pub fn views(&mut self) -> &mut [u128] {
         &mut self.views
@@ -35,8 +30,8 @@ impl ViewColumn {
 
     /// Appends a value or a null.
     #[inline]
-    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers) {
-        if self.views.len() == self.views.capacity() && !self.grow(1) {
+    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
+        if self.views.len() == self.views.capacity() && !self.grow(1, lacks) {
             return;
         }
         match value.map_or(Ok(0), |value| buffers.view(value)) {
@@ -44,21 +39,27 @@ impl ViewColumn {
                 self.views.push(view);
                 self.validity.push(value.is_some());
             }
-            Err(error) => self.lacks = Some(error),
+            Err(error) => *lacks = Some(error),
         }
     }
 
     #[inline(never)]
-    fn grow(&mut self, rows: usize) -> bool {
+    fn grow(&mut self, rows: usize, lacks: &mut Option<OutOfMemory>) -> bool {
         let grown = memory::reserve(&mut self.views, rows);
-        self.lacks = self.lacks.or(grown.err());
+        *lacks = lacks.or(grown.err());
         grown.is_ok()
     }
 
     /// Appends the values in `payload` that `spans` refer to.
-    pub fn extend(&mut self, spans: &Spans, payload: &[u8], buffers: &mut ViewBuffers) {
+    pub fn extend(
+        &mut self,
+        spans: &Spans,
+        payload: &[u8],
+        buffers: &mut ViewBuffers,
+        lacks: &mut Option<OutOfMemory>,
+    ) {
         let all = spans.as_slice();
-        if !self.grow(all.len()) {
+        if !self.grow(all.len(), lacks) {
             return;
         }
         if spans.nulls() == all.len() {
@@ -66,7 +67,6 @@ impl ViewColumn {
             self.validity.push_many(false, all.len());
             return;
         }
-        let lacks = &mut self.lacks;
         self.views.extend(all.iter().map(|span| {
             buffers.view(span.bytes(payload)).unwrap_or_else(|error| {
                 *lacks = Some(error);
@@ -84,7 +84,6 @@ impl ViewColumn {
 
     /// Drops the rows from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
-        self.lacks = None;
         self.validity.drop_last(self.rows().saturating_sub(rows));
         self.views.truncate(rows);
     }

@@ -222,10 +222,9 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether the header alone shows that no record of the batch is wanted.
+    /// Whether the header alone shows that no record of the batch is between the bounds.
     fn can_skip_batch(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
-        (batch.is_control_batch() && !self.options.include_control)
-            || batch.last_offset() < context.start_offset
+        batch.last_offset() < context.start_offset
             || batch.base_offset().is_some_and(|base| base > context.last_offset)
             || self.options.start_timestamp.is_some_and(|start| batch.magic() > 0 && batch.max_timestamp() < start)
             || context.transactions.as_ref().is_some_and(|filter| {
@@ -245,7 +244,10 @@ impl Worker {
         if self.options.worker_verifies() {
             batch.ensure_valid().map_err(BatchError::record)?;
         }
-        if self.can_skip_batch(batch, context) {
+        // Without bounds, as mostly, only control batches are left out.
+        let is_bounded = !filter.always || context.transactions.is_some();
+        let is_hidden = batch.is_control_batch() && !self.options.include_control;
+        if is_hidden || (is_bounded && self.can_skip_batch(batch, context)) {
             return Ok(());
         }
         if let Some(visible) = context.visible
@@ -263,12 +265,19 @@ impl Worker {
             None => filter,
         };
         self.seen.batches += 1;
+        let plain = self.reader.plain_records(batch);
         if self.views {
-            return self.batch_of_views(batch, context, filter, course, sink);
+            let Some(records) = plain else { return self.batch_of_views(batch, context, filter, course, sink) };
+            self.builder.begin_chunk_values();
+            let mut rows =
+                Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
+            let taken = rows.take_v2(records, &mut self.block, sink);
+            self.builder.end_values();
+            return taken;
         }
         let mut rows =
             Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
-        if let Some(records) = self.reader.plain_records(batch) {
+        if let Some(records) = plain {
             return rows.take_v2(records, &mut self.block, sink);
         }
         let records = self.reader.records(batch).map_err(BatchError::record)?;

@@ -144,6 +144,23 @@ impl<'a> V2Records<'a> {
         Ok(true)
     }
 
+    /// The record of a batch of one, if it has no headers and short numbers. `None` for any other batch, of which nothing is
+    /// read then. [`advance`](Self::advance) does the same in a loop, which costs such batches as much as their record.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "batches of one record; one caller")]
+    pub fn take_single(&mut self) -> Option<Record<'a>> {
+        if self.count != 1 || self.read != 0 || self.codec_error.is_some() {
+            return None;
+        }
+        let (mut record, before) = (Record::EMPTY, self.rest);
+        if self.read_usual_record(&mut record).is_none() || !self.rest.is_empty() {
+            self.rest = before;
+            return None;
+        }
+        self.read = 1;
+        Some(record)
+    }
+
     /// The decompressed bytes of all records.
     pub fn payload(&self) -> &'a [u8] {
         self.payload
@@ -190,7 +207,8 @@ impl<'a> V2Records<'a> {
 
     /// Reads a record without headers and with short numbers. `None` for any other record and for a corrupt one, with only
     /// `record` changed: [`read_record`](Self::read_record) reads these.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the record stays in registers; two callers")]
     fn read_usual_record(&mut self, record: &mut Record<'a>) -> Option<()> {
         let rest = self.rest;
         let usual = usual_record(rest)?;
@@ -337,7 +355,7 @@ struct Usual<'a> {
 /// Reads the record at the front of `rest` by whole words, without a branch for each byte; `None` for any other record and for
 /// a corrupt one.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "the hot loop; two callers")]
+#[expect(clippy::inline_always, reason = "the hot loop; three callers")]
 fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
     let word = word_at(rest, 0)?;
     let (size, size_bits) = short_varint(word)?;
