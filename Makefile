@@ -241,6 +241,7 @@ bench: $(INSTALLED) ## All benchmarks and comparisons; the report with ratios go
 	$(CARGO) bench --locked --workspace --exclude kafkacomp-python
 	$(BIN)/python -m pytest benches --benchmark-only --benchmark-json=build/bench/pytest.json $(PYTEST_ARGS)
 	$(BIN)/python benches/compare_java.py
+	$(BIN)/python benches/compare_limits.py
 	$(BIN)/python benches/compare_build.py
 	$(BIN)/python benches/compare_validate.py
 	$(BIN)/python benches/compare_peers.py

@@ -28,6 +28,8 @@ class Line(NamedTuple):
     what: str
     aim: float
     measured: float
+    #: What stands beside it, without an aim.
+    beside: str = ""
 
 
 def main() -> None:
@@ -44,12 +46,13 @@ def main() -> None:
         lines = list(LINES[name](aim, report))
         met += sum(line.measured >= line.aim for line in lines)
         total += len(lines)
-        out += [f"## {name}", "", *_where(aim["report"], report), "", "| | aim | measured | |", "|---|---|---|---|"]
+        out += [f"## {name}", "", *_where(aim["report"], report), ""]
+        out += ["| | aim | measured | | beside it |", "|---|---|---|---|---|"]
         for line in lines:
             verdict = "met" if line.measured >= line.aim else "**short**"
-            out.append(f"| {line.what} | {line.aim:g} | {line.measured:.2f} | {verdict} |")
+            out.append(f"| {line.what} | {line.aim:g} | {line.measured:.2f} | {verdict} | {line.beside} |")
         out.append("")
-    out[3:3] = ["", f"{met} of {total} aims are met."]
+    out[3:3] = ["", *_summary(), f"{met} of {total} aims are met."]
     out += _kafka_protocol()
     out += _criterion()
     (RESULTS / "report.md").write_text("\n".join(out).rstrip() + "\n")
@@ -76,17 +79,70 @@ def _where(name: str, report: dict[str, Any]) -> list[str]:
     return [f"`{name}`: {facts['date']}, {machine}; aiokafka {facts['versions'].get('aiokafka', 'is not there')}."]
 
 
-def _java(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+def _summary() -> list[str]:
+    """What a reader who looks at nothing else should know, as far as it was measured."""
+    lines = []
+    limits = (_load("compare-limits") or {"results": []})["results"]
+    packed = [result for result in limits if result["codec"] != "none"]
+    if packed:
+        shares = _span([100 * result["ratios"]["views by limit"] for result in packed], "{:.0f}")
+        lines.append(
+            f"- One thread decompresses, verifies and parses into columns at {shares}% of the speed of the codec's"
+            " own library and the checksum alone (compressed batches of 16 KB and 1 MB, `binary_view`)."
+        )
+        shares = _span([100 * result["ratios"]["views threads by processes"] for result in limits], "{:.0f}")
+        lines.append(f"- Two threads reach {shares}% of the throughput of two independent processes.")
+    java = [each for each in (_load("compare-java") or {"results": []})["results"] if each["batch"] == "16k"]
+    if java:
+        ratios = _span([result["ratios"]["poll"] for result in java], "{:.1f}")
+        lines.append(
+            f"- Columns come {ratios} times as fast as Kafka's Java consumer path delivers the same records"
+            " (batches of 16 KB, all codecs)."
+        )
+    spark = (_load("compare-connector") or {"results": []})["results"]
+    exports = [result["export_ratio"] for result in spark if "export_ratio" in result]
+    if exports:
+        ratios = _span(exports, "{:.1f}")
+        lines.append(f"- Parquet by `kafkacomp.spark.export` takes {ratios} times less time than by Spark's connector.")
+    return [*lines, ""] if lines else []
+
+
+def _span(values: list[float], form: str) -> str:
+    """The least and the largest value."""
+    least, most = form.format(min(values)), form.format(max(values))
+    return least if least == most else f"{least} to {most}"
+
+
+def _limits(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    java = (_load("compare-java") or {"results": []})["results"]
+    beside = {(each["codec"], each["batch"]): each for each in java if each["mode"] == "memory"}
     for result in report["results"]:
-        wanted = aim.get(result["batch"], {}).get(result["codec"])
-        if wanted is not None:
-            yield Line(f"{result['codec']}, {result['batch']}, {result['mode']}", wanted, result["ratios"]["poll"])
+        if result["codec"] in aim["codecs"] and result["batch"] in aim["batches"]:
+            other = beside.get((result["codec"], result["batch"]), {}).get("views_ratios")
+            ratios = other and ", ".join(f"{name} {ratio:.2f}" for name, ratio in other.items())
+            what = f"{result['codec']}, {result['batch']}"
+            yield Line(what, aim["share"], result["ratios"]["views by limit"], f"Java: {ratios}" if ratios else "")
 
 
 def _two_threads(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
     for result in report["results"]:
-        if result["batch"] in aim["batches"]:
-            yield Line(f"{result['codec']}, {result['batch']}, {result['mode']}", aim["ratio"], result["two_threads"])
+        for kind in ("views", "binary"):
+            what, ratios = f"{result['codec']}, {result['batch']}, {kind}", result["ratios"]
+            processes = ratios[f"{kind} processes"]
+            yield Line(f"{what}: by processes", aim["by_processes"], ratios[f"{kind} threads by processes"])
+            if processes >= aim["speedup"]:
+                beside = f"two processes {processes:.2f}"
+                yield Line(f"{what}: by one thread", aim["speedup"], ratios[f"{kind} threads"], beside)
+
+
+def _java(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
+    for result in report["results"]:
+        for kind, ratios in (("binary", "ratios"), ("views", "views_ratios")):
+            for deliver, wanted in aim[kind].get(result["batch"], {}).items():
+                if result["codec"] == "none" and ratios in result:
+                    what = f"none, {result['batch']}, {result['mode']}, {kind} / {deliver}"
+                    cpu = result[f"{ratios.removesuffix('ratios')}cpu_ratios"][deliver]
+                    yield Line(what, wanted, result[ratios][deliver], f"by processor time {cpu:.2f}")
 
 
 def _aiokafka(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
@@ -133,10 +189,13 @@ def _connector(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
         wanted = aim.get(f"{result['action']} {result['columns'] or 'all'}")
         if wanted is not None:
             yield Line(f"{result['codec']}, {result['action']}, {result['columns'] or 'all'}", wanted, result["ratio"])
+        if "export_ratio" in result:
+            yield Line(f"{result['codec']}, export", aim["export"], result["export_ratio"])
 
 
 LINES = {
     "connector": _connector,
+    "limits": _limits,
     "java": _java,
     "two_threads": _two_threads,
     "aiokafka": _aiokafka,

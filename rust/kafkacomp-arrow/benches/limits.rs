@@ -1,0 +1,255 @@
+//! Scans of segments beside what bounds them, on the same bytes and in turn: `limit` verifies the checksum of each batch and
+//! decompresses it with the codec's library, `limit_copy` copies the decompressed bytes once more; `views` and `binary` are
+//! scans of all default columns; `processes` are two processes with a scan of one thread each at the same time.
+//! Prints a line of JSON for each segment: ns a record, the median of all passes, and the paired ratios of each round.
+//!
+//! `cargo bench -p kafkacomp-arrow --bench limits -- ROUNDS REPEAT SEGMENT...`; a segment is read `REPEAT` times in a row.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a benchmark")]
+
+use std::hint::black_box;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions};
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::record::Batches;
+
+/// How long a side works before it is the turn of another.
+const TURN: Duration = Duration::from_millis(200);
+/// More than any batch of the segments has.
+const ROOM: usize = 4 << 20;
+/// Where the checksummed bytes of a batch begin, and its records.
+const ATTRIBUTES: usize = 21;
+const RECORDS: usize = 61;
+/// The first argument of a process that scans when a line comes.
+const SCANNER: &str = "--scanner";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match arguments.as_slice() {
+        [first, kind, repeat, path] if first == SCANNER => scan_when_asked(kind, repeat, path),
+        [rounds, repeat, paths @ ..] => {
+            for path in paths {
+                println!("{}", compare(rounds.parse().unwrap(), repeat, path));
+            }
+        }
+        _ => println!("usage: ROUNDS REPEAT SEGMENT..."),
+    }
+}
+
+fn load(repeat: &str, path: &str) -> Arc<Vec<u8>> {
+    Arc::new(std::fs::read(path).unwrap().repeat(repeat.parse().unwrap()))
+}
+
+fn scan(data: &Arc<Vec<u8>>, binary_type: BinaryType, threads: usize) -> usize {
+    let mut segment = MemorySegment(Arc::clone(data)).whole("bench");
+    // Repeated batches repeat their offsets.
+    segment.base_offset = None;
+    let (topic, partition) = (Some(Arc::from("flights")), Some(0));
+    let partition = Partition { topic, partition, segments: vec![segment], ..Partition::default() };
+    let options = ScanOptions { threads, binary_type, ..ScanOptions::default() };
+    Scan::new(vec![partition], options, data.len() as u64).map(|batch| batch.unwrap().num_rows()).sum()
+}
+
+/// Verifies and decompresses every batch, and copies what came out if `copies`; returns the bytes.
+fn limit(data: &[u8], codec: &mut Codec, copies: bool) -> usize {
+    let (mut bytes, mut copy) = (0, vec![0; ROOM]);
+    for batch in Batches::new(data, 0) {
+        let batch = batch.unwrap();
+        let (stored, data) = (batch.crc(), batch.data());
+        assert_eq!(crc_fast::crc32_iscsi(&data[ATTRIBUTES..]), stored);
+        let plain = codec.decompress(&data[RECORDS..]);
+        if copies {
+            let at = bytes % (ROOM / 4);
+            copy[at..at + plain.len()].copy_from_slice(plain);
+            black_box(&copy);
+        }
+        bytes += plain.len();
+    }
+    bytes
+}
+
+/// The codec of a segment as its library has it.
+struct Codec {
+    kind: CompressionType,
+    room: Vec<u8>,
+    zstd: zstd::zstd_safe::DCtx<'static>,
+    deflate: libdeflater::Decompressor,
+}
+
+impl Codec {
+    fn of(data: &[u8]) -> Self {
+        let kind = Batches::new(data, 0).next().unwrap().unwrap().compression_type().unwrap();
+        let (zstd, deflate) = (zstd::zstd_safe::DCtx::create(), libdeflater::Decompressor::new());
+        Self { kind, room: vec![0; ROOM], zstd, deflate }
+    }
+
+    fn decompress<'a>(&'a mut self, data: &'a [u8]) -> &'a [u8] {
+        let room = &mut self.room;
+        let size = match self.kind {
+            CompressionType::None => return black_box(data),
+            CompressionType::Lz4 => lz4(data, room),
+            CompressionType::Snappy => snappy(data, room),
+            CompressionType::Gzip => self.deflate.gzip_decompress(data, room).unwrap(),
+            CompressionType::Zstd => self.zstd.decompress(&mut room[..], data).unwrap(),
+        };
+        &room[..size]
+    }
+}
+
+/// A frame without block checksums, as Kafka's producer writes it.
+fn lz4(frame: &[u8], room: &mut [u8]) -> usize {
+    let (mut at, mut size) = (if frame[4] & 0x08 == 0 { 7 } else { 15 }, 0);
+    loop {
+        let length = u32::from_le_bytes(frame[at..at + 4].try_into().unwrap());
+        if length == 0 {
+            return size;
+        }
+        let block = &frame[at + 4..at + 4 + (length & 0x7fff_ffff) as usize];
+        at += 4 + block.len();
+        size += if length >> 31 == 0 {
+            lzzzz::lz4::decompress(block, &mut room[size..]).unwrap()
+        } else {
+            room[size..size + block.len()].copy_from_slice(block);
+            block.len()
+        };
+    }
+}
+
+fn snappy(stream: &[u8], room: &mut [u8]) -> usize {
+    let (mut at, mut size) = (16, 0);
+    while at < stream.len() {
+        let length = u32::from_be_bytes(stream[at..at + 4].try_into().unwrap()) as usize;
+        let block = &stream[at + 4..at + 4 + length];
+        at += 4 + length;
+        size += snap::raw::Decoder::new().decompress(block, &mut room[size..]).unwrap();
+    }
+    size
+}
+
+/// A process that scans when it is asked to.
+struct Scanner {
+    process: Child,
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Scanner {
+    fn start(kind: &str, repeat: &str, path: &str) -> Self {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args([SCANNER, kind, repeat, path])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (ask, answers) = (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()));
+        let mut scanner = Self { process, ask, answers };
+        scanner.wait();
+        scanner
+    }
+
+    fn begin(&mut self) {
+        writeln!(self.ask).unwrap();
+    }
+
+    fn wait(&mut self) {
+        assert!(self.answers.read_line(&mut String::new()).unwrap() > 0);
+    }
+}
+
+impl Drop for Scanner {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn binary_type(kind: &str) -> BinaryType {
+    if kind == "views" { BinaryType::BinaryView } else { BinaryType::Binary }
+}
+
+fn scan_when_asked(kind: &str, repeat: &str, path: &str) {
+    let data = load(repeat, path);
+    scan(&data, binary_type(kind), 1);
+    println!("ready");
+    for _ in std::io::stdin().lines().map_while(Result::ok) {
+        println!("{}", scan(&data, binary_type(kind), 1));
+    }
+}
+
+/// One side and the seconds of its passes by round.
+struct Side<'s> {
+    name: String,
+    pass: Box<dyn FnMut() + 's>,
+    rounds: Vec<f64>,
+}
+
+fn compare(rounds: usize, repeat: &str, path: &str) -> String {
+    let data = load(repeat, path);
+    let records = scan(&data, BinaryType::Binary, 1);
+    let mut sides: Vec<Side<'_>> = Vec::new();
+    let mut add = |name: String, pass: Box<dyn FnMut()>| sides.push(Side { name, pass, rounds: Vec::new() });
+    for (name, copies) in [("limit", false), ("limit_copy", true)] {
+        let (data, mut codec) = (Arc::clone(&data), Codec::of(&data));
+        add(name.to_owned(), Box::new(move || assert!(limit(&data, &mut codec, copies) > 0)));
+    }
+    for kind in ["views", "binary"] {
+        for threads in [1, 2] {
+            let data = Arc::clone(&data);
+            let pass = move || assert_eq!(scan(&data, binary_type(kind), threads), records);
+            add(format!("{kind}_{threads}"), Box::new(pass));
+        }
+        let mut scanners = [(); 2].map(|()| Scanner::start(kind, repeat, path));
+        let pass = move || {
+            scanners.iter_mut().for_each(Scanner::begin);
+            scanners.iter_mut().for_each(Scanner::wait);
+        };
+        add(format!("{kind}_processes"), Box::new(pass));
+    }
+    for _ in 0..rounds {
+        for side in &mut sides {
+            let (start, mut passes) = (Instant::now(), 0);
+            while start.elapsed() < TURN {
+                (side.pass)();
+                passes += 1;
+            }
+            side.rounds.push(start.elapsed().as_secs_f64() / f64::from(passes));
+        }
+    }
+    describe(path, &data, records, &sides)
+}
+
+fn describe(path: &str, data: &[u8], records: usize, sides: &[Side<'_>]) -> String {
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or_default()
+    };
+    let of = |name: &str| &sides.iter().find(|side| side.name == name).unwrap().rounds;
+    let ratio =
+        |one: &str, other: &str| median(of(one).iter().zip(of(other)).map(|(one, other)| one / other).collect());
+    let times = sides.iter().map(|side| {
+        let nanoseconds = median(side.rounds.clone()) * 1e9 / records as f64;
+        format!(r#""{}": {nanoseconds:.1}"#, side.name)
+    });
+    let mut ratios = vec![
+        format!(r#""views by limit": {:.3}"#, ratio("limit", "views_1")),
+        format!(r#""binary by limit": {:.3}"#, ratio("limit_copy", "binary_1")),
+    ];
+    for kind in ["views", "binary"] {
+        let [one, two, processes] = ["1", "2", "processes"].map(|each| format!("{kind}_{each}"));
+        ratios.push(format!(r#""{kind} threads": {:.3}"#, ratio(&one, &two)));
+        // Two processes read twice the data.
+        ratios.push(format!(r#""{kind} processes": {:.3}"#, 2.0 * ratio(&one, &processes)));
+        ratios.push(format!(r#""{kind} threads by processes": {:.3}"#, ratio(&processes, &two) / 2.0));
+    }
+    let codec = Codec::of(data).kind.name();
+    let (times, ratios) = (times.collect::<Vec<_>>().join(", "), ratios.join(", "));
+    format!(
+        r#"{{"segment": {path:?}, "codec": "{codec}", "bytes": {}, "records": {records}, "ns": {{{times}}}, "ratios": {{{ratios}}}}}"#,
+        data.len()
+    )
+}
