@@ -37,17 +37,14 @@ proptest! {
         let Some(mut records) = RecordReader::new(1 << 20).plain_records(&batch) else { return Ok(()) };
         let describe = |record| format!("{record:?}");
         let expected: Vec<String> = records.clone().map(describe).collect();
-        match records.take_single() {
-            Some(record) => {
-                prop_assert_eq!(vec![describe(Ok(record))], expected);
-                prop_assert_eq!(records.count(), 0);
-            }
-            None => {
-                // Short ones at the end of a batch are read byte by byte.
-                let is_short = rows[0].1.as_ref().map_or(0, Vec::len) < 8;
-                prop_assert!(corrupt.is_some() || rows.len() > 1 || rows[0].2 || is_short);
-                prop_assert_eq!(records.map(describe).collect::<Vec<_>>(), expected);
-            }
+        if let Some(record) = records.take_single() {
+            prop_assert_eq!(vec![describe(Ok(record))], expected);
+            prop_assert_eq!(records.count(), 0);
+        } else {
+            // Short ones at the end of a batch are read byte by byte.
+            let is_short = rows[0].1.as_ref().map_or(0, Vec::len) < 8;
+            prop_assert!(corrupt.is_some() || rows.len() > 1 || rows[0].2 || is_short);
+            prop_assert_eq!(records.map(describe).collect::<Vec<_>>(), expected);
         }
     }
 }
