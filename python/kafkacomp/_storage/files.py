@@ -154,7 +154,8 @@ def find(
             refuse_packed(place.filesystem, place.path)
             raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(source))
         for file in inside:
-            if file.stored is None and file.kind in BATCHES:
+            # An object of tiered storage may be compressed; its manifest says so.
+            if file.stored is None and file.kind in BATCHES and not is_tiered_segment(file.path.name):
                 refuse_packed_segment(str(file.path))
             found.setdefault(file.name, file)
     return list(found.values())

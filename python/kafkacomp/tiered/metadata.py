@@ -100,8 +100,6 @@ class RemoteSegment:
     event_timestamp: int = -1
     #: The position of its last event among all events that were read.
     order: int = 0
-    #: Whether no transaction was aborted in it, so that it has no ``.txnindex``. Older brokers do not write it.
-    has_no_aborted: bool = False
 
     @property
     def stem(self) -> str:
@@ -206,7 +204,7 @@ class RemoteLogMetadata:
             segments[identity.id] = RemoteSegment(
                 name.name, name.id, name.partition, identity.id, event.start_offset, event.end_offset, epochs,
                 event.segment_size_in_bytes, state, event.custom_metadata, event.broker_id, event.max_timestamp_ms,
-                event.event_timestamp_ms, self._events, event.txn_index_empty,
+                event.event_timestamp_ms, self._events,
             )  # fmt: skip
         elif known is None or (state != known.state and state not in _NEXT[known.state]):
             before = "no state" if known is None else known.state.name

@@ -117,9 +117,23 @@ class ChunkedSegment:
         if part.size == 0:
             return b""
         data = read_exactly(self._filesystem.open(self._indexes), self._indexes, part.size, part.position)
-        if self._manifest.encryption is None:
-            return data
+        if self._manifest.encryption is not None:
+            try:
+                data = self.decoder().decode(data, part.size - 28, False)  # noqa: FBT003 - indexes are never compressed
+            except ValueError as error:
+                raise OSError(errno.EIO, f"{suffix} at byte {part.position}: {error}", self._indexes) from None
+        if suffix in {"txnindex", "snapshot"} and not self._is_own(suffix, data):
+            raise OSError(errno.EIO, f"{suffix} at byte {part.position}: it is not of this segment", self._indexes)
+        return data
+
+    def _is_own(self, suffix: str, data: bytes) -> bool:
+        """Whether offsets in an index, which may have no checksum, can be of this segment."""
+        segment = self._manifest.segment
         try:
-            return self.decoder().decode(data, part.size - 28, False)  # noqa: FBT003 - indexes are never compressed
-        except ValueError as error:
-            raise OSError(errno.EIO, f"{suffix} at byte {part.position}: {error}", self._indexes) from None
+            if suffix == "snapshot":
+                producers = _kafkacomp.read_producer_snapshot(data, self._indexes)
+                return all(each.last_offset <= segment.end_offset for each in producers)
+            entries = _kafkacomp.read_transaction_index(data, segment.start_offset, self._indexes)
+        except KafkaCompError:
+            return False
+        return all(segment.start_offset <= each.last_offset <= segment.end_offset for each in entries)

@@ -94,6 +94,8 @@ class _Remote:
 
     known: RemoteSegment
     segment: Segment
+    #: Whether the manifest has its indexes.
+    has_indexes: bool
     #: Whether there is no ``.txnindex`` because no transaction was aborted.
     has_no_aborted: bool
 
@@ -102,7 +104,7 @@ class _Remote:
 
         Its snapshot is that of its end, and does not say what is open where the log leaves it before.
         """
-        if not by_indexes or (offsets is not None and offsets[1] != self.known.end_offset + 1):
+        if not by_indexes or not self.has_indexes or (offsets is not None and offsets[1] != self.known.end_offset + 1):
             return replace(self.segment, offsets=offsets)
         return replace(self.segment, offsets=offsets, transactions_in="snapshot" if self.has_no_aborted else "indexes")
 
@@ -310,7 +312,8 @@ class _Reader:
             )  # fmt: skip
             if needs_epochs:
                 known = self._with_epochs(known, segment)
-        return _Remote(known, segment, known.has_no_aborted)
+        # Its indexes are files of their own, and nothing shows that they are not of another segment.
+        return _Remote(known, segment, has_indexes=False, has_no_aborted=False)
 
     def _with_epochs(self, known: RemoteSegment, segment: Segment) -> RemoteSegment:
         """Add the end offset and epochs, from the segment and its leader epoch checkpoint."""
@@ -334,7 +337,12 @@ class _Reader:
         opener = ChunkedSegment(self._folder.filesystem, log, indexes, manifest, self._options.keys)
         self._check_key(opener, manifest)
         segment = Segment(log, opener, manifest.chunks.file_size, base_offset=wanted.start)
-        return _Remote(wanted.known or manifest.segment, segment, "txnindex" not in manifest.indexes)
+        return _Remote(
+            wanted.known or manifest.segment,
+            segment,
+            has_indexes=True,
+            has_no_aborted="txnindex" not in manifest.indexes,
+        )
 
     def _check_key(self, opener: ChunkedSegment, manifest: Manifest) -> None:
         """Check each key pair once, so that a wrong key is reported before the first row."""
