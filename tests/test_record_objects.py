@@ -234,3 +234,13 @@ def batch_file(folder: Path) -> Path:
     path.parent.mkdir()
     path.write_bytes(kc.message_set.write_messages([b"message"]))
     return path
+
+
+@pytest.mark.parametrize("compression_type", ["none", "gzip"])
+@pytest.mark.parametrize("magic", MAGICS)
+def test_records_without_headers(magic: int, compression_type: str) -> None:
+    """An empty field need not lie among the bytes of the batch."""
+    builder = record.RecordBatchBuilder(magic, compression_type)
+    builder.append(b"", key=b"")
+    (found,) = records_of(builder.build())
+    assert (found.key, found.value, found.headers) == (b"", b"", ())
