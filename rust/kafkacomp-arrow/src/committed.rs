@@ -34,7 +34,7 @@ pub struct Found {
     pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
 }
 
-/// Finds the transactions of `partition`. Those of segments in tiered storage are read from the indexes ([`indexed`]). Of other
+/// Finds the transactions of `partition`. Those of segments in tiered storage are read from the indexes (`indexed.rs`). Of other
 /// segments, only headers and markers are read with `on_error="raise"`, and corruption ends the pass over its segment; the scan
 /// reports it later. Otherwise corrupt ranges are skipped, for which all bytes are read.
 ///
