@@ -300,7 +300,7 @@ def test_timestamp_bounds() -> None:
         assert sorted(found.column("timestamp").cast(pa.int64()).to_pylist()) == wanted
     elsewhere = moments[0].astimezone(dt.timezone(dt.timedelta(hours=5, minutes=30)))
     assert rows(RESTARTS, start_time=elsewhere).equals(rows(RESTARTS, start_time=start))
-    with pytest.raises(ValueError, match="aware datetime"):
+    with pytest.raises(ValueError, match="a datetime with a time zone, or milliseconds"):
         kc.scan(RESTARTS, start_time=moments[0].replace(tzinfo=None))
     with pytest.raises(ValueError, match=f"start_time {end} is after end_time {start}"):
         kc.scan(RESTARTS, start_time=end, end_time=start)
