@@ -106,3 +106,26 @@ def test_partition_by(logs: Path, tmp_path: Path, kind: str) -> None:
         )
     assert main(["export", str(logs), "-o", str(target), *options]) == 2
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("target", ["rows.csv", "rows.jsonl", "rows.parquet", "rows.arrow", "-", "folder"])
+def test_a_corrupt_batch(target: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The error names the file and the byte, and the record after which the rows end; no file is left."""
+    partition = tmp_path / "logs" / "orders-3"
+    partition.mkdir(parents=True)
+    batches = []
+    for first in (0, 2, 4):
+        builder = kc.record.RecordBatchBuilder(base_offset=first)
+        for offset in (first, first + 1):
+            builder.append(b"value", offset=offset, timestamp=0)
+        batches.append(bytearray(builder.build()))
+    batches[2][-1] ^= 1
+    (partition / f"{0:020}.log").write_bytes(b"".join(batches))
+    options = ["--partition-by", "topic"] if target == "folder" else []
+    path = target if target == "-" else str(tmp_path / target)
+    form = ["--format", "jsonl"] if target in {"-", "folder"} else []
+    assert main(["export", str(tmp_path / "logs"), "-o", path, "--columns", "value", *form, *options]) == 1
+    error = capfd.readouterr().err
+    assert f"record batch at byte {len(batches[0]) * 2} is corrupt" in error
+    assert "; the last record written is topic orders, partition 3, offset 3" in error
+    assert [each.name for each in tmp_path.iterdir()] == ["logs"]

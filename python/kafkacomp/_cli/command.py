@@ -98,7 +98,7 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except kafkacomp.KafkaCompError as error:
-        complain(str(error))
+        complain("; ".join([str(error), *getattr(error, "__notes__", ())]))
         return CORRUPT
     except ImportError as error:
         complain(str(error))

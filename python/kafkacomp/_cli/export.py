@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from kafkacomp._cli.common import complain
 from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
-from kafkacomp._cli.writers import PLACE, SUFFIXES, compressed, format_of, is_text, writer
+from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import require
 from kafkacomp._storage.new_file import new_file
+from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from typing import BinaryIO, TypeAlias
 
     from kafkacomp import ScanReport
+    from kafkacomp._cli.writers import Write
     from kafkacomp.arrow import FilteredReader, ScanReader
     from kafkacomp.arrow._filter import Conditions
 
@@ -55,12 +57,11 @@ def columns_to_read(
 ) -> list[str]:
     """The columns of a scan that writes ``columns``.
 
-    They include the columns of conditions and of --partition-by and, if bytes may not be UTF-8, those that errors name.
+    They include the columns of conditions and of --partition-by, and those that errors name.
     """
     needed = list(conditions.columns) if conditions is not None else []
     needed += [KEYS[key] for key in partition_by or ()]
-    if is_text(kind) and encoding == "utf8":
-        needed += PLACE
+    needed += PLACE if is_text(kind) and encoding == "utf8" else RECORD
     return list(dict.fromkeys([*columns, *needed]))
 
 
@@ -87,25 +88,17 @@ def export(
     schema = require("pyarrow").schema(reader)
 
     def write_to(file: BinaryIO, codec: str | None) -> int:
-        rows = 0
         with (
             compressed(file, codec) as sink,
             writer(kind, sink, schema, columns=columns, compression=compression, encoding=encoding) as write,
         ):
-            for batch in reader:
-                write(batch)
-                rows += batch.num_rows
-        return rows
+            return _write_rows(reader, write)
 
     if partition_by:
         suffix = "".join(each for each, name in SUFFIXES.items() if name == kind and each != ".feather")
-        rows = 0
         options = {"columns": columns_of(columns, partition_by), "compression": compression, "encoding": encoding}
         with partitioned(target, kind, partition_by, schema, suffix=suffix, **options) as write:
-            for batch in reader:
-                write(batch)
-                rows += batch.num_rows
-        return rows
+            return _write_rows(reader, write)
     if is_standard_output(target):
         return write_to(_Unclosed(sys.stdout.buffer), None)  # type: ignore[arg-type] # what writers call
     try:
@@ -113,6 +106,22 @@ def export(
             return write_to(file, format_of(target.name)[1])
     except FileExistsError:
         raise RefusedError(f"{target}: was created while this command ran: use --force to replace it") from None
+
+
+def _write_rows(reader: Rows, write: Write) -> int:
+    """Write all rows. An error that ends the scan gets a note that names the last record written."""
+    rows, last = 0, None
+    try:
+        for batch in reader:
+            write(batch)
+            rows += batch.num_rows
+            last = batch.slice(batch.num_rows - 1) if batch.num_rows else last
+    except KafkaCompError as error:
+        if last is not None:
+            place = ", ".join(f"{name} {last.column(name)[0].as_py()}" for name in RECORD)
+            error.add_note(f"the last record written is {place}")
+        raise
+    return rows
 
 
 def is_standard_output(target: Path) -> bool:

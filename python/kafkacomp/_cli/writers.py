@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Write: TypeAlias = Callable[[pa.RecordBatch], object]
 
-__all__ = ["BYTES", "FORMATS", "PLACE", "SUFFIXES", "compressed", "format_of", "is_text", "writer"]
+__all__ = ["BYTES", "FORMATS", "PLACE", "RECORD", "SUFFIXES", "compressed", "format_of", "is_text", "writer"]
 
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".csv": "csv", ".jsonl": "jsonl"}
@@ -31,7 +31,8 @@ _GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 64 << 20
 
 #: Columns that identify a record in errors.
-PLACE = ("topic", "partition", "offset", "segment")
+RECORD = ("topic", "partition", "offset")
+PLACE = (*RECORD, "segment")
 
 _ENCODERS: dict[str, Callable[[bytes], str]] = {
     "base64": lambda value: base64.b64encode(value).decode("ascii"),
