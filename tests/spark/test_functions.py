@@ -324,7 +324,7 @@ def test_sql(spark: SparkSession, cells: DataFrame) -> None:
     message = failure(spark.sql("select kafka_decompress(data, 'lz4') from sets").collect)
     assert_tells(message, r"kafkacomp\.spark\.decompress.* row 0: lz4: no frame begins with")
     for query, text in (
-        ("kafka_decompress()", "decompress needs data"),
+        ("kafka_decompress()", "decompress needs the argument data"),
         ("kafka_decompress(data)", "decompress needs the argument compression_type after data"),
         ("kafka_decompress(data, 'lz4', 2, 3)", "decompress takes data, compression_type, magic, not 4 arguments"),
         ("kafka_decompress(12, 'lz4')", "data cannot be an array of type Int32: it must hold binary"),
