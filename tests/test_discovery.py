@@ -355,3 +355,15 @@ def test_an_empty_checkpoint_is_no_corruption(tmp_path: Path) -> None:
     log.recompress(source, tmp_path / "out" / "restarts-0")
     assert run(["verify", str(tmp_path)]) == 0
     assert run(["dump", str(tmp_path)]) == 0
+
+
+def test_a_partition_in_two_folders(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As of two log directories, which no broker starts with: each is read, with a warning."""
+    for name in ("disk-1", "disk-2"):
+        shutil.copytree(RESTARTS, tmp_path / name / "c-0")
+    sources = [str(tmp_path / name) for name in ("disk-1", "disk-2")]
+    rows = sum(batch.num_rows for batch in kc.scan(sources, columns=["offset"]))
+    assert rows == 2 * sum(batch.num_rows for batch in kc.scan(RESTARTS, columns=["offset"]))
+    told = [each.getMessage() for each in caplog.records if "in 2 folders" in each.getMessage()]
+    assert told
+    assert all(f"{source}/c-0" in each for source in sources for each in told)

@@ -2,8 +2,12 @@
 
 >>> import kafkacomp as kc
 >>> import polars as pl
->>> orders = kc.polars.scan("/var/lib/kafka/data")
->>> orders.filter(pl.col("topic") == "orders", pl.col("offset") >= 1_000).select("value").collect()  # doctest: +SKIP
+>>> orders = kc.polars.scan(example)
+>>> rows = orders.filter(pl.col("topic") == "orders", pl.col("offset") >= 3).select("value").collect()
+>>> rows["value"].to_list()
+[b'order 3', b'order 4']
+
+``example`` is a log directory.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _BOUNDS = (
     click.option("--end-offset", type=click.IntRange(0), help="The end offset, exclusive."),
     click.option("--start-time", callback=bound, metavar="TIME",
                  help="The first timestamp, inclusive: milliseconds, or ISO 8601 with a time zone."),
-    click.option("--end-time", callback=bound, metavar="TIME", help="The end offset, exclusive."),
+    click.option("--end-time", callback=bound, metavar="TIME", help="The end time, exclusive."),
 )  # fmt: skip
 _ROWS = (
     click.option("--key", help="Select records with this key."),

@@ -93,7 +93,27 @@ def find_partitions(
             if isinstance(segment.source, str):
                 refuse_packed_segment(segment.source)
         each.segments = well_named(each.segments)
+    _warn_of_copies(merged)
     return merged
+
+
+def _warn_of_copies(partitions: list[Partition]) -> None:
+    """Warn of a partition in several folders, of which each is read. A broker has it in one, or does not start."""
+    folders: dict[tuple[str, int], list[str]] = {}
+    for each in partitions:
+        if each.remote is None and each.topic is not None and each.partition is not None and each.segments:
+            if any(segment.base_offset is None for segment in each.segments):
+                continue
+            folders.setdefault((each.topic, each.partition), []).append(parent_of(each.segments[0].name))
+    for (topic, number), places in folders.items():
+        if len(places) > 1:
+            _LOGGER.warning(
+                "%s-%d: in %d folders, and the records of each are read: %s",
+                topic,
+                number,
+                len(places),
+                ", ".join(places),
+            )
 
 
 def well_named(segments: list[Segment]) -> list[Segment]:
