@@ -49,7 +49,7 @@ def test_a_file_system_of_fsspec(case: Any) -> None:
 def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="or a store of obstore, not int"):
         kc.scan(str(tmp_path), filesystem=3)
-    with pytest.raises(ValueError, match="cannot both be given"):
+    with pytest.raises(ValueError, match="cannot be given together"):
         kc.scan(str(tmp_path), filesystem=pafs.LocalFileSystem(), storage_options={})
     with pytest.raises(ValueError, match="is a local path"):
         kc.scan(str(tmp_path), storage_options={"key": "x"})

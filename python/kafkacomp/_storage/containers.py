@@ -14,6 +14,8 @@ __all__ = ["HEAD_BYTES", "refuse_container", "refuse_packed", "refuse_packed_seg
 
 #: The number of a file's first bytes that are examined.
 HEAD_BYTES: Final = 264
+#: The longest magic of a compressed file.
+_MAGIC_BYTES: Final = 8
 _UNPACK: Final = "unpack it and give the files in it"
 _DECOMPRESS: Final = "decompress it first"
 _TABLE: Final = "it is a table, not a log"
@@ -54,7 +56,7 @@ def refuse_container(name: str, head: bytes) -> None:
 
 
 def refuse_packed_segment(path: str) -> None:
-    """Refuse a local file with the name of a segment that is an archive or a compressed file.
+    """Refuse a local file with the name of a segment that is compressed. A few bytes tell: every segment is asked.
 
     A file that cannot be read is left to whoever reads it.
 
@@ -62,7 +64,7 @@ def refuse_packed_segment(path: str) -> None:
         ValueError: as :func:`refuse_container`.
     """
     try:
-        head = read_head(path, HEAD_BYTES)
+        head = read_head(path, _MAGIC_BYTES)
     except OSError:
         return
     refuse_container(path, head)

@@ -191,7 +191,8 @@ def read_side_file(path: str | os.PathLike[str]) -> bytes:
 def read_head(path: StrPath, nbytes: int) -> bytes:
     """Read the first bytes of a local file; OSError as :func:`open_local`."""
     with open_local(path) as file:
-        return file.read(nbytes)
+        # Past the buffer of the file, which would be filled: every segment of a log is asked.
+        return os.read(file.fileno(), nbytes)
 
 
 def read_local(path: str) -> bytes | None:
