@@ -81,16 +81,21 @@ CLIENT = pytest.mark.parametrize("client", CLIENTS)
 
 
 @CLIENT
-@pytest.mark.parametrize("case", [LOCAL, BOTH], ids=str)
+@pytest.mark.parametrize(
+    ("case", "suffix"),
+    [
+        pytest.param(case, suffix, id=f"{what}-{case}")
+        for case in (LOCAL, BOTH)
+        for what, suffix in {"reading": ".log", "planning": ".rsm-manifest", "listing": ""}.items()
+        if suffix != ".rsm-manifest" or case is not LOCAL  # which has no manifests
+    ],
+)
 @pytest.mark.parametrize("kind", ["503", "reset", "short"])
-@pytest.mark.parametrize("suffix", [".log", ".rsm-manifest", ""], ids=["reading", "planning", "listing"])
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_the_object_is_named(
     server: S3Server, client: str, case: TieredCase, kind: str, suffix: str, on_error: Any
 ) -> None:
     """An OSError with the path of the object, of its folder where it is listed; and never fewer records."""
-    if suffix == ".rsm-manifest" and case is LOCAL:
-        pytest.skip("it has no manifests")
     arguments, prefix = CLIENTS[client]
     made = arguments(server)
     path = f"{prefix.removeprefix('s3://')}{key_of(case)}"
