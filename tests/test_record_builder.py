@@ -147,7 +147,7 @@ def test_append_refuses(append: dict[str, Any], error: type[Exception], message:
         ({"compression_type": 5}, "invalid compression type id 5: expected one of"),
         ({"timestamp_type": TimestampType.NO_TIMESTAMP_TYPE}, "timestamp type is needed"),
         ({"timestamp_type": 7}, "7 is not a valid TimestampType"),
-        ({"log_append_time": 5}, "goes with timestamp_type=LOG_APPEND_TIME"),
+        ({"log_append_time": 5}, "requires timestamp_type=LOG_APPEND_TIME"),
         ({"log_append_time": -5, "timestamp_type": TimestampType.LOG_APPEND_TIME}, "invalid negative timestamp"),
         ({"producer_epoch": 2**15}, "producer_epoch must be"),
         ({"base_sequence": 2**31}, "base_sequence must be"),

@@ -1,8 +1,15 @@
-"""What can go wrong, in one tree.
+"""All exceptions of the package; :class:`KafkaCompError` is their base.
 
-Every class knows Kafka's error code where Kafka has one. Errors about bytes carry ``position``, the byte
-of the buffer or file at which the failing batch, message or frame begins, and, where a file is read,
-``segment``, its name. All exceptions pickle.
+``error_code`` is Kafka's code, if Kafka has one for the error. Errors about bytes have ``position``, the byte of the
+buffer or file at which the corrupt batch, message or frame begins, and, when a file is read, ``segment``, its name. All
+exceptions can be pickled.
+
+>>> import kafkacomp as kc
+>>> try:
+...     kc.decompress(b"not gzip", "gzip")
+... except kc.DecompressionError as error:
+...     print(error.error_code, type(error).__mro__[1].__name__, error.position)
+None KafkaCompError 0
 """
 
 from __future__ import annotations
@@ -29,11 +36,11 @@ __all__ = [
 
 
 class RecordError(NamedTuple):
-    """A record that a broker refuses."""
+    """A record that a broker refuses, and the reason."""
 
-    #: Which record of its batch, from 0.
+    #: The index of the record in its batch, from 0.
     batch_index: int
-    #: Why.
+    #: The reason, as Kafka's message.
     message: str
 
 
@@ -51,21 +58,21 @@ class KafkaCompError(Exception):
 
 
 class CompressionError(KafkaCompError, ValueError):
-    """Data that cannot be compressed as asked."""
+    """Data that cannot be compressed."""
 
 
 class DecompressionError(KafkaCompError, ValueError):
-    """Compressed data that do not decode."""
+    """Compressed data that are corrupt."""
 
 
 class TruncatedError(DecompressionError, EOFError):
-    """Compressed data that end inside a frame."""
+    """Compressed data that end inside a frame; also an EOFError."""
 
 
 class OutputLimitError(DecompressionError):
-    """Decompressing would give more bytes than allowed."""
+    """Data that decompress to more bytes than the limit; raise ``max_output_size`` to allow them."""
 
-    #: The cap in bytes.
+    #: The limit in bytes.
     limit: int | None = None
 
 
@@ -76,7 +83,7 @@ class CorruptRecordError(KafkaCompError, ValueError):
 
 
 class MessageSetError(CorruptRecordError):
-    """A message set of Kafka 0.7 that its own code refuses."""
+    """A message set of Kafka 0.7 that Kafka 0.7 refuses."""
 
     #: invalid_message_size, entry_too_small, unknown_magic, crc, unknown_codec, decompression or message_too_large.
     kind: str | None = None
@@ -123,6 +130,6 @@ class OffsetsOutOfOrderError(KafkaCompError):
 
 
 class UnknownServerError(KafkaCompError):
-    """Whatever else Kafka answers -1 to."""
+    """An error for which Kafka has no code: it answers -1."""
 
     error_code = -1

@@ -1,4 +1,4 @@
-"""Gzip members (RFC 1952), kept to the specification.
+"""Compress and decompress gzip (RFC 1952), as strictly as its specification.
 
 Members are written as the JDK's ``GZIPOutputStream``, and therefore Kafka, writes them: without a name or a time.
 
@@ -49,7 +49,7 @@ __all__ = [
 
 #: Kafka's default.
 COMPRESSION_LEVEL_DEFAULT: Final = -1
-#: The error of broken data, under the name that it has in modules of this shape (PEP 784).
+#: The error of corrupt data, under the name that PEP 784 gives it.
 GzipError = DecompressionError
 
 
@@ -57,8 +57,8 @@ def compress(data: Buffer, level: int | None = -1) -> bytes:
     """Compress ``data`` to one member.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
-        level: 1 to 9, or -1 for zlib's own choice, 6. The compressed size is zlib's or smaller.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
+        level: 1 to 9, or -1 for zlib's default, 6. The result is as small as zlib's or smaller.
 
     Raises:
         ValueError: the level is out of range.
@@ -67,15 +67,15 @@ def compress(data: Buffer, level: int | None = -1) -> bytes:
 
 
 def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> bytes:
-    """Decompress all members of ``data``; no members give no bytes, as in the standard library.
+    """Decompress all members of ``data``; empty input returns ``b""``, as in the standard library.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
-        max_output_size: The most bytes to give; memory for more is never taken.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
+        max_output_size: The most bytes to return. No memory is allocated beyond it.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
-        OutputLimitError: there are more than ``max_output_size`` bytes in them.
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
+        OutputLimitError: they decompress to more than ``max_output_size`` bytes.
     """
     cap = checked_max_output_size(max_output_size)
     if not memoryview(data).nbytes:
@@ -84,29 +84,29 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
 
 
 def decompress_into(data: Buffer, out: Buffer) -> int:
-    """Decompress all members of ``data`` to the front of ``out``.
+    """Decompress all members of ``data`` into the beginning of ``out``.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
 
     Returns:
         The number of bytes written.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: ``out`` is too small.
-        TypeError: ``out`` cannot be written to.
+        TypeError: ``out`` is read-only or not contiguous.
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.GZIP, "standard")
 
 
 class GzipCompressor(_kafkacomp.Compressor):
-    """An incremental compressor in the shape of PEP 784; may be used from several threads.
+    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
 
-    ``compress(data, mode=CONTINUE)`` gives what is ready; ``FLUSH_BLOCK`` gives all so far, so that a reader gets
-    it, ``FLUSH_FRAME`` ends the member, and what follows begins a new one. ``flush(mode=FLUSH_FRAME)`` does so
-    without data. ``last_mode`` is the mode of the last call.
+    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
+    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the member, and later data begin a new one.
+    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
 
     Args:
         level: As for :func:`compress`.
@@ -121,19 +121,19 @@ class GzipCompressor(_kafkacomp.Compressor):
 
 
 class GzipDecompressor(_kafkacomp.Decompressor):
-    """An incremental decompressor of one member.
+    """Decompresses one member in pieces.
 
-    In the shape of PEP 784; may be used from several threads.
+    It has the interface of PEP 784, and may be used from several threads.
 
-    ``decompress(data, max_length=-1)`` gives at most ``max_length`` bytes and keeps the input that it did not need;
-    call it with ``b""`` for more while ``needs_input`` is false. At the end ``eof`` is true, and ``unused_data`` is
-    what follows.
+    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
+    ``needs_input`` is false, call it with ``b""`` for more. At the end ``eof`` is true, and ``unused_data`` contains
+    the bytes after it.
 
-    Broken data raise DecompressionError; with ``max_length`` what comes before them is given first.
+    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
 
     Args:
-        max_output_size: The most bytes to give in all (OutputLimitError); None for no cap but memory's, which
-            the codec's blocks and window bound.
+        max_output_size: The most bytes to return in all (else OutputLimitError); None for no limit. The memory in use
+            is bounded by the codec's blocks and window in any case.
 
     Raises:
         ValueError: an argument has an unknown value.
@@ -148,21 +148,20 @@ class GzipDecompressor(_kafkacomp.Decompressor):
 
 
 class GzipFile(CompressedFile):
-    """A gzip file, in the shape of PEP 784's ``ZstdFile``: read, or written, like any binary file.
+    """A gzip file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    All frames of the file are read as one content, and one is written. Reading keeps the specification, as
-    :func:`decompress` does; going back decompresses from the start. May be used from several threads.
+    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
+    seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
         mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
-        level: As for :func:`compress`; None is the default. Not for reading.
-        max_output_size: The most bytes of content to read (OutputLimitError); None for no cap but memory's, which the
-            codec's blocks and window bound. Not for writing.
+        level: As for :func:`compress`; None is the default. Only for writing.
+        max_output_size: The most bytes of content to read (else OutputLimitError); None for no limit. Only for reading.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
-        DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
+        DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
     """
 
     @overload
@@ -249,13 +248,13 @@ def open(  # noqa: A001 - the name of the standard library's
     """Open a gzip file, in binary or text mode.
 
     Args:
-        file: As for :class:`GzipFile`, and so are the others.
+        file: As for :class:`GzipFile`, like the other arguments.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
         level: As for :func:`compress`.
         max_output_size: The most bytes of content to read.
-        encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
-        newline: How lines end.
+        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
+        errors: How encoding errors are handled.
+        newline: How line endings are translated.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.

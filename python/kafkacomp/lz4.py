@@ -1,4 +1,4 @@
-"""LZ4 frames with either header checksum (KIP-57), kept to the specification.
+"""Compress and decompress LZ4 frames with either header checksum (KIP-57), as strictly as the specification.
 
 By default, frames are written as Kafka writes them: independent blocks of 64 KiB, incompressible blocks stored, no
 content size, and no checksum except that of the header. Level 9, Kafka's default, is the fast compressor; every other
@@ -58,7 +58,7 @@ __all__ = [
 
 #: Kafka's default.
 COMPRESSION_LEVEL_DEFAULT: Final = 9
-#: The error of broken data, under the name that it has in modules of this shape (PEP 784).
+#: The error of corrupt data, under the name that PEP 784 gives it.
 LZ4Error = DecompressionError
 
 HeaderChecksum = Literal["standard", "broken", "either", "ignore"]
@@ -67,7 +67,7 @@ HeaderChecksumRule = Literal["standard", "broken", "both", "neither"]
 
 
 class FrameOptions(NamedTuple):
-    """How a frame is written."""
+    """The options of a frame to write."""
 
     header_checksum: str = "standard"
     #: The largest block in bytes.
@@ -79,7 +79,7 @@ class FrameOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FrameInfo:
-    """What the header of an LZ4 frame says."""
+    """The fields of an LZ4 frame's header."""
 
     #: The byte at which the frame begins, after any skippable frames.
     position: int
@@ -97,11 +97,11 @@ class FrameInfo:
     dictionary_id: int | None
     #: The header checksum as it is stored.
     header_checksum: int
-    #: The header checksum that the specification asks for.
+    #: The header checksum by the specification.
     standard_header_checksum: int
     #: The header checksum as Kafka 0.8.2 and 0.9 wrote it.
     broken_header_checksum: int
-    #: Which of the two the stored one is; "both" if they happen to be the same byte.
+    #: Which of the two checksums the stored one equals; "both" if they are the same byte.
     header_checksum_rule: HeaderChecksumRule
 
     @property
@@ -138,9 +138,9 @@ def compress(
     """Compress ``data`` to one frame.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
-        level: 1 to 17. 9 is the FAST compressor, as in Kafka; any other level is the high-compression one, which
-            goes up to 12: 13 to 17 are as 12.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
+        level: 1 to 17. 9 is the fast compressor, as in Kafka; any other level is the high-compression one, which
+            has levels up to 12: 13 to 17 equal 12.
         header_checksum: "standard", or "broken" for Kafka 0.8.2 and 0.9 and message format 0.
         block_size: The largest block in bytes: 65536, 262144, 1048576 or 4194304.
         block_checksum: Whether each block gets a checksum.
@@ -163,24 +163,24 @@ def decompress(
     """Decompress all frames of ``data``.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
-        header_checksum: The header checksum that every frame must have: "standard", "broken", "either" of the
-            two, or "ignore" it.
-        max_output_size: The most bytes to give; memory for more is never taken.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
+        header_checksum: The header checksum that every frame must have: "standard", "broken", or "either" of the
+            two; "ignore" does not check it.
+        max_output_size: The most bytes to return. No memory is allocated beyond it.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
-        OutputLimitError: there are more than ``max_output_size`` bytes in them.
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
+        OutputLimitError: they decompress to more than ``max_output_size`` bytes.
         ValueError: unknown ``header_checksum``.
     """
     return _kafkacomp.decompress(data, CompressionType.LZ4, header_checksum, checked_max_output_size(max_output_size))
 
 
 def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksum = "standard") -> int:
-    """Decompress all frames of ``data`` to the front of ``out``.
+    """Decompress all frames of ``data`` into the beginning of ``out``.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
         header_checksum: As for :func:`decompress`.
 
@@ -188,37 +188,37 @@ def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksu
         The number of bytes written.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: ``out`` is too small.
-        TypeError: ``out`` cannot be written to.
+        TypeError: ``out`` is read-only or not contiguous.
         ValueError: unknown ``header_checksum``.
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.LZ4, header_checksum)
 
 
 def get_frame_info(data: Buffer) -> FrameInfo:
-    """What the first frame's header says. The header checksum is reported, not demanded.
+    """Read the header of the first frame. A wrong header checksum is reported, not refused.
 
     Args:
         data: Bytes-like; the header is enough.
 
     Raises:
-        DecompressionError: the data begin with no LZ4 frame, or with a version, bits or a block size that nobody
-            defined (``TruncatedError``: they end inside the header).
+        DecompressionError: the data do not begin with an LZ4 frame, or its version, flags or block size are undefined
+            (``TruncatedError`` if the data end inside the header).
     """
     return _kafkacomp.lz4_frame_info(data)
 
 
 class LZ4Compressor(_kafkacomp.Compressor):
-    """An incremental compressor in the shape of PEP 784; may be used from several threads.
+    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
 
-    ``compress(data, mode=CONTINUE)`` gives what is ready; ``FLUSH_BLOCK`` gives all so far, so that a reader gets
-    it, ``FLUSH_FRAME`` ends the frame, and what follows begins a new one. ``flush(mode=FLUSH_FRAME)`` does so
-    without data. ``last_mode`` is the mode of the last call.
+    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
+    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
+    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
 
     Args:
-        level: As for :func:`compress`, and so are the others. The content's size cannot be written: it is not
-            known when the frame begins.
+        level: As for :func:`compress`, like the other arguments. The content size cannot be written, because it is
+            unknown when the frame begins.
         header_checksum: "standard" or "broken".
         block_size: The largest block in bytes.
         block_checksum: Whether each block gets a checksum.
@@ -243,20 +243,20 @@ class LZ4Compressor(_kafkacomp.Compressor):
 
 
 class LZ4Decompressor(_kafkacomp.Decompressor):
-    """An incremental decompressor of one frame, a skippable one included.
+    """Decompresses one frame, which may be a skippable one, in pieces.
 
-    In the shape of PEP 784; may be used from several threads.
+    It has the interface of PEP 784, and may be used from several threads.
 
-    ``decompress(data, max_length=-1)`` gives at most ``max_length`` bytes and keeps the input that it did not need;
-    call it with ``b""`` for more while ``needs_input`` is false. At the end ``eof`` is true, and ``unused_data`` is
-    what follows.
+    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
+    ``needs_input`` is false, call it with ``b""`` for more. At the end ``eof`` is true, and ``unused_data`` contains
+    the bytes after it.
 
-    Broken data raise DecompressionError; with ``max_length`` what comes before them is given first.
+    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
 
     Args:
         header_checksum: As for :func:`decompress`.
-        max_output_size: The most bytes to give in all (OutputLimitError); None for no cap but memory's, which
-            the codec's blocks and window bound.
+        max_output_size: The most bytes to return in all (else OutputLimitError); None for no limit. The memory in use
+            is bounded by the codec's blocks and window in any case.
 
     Raises:
         ValueError: an argument has an unknown value.
@@ -273,26 +273,25 @@ class LZ4Decompressor(_kafkacomp.Decompressor):
 
 
 class LZ4File(CompressedFile):
-    """An LZ4 file, in the shape of PEP 784's ``ZstdFile``: read, or written, like any binary file.
+    """An LZ4 file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    All frames of the file are read as one content, and one is written. Reading keeps the specification, as
-    :func:`decompress` does; going back decompresses from the start. May be used from several threads.
+    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
+    seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
         mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
-        level: As for :func:`compress`; None is the default. Not for reading, and neither are the block size and the
-            two checksums.
+        level: As for :func:`compress`; None is the default. Only for writing, like the block size and the two
+            checksums.
         header_checksum: For reading as for :func:`decompress`, for writing "standard" or "broken".
         block_size: The largest block in bytes; None is 65536.
         block_checksum: Whether each block gets a checksum; None is False.
         content_checksum: Whether a checksum of the content follows the EndMark; None is False.
-        max_output_size: The most bytes of content to read (OutputLimitError); None for no cap but memory's, which the
-            blocks bound. Not for writing.
+        max_output_size: The most bytes of content to read (else OutputLimitError); None for no limit. Only for reading.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
-        DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
+        DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
     """
 
     @overload
@@ -405,7 +404,7 @@ def open(  # noqa: A001 - the name of the standard library's
     """Open an LZ4 file, in binary or text mode.
 
     Args:
-        file: As for :class:`LZ4File`, and so are the others.
+        file: As for :class:`LZ4File`, like the other arguments.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
         level: As for :func:`compress`.
         header_checksum: Which header checksum is written, or which are read.
@@ -413,9 +412,9 @@ def open(  # noqa: A001 - the name of the standard library's
         block_checksum: Whether each block gets a checksum.
         content_checksum: Whether a checksum of the content follows the EndMark.
         max_output_size: The most bytes of content to read.
-        encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
-        newline: How lines end.
+        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
+        errors: How encoding errors are handled.
+        newline: How line endings are translated.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.

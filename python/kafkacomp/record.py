@@ -1,8 +1,9 @@
 """Batches and records of message formats 0, 1 and 2 (KIP-32, KIP-98).
 
 ``read_batches`` splits a buffer into batches and verifies their checksums; iterating over a batch decompresses it and
-gives its records. Both are frozen views: nothing is copied but what is asked for. :class:`RecordBatchBuilder` makes
-one batch of records, :func:`build_batches` many of Arrow columns, :func:`convert` changes the format.
+yields its records. Batches and records are immutable views: a field is copied when it is read.
+:class:`RecordBatchBuilder` builds one batch record by record, :func:`build_batches` builds batches from Arrow columns,
+:func:`convert` changes the message format.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _segments(source: Source) -> list[Segment]:
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """The fields of a batch, each known to fit."""
+    """The fields of a batch, each within its range."""
 
     magic: int
     compression_type: int
@@ -178,12 +179,12 @@ def _settings(
     delete_horizon_ms: int | None = None,
     **numbers: int,
 ) -> _Settings:
-    """Check what the Rust core's types cannot say."""
+    """Check the rules that the types of the Rust core do not express."""
     magic = _integer("magic", magic, MAGICS)
     timestamp_type = TimestampType(timestamp_type)
     log_append_time = _integer("log_append_time", log_append_time, INT64)
     if log_append_time != NO_TIMESTAMP and timestamp_type != TimestampType.LOG_APPEND_TIME:
-        raise ValueError("log_append_time goes with timestamp_type=LOG_APPEND_TIME only")
+        raise ValueError("log_append_time requires timestamp_type=LOG_APPEND_TIME")
     if delete_horizon_ms is not None:
         delete_horizon_ms = _integer("delete_horizon_ms", delete_horizon_ms, OFFSETS)
     return _Settings(
@@ -207,7 +208,7 @@ def batch_settings(
     base_offset: int,
     batch_bytes: int,
 ) -> _Settings:
-    """Settings of batches of plain records with CreateTime; for this package's own modules."""
+    """Make settings of batches of data records with CreateTime. Only for this package's modules."""
     return _settings(
         magic=magic,
         compression_type=compression_type,
@@ -225,31 +226,34 @@ def batch_settings(
 
 
 class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
-    """Builds one batch of magic 2, or what stands for one before: a wrapper of magic 0 or 1, or plain messages.
+    """Builds one batch of magic 2, or its equivalent in magic 0 and 1: a wrapper message, or uncompressed messages.
 
-    It is Kafka's ``MemoryRecordsBuilder``: the same fields, rules and estimates. Records are laid out as they are
-    appended; :meth:`build` compresses them in one pass, with the GIL free. An object may be used from several threads.
+    It has the fields, rules and estimates of Kafka's ``MemoryRecordsBuilder``. Records are encoded when they are
+    appended; :meth:`build` compresses them in one pass and releases the GIL. An object may be used from several
+    threads.
 
     Args:
         magic: The message format, 0, 1 or 2.
         compression_type: A :class:`CompressionType` or its name. Magic 0 and 1 have no zstd.
         compression_level: The compression type's level (KIP-390): gzip 1 to 9 and -1, lz4 1 to 17, zstd -131072 to 22.
             ``None``: Kafka's default.
-        base_offset: The offset of the first record that comes without one, from 0.
-        timestamp_type: CREATE_TIME or LOG_APPEND_TIME; magic 0 has no timestamps, whatever this says.
-        log_append_time: With LOG_APPEND_TIME, the time of all records, milliseconds.
-        producer_id: -1 without one; magic 2 only, with ``producer_epoch`` and ``base_sequence``.
+        base_offset: The offset of the first record, unless that record has its own; 0 or more.
+        timestamp_type: CREATE_TIME or LOG_APPEND_TIME; without effect in magic 0, which has no timestamps.
+        log_append_time: The time of all records in milliseconds; only with LOG_APPEND_TIME.
+        producer_id: -1 for none; magic 2 only, with ``producer_epoch`` and ``base_sequence``.
         producer_epoch: The producer's epoch.
-        base_sequence: The sequence of the first record. Control batches have none.
+        base_sequence: The sequence of the first record. Control batches do not have one.
         is_transactional: Whether the batch belongs to a transaction of the producer; magic 2 only.
         is_control_batch: Whether it takes control records instead of data; magic 2 only.
-        partition_leader_epoch: -1 without one; magic 0 and 1 do not store it.
-        delete_horizon_ms: When its tombstones and markers may be removed, milliseconds (KIP-534); magic 2 only.
-        write_limit: The bytes at which :attr:`is_full` and :meth:`has_room_for` say so. One record always has room.
+        partition_leader_epoch: -1 for none; magic 0 and 1 do not store it.
+        delete_horizon_ms: The time from which compaction may remove its tombstones and markers, milliseconds (KIP-534);
+            magic 2 only.
+        write_limit: The size in bytes at which :attr:`is_full` becomes true and :meth:`has_room_for` false. The first
+            record always has room.
 
     Raises:
-        ValueError: the magic does not have what is asked for, the codec does not have the level, a number does not
-            fit its field. What a producer may still set is checked by :meth:`build`.
+        ValueError: the magic does not support an argument, the codec does not have the level, or a number does not fit
+            its field. The producer state, which can be set later, is checked by :meth:`build`.
     """
 
     def __new__(
@@ -306,34 +310,35 @@ def build_batches(
     is_transactional: bool = False,
     partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
 ) -> bytes:
-    """Make batches of Arrow columns, without an object for each record.
+    """Build batches from Arrow columns, without an object for each record.
 
     Args:
         rows: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
-            columns ``value`` (binary or string, or a dictionary of them), and if there are any ``key`` (the same),
+            column ``value`` (binary or string, or a dictionary of them) and optionally ``key`` (the same types),
             ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
-            or a map), ``offset`` (int64; null: the offset that follows). Other columns are not looked at.
-        magic: As in :class:`RecordBatchBuilder`, and so are the arguments that are not named here.
-        compression_type: See there.
-        compression_level: See there.
-        batch_bytes: A batch takes no further record that would make it larger, with compression by Kafka's estimate
-            (as if a record were not compressed). A larger record has a batch of its own.
-        base_offset: The first offset, if no row says another one.
-        timestamp_type: See there.
-        log_append_time: See there.
-        producer_id: See there.
-        producer_epoch: See there.
-        base_sequence: The first batch's; it goes on with the offsets.
-        is_transactional: See there.
-        partition_leader_epoch: See there.
+            or a map), ``offset`` (int64; null for the next offset). Other columns are ignored.
+        magic: As in :class:`RecordBatchBuilder`.
+        compression_type: As in :class:`RecordBatchBuilder`.
+        compression_level: As in :class:`RecordBatchBuilder`.
+        batch_bytes: The most bytes of a batch, as a producer's ``batch.size``: compressed sizes are estimated as Kafka
+            does, and the record to add counts as uncompressed. A larger record gets a batch of its own.
+        base_offset: The first offset, unless the column ``offset`` has another one.
+        timestamp_type: As in :class:`RecordBatchBuilder`.
+        log_append_time: As in :class:`RecordBatchBuilder`.
+        producer_id: As in :class:`RecordBatchBuilder`.
+        producer_epoch: As in :class:`RecordBatchBuilder`.
+        base_sequence: The sequence of the first batch; it advances with the offsets.
+        is_transactional: As in :class:`RecordBatchBuilder`.
+        partition_leader_epoch: As in :class:`RecordBatchBuilder`.
 
     Returns:
         The batches end to end.
 
     Raises:
-        ValueError: an argument, or a row (named) that cannot be a record: an offset that goes back or beyond 2^63 - 1,
-            a negative timestamp, a header key that is null. No ``value``, or two columns of one of the names.
-        TypeError: a column of another type; not Arrow at all.
+        ValueError: an argument is out of range; a row, which the message names, cannot be a record: an offset that does
+            not increase or is above 2^63 - 1, a negative timestamp, a null header key; there is no ``value``, or there
+            are two columns with the same name.
+        TypeError: a column has another type; ``rows`` is not Arrow data.
         RecordTooLargeError: a record over 2^31 - 1 bytes.
     """
     settings = _settings(
@@ -354,7 +359,7 @@ def build_batches(
 
 
 def arrow_rows(rows: object) -> ArrowRows:
-    """The rows themselves; TypeError if they are not Arrow. For this package's own modules."""
+    """Return the rows unchanged; TypeError if they are not Arrow data. Only for this package's modules."""
     if not hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "__arrow_c_array__"):
         raise TypeError(f"an object with __arrow_c_stream__ or __arrow_c_array__ is needed, not {type(rows).__name__}")
     return cast("ArrowRows", rows)
@@ -368,10 +373,10 @@ def estimate_batch_size_upper_bound(
     magic: int = 2,
     compression_type: CompressionTypeLike = "none",
 ) -> int:
-    """Kafka's bound on the size of a batch of this one record, in bytes, without what a codec may add.
+    """Compute Kafka's upper bound on the size in bytes of a batch of this one record, without the codec's own overhead.
 
     Raises:
-        ValueError: zstd before magic 2, or no such magic.
+        ValueError: zstd before magic 2, or an unknown magic.
         TypeError: a value is not bytes-like, or a header key is not a string.
     """
     magic = _integer("magic", magic, MAGICS)
@@ -407,7 +412,7 @@ def convert(
             For a message set of 0.7: the first message's offset.
         upgrade: Also convert batches below ``to_magic`` up to it: each wrapper becomes one batch with its codec, a run
             of plain messages becomes batches of at most ``batch_bytes``. Offsets and their gaps, keys, values and the
-            order stay; timestamps of magic 0 become -1. The checksums of these batches must be right.
+            order stay; timestamps of magic 0 become -1. The checksums of these batches must be correct.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`kafkacomp.log.detect_log_format`. Content that
             both log formats could have is refused with ``upgrade``; without it, it is read as ``0.8+``, because Kafka's
             function does not know 0.7.
@@ -431,7 +436,7 @@ def convert(
     if found == "0.7":
         if not upgrade:
             raise ValueError(
-                "a message set of Kafka 0.7 is in none of the later formats and cannot be copied: use upgrade=True"
+                "a message set of Kafka 0.7 cannot be copied, because no later format contains it: use upgrade=True"
             )
         return convert_set(
             content, to_magic, first_offset=first_offset, batch_bytes=batch_bytes, max_output_size=max_output_size

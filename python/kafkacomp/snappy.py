@@ -1,4 +1,4 @@
-"""Snappy as Kafka frames it: xerial's stream of blocks, or one raw block.
+"""Compress and decompress snappy in Kafka's framing: xerial's stream of blocks, or one raw block.
 
 xerial streams are written as snappy-java, and therefore Kafka, writes them, in blocks of 32 KiB. Snappy has no levels.
 
@@ -54,7 +54,7 @@ def compress(data: Buffer) -> bytes:
     """Compress ``data`` to one xerial stream.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
     """
     return _kafkacomp.compress(data, CompressionType.SNAPPY, None, _MAGIC)
 
@@ -63,40 +63,40 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
     """Decompress all streams, or the raw block, of ``data``.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
-        max_output_size: The most bytes to give; memory for more is never taken.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
+        max_output_size: The most bytes to return. No memory is allocated beyond it.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
-        OutputLimitError: there are more than ``max_output_size`` bytes in them.
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
+        OutputLimitError: they decompress to more than ``max_output_size`` bytes.
     """
     return _kafkacomp.decompress(data, CompressionType.SNAPPY, "standard", checked_max_output_size(max_output_size))
 
 
 def decompress_into(data: Buffer, out: Buffer) -> int:
-    """Decompress all streams, or the raw block, of ``data`` to the front of ``out``.
+    """Decompress all streams, or the raw block, of ``data`` into the beginning of ``out``.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
 
     Returns:
         The number of bytes written.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: ``out`` is too small.
-        TypeError: ``out`` cannot be written to.
+        TypeError: ``out`` is read-only or not contiguous.
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.SNAPPY, "standard")
 
 
 class SnappyCompressor(_kafkacomp.Compressor):
-    """An incremental compressor in the shape of PEP 784; may be used from several threads.
+    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
 
-    ``compress(data, mode=CONTINUE)`` gives what is ready; ``FLUSH_BLOCK`` gives all so far, so that a reader gets
-    it, ``FLUSH_FRAME`` ends the stream, and what follows begins a new one with a header of its own.
-    ``flush(mode=FLUSH_FRAME)`` does so without data. ``last_mode`` is the mode of the last call.
+    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
+    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the stream, and later data begin a new one.
+    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
     """
 
     def __new__(cls) -> Self:
@@ -105,20 +105,20 @@ class SnappyCompressor(_kafkacomp.Compressor):
 
 
 class SnappyDecompressor(_kafkacomp.Decompressor):
-    """An incremental decompressor of one raw block, or of xerial streams.
+    """Decompresses one raw block, or xerial streams, in pieces.
 
-    In the shape of PEP 784; may be used from several threads.
+    It has the interface of PEP 784, and may be used from several threads.
 
-    ``decompress(data, max_length=-1)`` gives at most ``max_length`` bytes and keeps the input that it did not need;
-    call it with ``b""`` for more while ``needs_input`` is false. At the end of a raw block ``eof`` is true, and
-    ``unused_data`` is what follows it. Nothing marks the end of a xerial stream: ``eof`` stays false, and further
-    streams are read on.
+    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
+    ``needs_input`` is false, call it with ``b""`` for more. At the end of a raw block ``eof`` is true, and
+    ``unused_data`` contains the bytes after it. The format does not mark the end of a xerial stream: ``eof`` stays
+    false, and further streams are decompressed too.
 
-    Broken data raise DecompressionError; with ``max_length`` what comes before them is given first.
+    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
 
     Args:
-        max_output_size: The most bytes to give in all (OutputLimitError); None for no cap but memory's, which
-            the codec's blocks and window bound.
+        max_output_size: The most bytes to return in all (else OutputLimitError); None for no limit. The memory in use
+            is bounded by the codec's blocks and window in any case.
 
     Raises:
         ValueError: an argument has an unknown value.
@@ -133,20 +133,19 @@ class SnappyDecompressor(_kafkacomp.Decompressor):
 
 
 class SnappyFile(CompressedFile):
-    """A snappy file, in the shape of PEP 784's ``ZstdFile``: read, or written, like any binary file.
+    """A snappy file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    All frames of the file are read as one content, and one is written. Reading keeps the specification, as
-    :func:`decompress` does; going back decompresses from the start. May be used from several threads.
+    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
+    seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
         mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
-        max_output_size: The most bytes of content to read (OutputLimitError); None for no cap but memory's, which the
-            codec's blocks and window bound. Not for writing.
+        max_output_size: The most bytes of content to read (else OutputLimitError); None for no limit. Only for reading.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
-        DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
+        DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
     """
 
     @overload
@@ -226,12 +225,12 @@ def open(  # noqa: A001 - the name of the standard library's
     """Open a snappy file, in binary or text mode.
 
     Args:
-        file: As for :class:`SnappyFile`, and so are the others.
+        file: As for :class:`SnappyFile`, like the other arguments.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
         max_output_size: The most bytes of content to read.
-        encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
-        newline: How lines end.
+        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
+        errors: How encoding errors are handled.
+        newline: How line endings are translated.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.

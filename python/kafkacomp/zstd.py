@@ -1,4 +1,4 @@
-"""Zstandard frames (RFC 8878, KIP-110), kept to the specification.
+"""Compress and decompress Zstandard (RFC 8878, KIP-110), as strictly as its specification.
 
 Frames are written as zstd-jni's stream, and therefore Kafka, writes them: without content size and checksum.
 
@@ -53,12 +53,12 @@ __all__ = [
 
 #: Kafka's default.
 COMPRESSION_LEVEL_DEFAULT: Final = 3
-#: The error of broken data, under the name that it has in modules of this shape (PEP 784).
+#: The error of corrupt data, under the name that PEP 784 gives it.
 ZstdError = DecompressionError
 
 
 class CompressionParameter(enum.IntEnum):
-    """What ``options`` can set (PEP 784): frames are otherwise as Kafka writes them."""
+    """The keys of ``options`` (PEP 784); everything else about a frame is as Kafka writes it."""
 
     compression_level = 100
 
@@ -67,7 +67,7 @@ _Options: TypeAlias = "Mapping[CompressionParameter, int] | Mapping[int, int]"
 
 
 class FrameInfo(NamedTuple):
-    """What the header of a frame declares."""
+    """The fields of a frame's header."""
 
     #: The size of the content in bytes; ``None`` if the header does not declare it, as in Kafka's frames.
     decompressed_size: int | None
@@ -103,7 +103,7 @@ def compress(data: Buffer, level: int | None = None, options: _Options | None = 
     """Compress ``data`` to one frame.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         level: -131072 to 22; ``None`` is Kafka's default, 3.
         options: In place of ``level``: ``{CompressionParameter.compression_level: level}``.
 
@@ -118,40 +118,40 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
     """Decompress all frames of ``data``.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
-        max_output_size: The most bytes to give; memory for more is never taken.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
+        max_output_size: The most bytes to return. No memory is allocated beyond it.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
-        OutputLimitError: there are more than ``max_output_size`` bytes in them.
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
+        OutputLimitError: they decompress to more than ``max_output_size`` bytes.
     """
     return _kafkacomp.decompress(data, CompressionType.ZSTD, "standard", checked_max_output_size(max_output_size))
 
 
 def decompress_into(data: Buffer, out: Buffer) -> int:
-    """Decompress all frames of ``data`` to the front of ``out``.
+    """Decompress all frames of ``data`` into the beginning of ``out``.
 
     Args:
-        data: Bytes-like; ``bytes`` are read in place, anything else is copied once.
+        data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
 
     Returns:
         The number of bytes written.
 
     Raises:
-        DecompressionError: the data are broken (``TruncatedError``: end too early).
+        DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: ``out`` is too small.
-        TypeError: ``out`` cannot be written to.
+        TypeError: ``out`` is read-only or not contiguous.
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.ZSTD, "standard")
 
 
 class ZstdCompressor(_kafkacomp.Compressor):
-    """An incremental compressor in the shape of PEP 784; may be used from several threads.
+    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
 
-    ``compress(data, mode=CONTINUE)`` gives what is ready; ``FLUSH_BLOCK`` gives all so far, so that a reader gets
-    it, ``FLUSH_FRAME`` ends the frame, and what follows begins a new one. ``flush(mode=FLUSH_FRAME)`` does so
-    without data. ``last_mode`` is the mode of the last call.
+    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
+    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
+    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
 
     Args:
         level: As for :func:`compress`.
@@ -168,19 +168,19 @@ class ZstdCompressor(_kafkacomp.Compressor):
 
 
 class ZstdDecompressor(_kafkacomp.Decompressor):
-    """An incremental decompressor of one frame, a skippable one included.
+    """Decompresses one frame, which may be a skippable one, in pieces.
 
-    In the shape of PEP 784; may be used from several threads.
+    It has the interface of PEP 784, and may be used from several threads.
 
-    ``decompress(data, max_length=-1)`` gives at most ``max_length`` bytes and keeps the input that it did not need;
-    call it with ``b""`` for more while ``needs_input`` is false. At the end ``eof`` is true, and ``unused_data`` is
-    what follows.
+    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
+    ``needs_input`` is false, call it with ``b""`` for more. At the end ``eof`` is true, and ``unused_data`` contains
+    the bytes after it.
 
-    Broken data raise DecompressionError; with ``max_length`` what comes before them is given first.
+    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
 
     Args:
-        max_output_size: The most bytes to give in all (OutputLimitError); None for no cap but memory's, which
-            the codec's blocks and window bound.
+        max_output_size: The most bytes to return in all (else OutputLimitError); None for no limit. The memory in use
+            is bounded by the codec's blocks and window in any case.
 
     Raises:
         ValueError: an argument has an unknown value.
@@ -195,22 +195,21 @@ class ZstdDecompressor(_kafkacomp.Decompressor):
 
 
 class ZstdFile(CompressedFile):
-    """A Zstandard file, in the shape of PEP 784's ``ZstdFile``: read, or written, like any binary file.
+    """A Zstandard file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    All frames of the file are read as one content, and one is written. Reading keeps the specification, as
-    :func:`decompress` does; going back decompresses from the start. May be used from several threads.
+    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
+    seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
         mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
-        level: As for :func:`compress`; None is the default. Not for reading.
-        options: As for :func:`compress`. Not for reading.
-        max_output_size: The most bytes of content to read (OutputLimitError); None for no cap but memory's, which the
-            codec's blocks and window bound. Not for writing.
+        level: As for :func:`compress`; None is the default. Only for writing.
+        options: As for :func:`compress`. Only for writing.
+        max_output_size: The most bytes of content to read (else OutputLimitError); None for no limit. Only for reading.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
-        DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
+        DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
     """
 
     @overload
@@ -301,14 +300,14 @@ def open(  # noqa: A001 - the name of the standard library's
     """Open a Zstandard file, in binary or text mode.
 
     Args:
-        file: As for :class:`ZstdFile`, and so are the others.
+        file: As for :class:`ZstdFile`, like the other arguments.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
         level: As for :func:`compress`.
         options: As for :func:`compress`.
         max_output_size: The most bytes of content to read.
-        encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
-        newline: How lines end.
+        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
+        errors: How encoding errors are handled.
+        newline: How line endings are translated.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.

@@ -1,7 +1,7 @@
-"""Files of compressed data, in the shape of PEP 784's ``ZstdFile``: one class under the codecs' own four.
+"""Files of compressed data with the interface of PEP 784's ``ZstdFile``: the base class of the codecs' file classes.
 
-A file reads all frames of its source as one content, and writes one frame. What it reads from or writes to is a path,
-which it opens and closes itself, or any object with ``read`` or ``write``, which it leaves open.
+A file reads the content of all frames as one stream, and writes one frame. Its source or target is a path, which it
+opens and closes, or an object with ``read`` or ``write``, which it leaves open.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = [
     "refuse_options",
 ]
 
-#: Compressed bytes that are asked of the source at once, and content that is kept for small reads.
+#: The compressed bytes of one read of the source, and the content that is buffered for small reads.
 BUFFER_SIZE = 128 << 10
-#: Content that is taken from a decompressor at once where all of it is wanted.
+#: The most content of one call of a decompressor when all content is read.
 READ_ALL_SIZE = 1 << 20
 
 FLUSH_BLOCK: Literal[1] = 1
@@ -49,23 +49,23 @@ TEXT_MODES: Final[tuple[str, ...]] = (*get_args(ReadTextMode), *get_args(WriteTe
 
 
 class Readable(Protocol):
-    """What a file needs of a source."""
+    """A source: an object with ``read``."""
 
     def read(self, size: int, /) -> bytes | None: ...
 
 
 class Writable(Protocol):
-    """What a file needs of a target."""
+    """A target: an object with ``write``."""
 
     def write(self, data: bytes, /) -> int | None: ...
 
 
-#: What can be opened: a path, or an object that reads or writes.
+#: A path, or an object with ``read`` or ``write``.
 FileArgument = str | bytes | os.PathLike[Any] | Readable | Writable
 
 
 class _DecompressedStream(io.RawIOBase):
-    """The content of all frames of a source; what :class:`CompressedFile` puts its buffer in front of."""
+    """The content of all frames of a source, unbuffered; :class:`CompressedFile` adds the buffer."""
 
     def __init__(
         self,
@@ -109,11 +109,11 @@ class _DecompressedStream(io.RawIOBase):
         pieces = []
         while content := self._some(READ_ALL_SIZE):
             pieces.append(content)
-        # A source that has nothing at the moment has not ended.
+        # A non-blocking source without bytes at the moment has not ended.
         return b"".join(pieces) if pieces else content
 
     def _some(self, most: int) -> bytes | None:
-        """At least one and at most `most` bytes; none at the end, ``None`` if the source has none at the moment."""
+        """Return 1 to `most` bytes; ``b""`` at the end, ``None`` if the source has no bytes at the moment."""
         decompressor = self._decompressor
         while not self._ended:
             if decompressor.eof:
@@ -123,7 +123,8 @@ class _DecompressedStream(io.RawIOBase):
                 try:
                     given: bytes | None = self._source.read(BUFFER_SIZE)
                 except StopIteration as error:
-                    # It would end the loop over a file's lines as if there were no more; as in generators (PEP 479).
+                    # It would silently end a loop over the file's lines; generators convert it for the same reason (PEP
+                    # 479).
                     raise RuntimeError("the underlying file raised StopIteration") from error
                 if given is None:
                     return None
@@ -160,7 +161,7 @@ class _DecompressedStream(io.RawIOBase):
         return self._position if self._size is None else self._size
 
     def _skip(self, count: int) -> bool:
-        """Goes `count` bytes on; ``False`` where the content ends first."""
+        """Skip `count` bytes; return ``False`` if the content ends first."""
         while count > 0:
             content = self._some(min(count, BUFFER_SIZE))
             if not content:
@@ -176,14 +177,14 @@ class _DecompressedStream(io.RawIOBase):
 
 
 class CompressedFile(io.BufferedIOBase):
-    """A file of compressed data; the codecs' classes differ in what they compress and decompress with.
+    """A file of compressed data; each codec's class supplies the compressor and decompressor.
 
-    An object may be used from several threads; their calls come one after another.
+    An object may be used from several threads; their calls are serialized.
     """
 
-    #: For :meth:`flush`: end a block, so that all that was written can be read, but not the frame.
+    #: For :meth:`flush`: end a block, so that all data written can be read; the frame continues.
     FLUSH_BLOCK = FLUSH_BLOCK
-    #: For :meth:`flush`: end the frame; what is written later begins a new one.
+    #: For :meth:`flush`: end the frame; later data begin a new one.
     FLUSH_FRAME = FLUSH_FRAME
 
     def __init__(
@@ -195,7 +196,7 @@ class CompressedFile(io.BufferedIOBase):
         make_decompressor: Callable[[], Decompressor],
         may_be_empty: bool = False,
     ) -> None:
-        # So that close works, and does nothing, if what follows fails.
+        # close must work even if the constructor fails below.
         self._file: Any = None
         self._owns_file = False
         self._buffer: io.BufferedReader | None = None
@@ -206,12 +207,12 @@ class CompressedFile(io.BufferedIOBase):
         self._frame_begun = False
         self._mode = binary_mode(mode)
         if self._mode == "rb":
-            make_decompressor()  # A wrong argument is told before the file is opened.
+            make_decompressor()  # Wrong arguments are refused before the file is opened.
             self._file, self._owns_file = opened(file, self._mode, "read")
             stream = _DecompressedStream(self._file, make_decompressor, may_be_empty=may_be_empty)
             self._buffer = io.BufferedReader(stream, BUFFER_SIZE)
         else:
-            compressor = make_compressor()  # Before the file is opened, for then its content is gone.
+            compressor = make_compressor()  # Before the file is opened, which truncates it.
             self._file, self._owns_file = opened(file, self._mode, "write")
             self._compressor = compressor
 
@@ -262,40 +263,40 @@ class CompressedFile(io.BufferedIOBase):
         return self._compressor is not None
 
     def seekable(self) -> bool:
-        """Whether the file can be read again from another place. Going back decompresses from the start."""
+        """Whether the file can seek. Seeking backwards decompresses from the start."""
         return self.readable() and self._reader().seekable()
 
     # ------------------------------------------------------------------------------------------ reading
 
     def read(self, size: int | None = -1) -> bytes:
-        """At most `size` bytes of content, all of it if negative or ``None``; ``b""`` at the end.
+        """Read at most `size` bytes of content, or all if it is negative or ``None``; ``b""`` at the end.
 
-        ``None`` if the underlying file is non-blocking and has nothing at the moment.
+        Returns ``None`` if the underlying file is non-blocking and has no bytes at the moment.
         """
         return self._reader().read(-1 if size is None else size)
 
     def read1(self, size: int = -1) -> bytes:
-        """At most `size` bytes with as few reads of the underlying file as give any."""
+        """Read at most `size` bytes with as few reads of the underlying file as possible."""
         return self._reader().read1(BUFFER_SIZE if size < 0 else size)
 
     def readinto(self, buffer: Buffer) -> int:
-        """Fill `buffer`; the number of bytes, fewer only at the end."""
+        """Fill `buffer` and return the number of bytes, which is less than its size only at the end."""
         return self._reader().readinto(buffer)
 
     def readinto1(self, buffer: Buffer) -> int:
-        """Fill `buffer` as far as one read of the underlying file allows; the number of bytes."""
+        """Fill `buffer` as far as one read of the underlying file allows, and return the number of bytes."""
         return self._reader().readinto1(buffer)
 
     def readline(self, size: int | None = -1) -> bytes:
-        """One line with its end, at most `size` bytes of it."""
+        """Read a line with its line ending, at most `size` bytes."""
         return self._reader().readline(-1 if size is None else size)
 
     def peek(self, size: int = -1) -> bytes:
-        """Bytes that the next read will give, at least one but at the end, however many were asked for."""
+        """Return bytes of the next read without advancing: at least one unless at the end, whatever `size` is."""
         return self._reader().peek(size)
 
     def __iter__(self) -> CompressedFile:
-        """The file itself, line by line."""
+        """Iterate over the lines."""
         self._reader()
         return self
 
@@ -307,11 +308,11 @@ class CompressedFile(io.BufferedIOBase):
         return line
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place of the content, which is decompressed up to there, from the start if it lies behind.
+        """Seek to a position in the content by decompressing up to it, from the start if it is before the current one.
 
         Args:
-            offset: Bytes from where `whence` says.
-            whence: 0 from the start, 1 from the present place, 2 from the end.
+            offset: Bytes relative to `whence`.
+            whence: 0 for the start, 1 for the current position, 2 for the end.
         """
         reader = self._reader()
         if not reader.seekable():
@@ -319,18 +320,18 @@ class CompressedFile(io.BufferedIOBase):
         return reader.seek(offset, whence)
 
     def tell(self) -> int:
-        """The place in the content: bytes read or written so far."""
+        """Return the position in the content: the bytes read or written so far."""
         self._open_file()
         return self._position if self._buffer is None else self._buffer.tell()
 
     # ------------------------------------------------------------------------------------------ writing
 
     def write(self, data: Buffer) -> int:
-        """Compress `data`; the number of its bytes.
+        """Compress `data` and return the number of its bytes.
 
-        Compressed bytes reach the underlying file when there are any. If that is non-blocking and takes none at
-        the moment, BlockingIOError says so with ``characters_written`` 0: the data are kept, and written first
-        next time.
+        Compressed bytes are written as soon as a block is complete. If the underlying file is non-blocking and accepts
+        none at the moment, BlockingIOError is raised with ``characters_written`` 0: the data are kept, and the next
+        call writes them first.
         """
         with self._lock:
             compressor = self._writer()
@@ -344,7 +345,7 @@ class CompressedFile(io.BufferedIOBase):
             return length
 
     def flush(self, mode: int = FLUSH_BLOCK) -> None:
-        """Write out everything so far.
+        """Write all data so far to the underlying file.
 
         Args:
             mode: ``FLUSH_BLOCK`` ends a block, ``FLUSH_FRAME`` the frame.
@@ -356,7 +357,7 @@ class CompressedFile(io.BufferedIOBase):
             if self._compressor is None:
                 return
             self._drain()
-            # Without anything to end, an end would be an empty frame.
+            # Ending a frame that has not begun would write an empty one.
             if self._frame_begun:
                 self._unwritten = self._compressor.flush(mode)
                 self._frame_begun = mode != FLUSH_FRAME
@@ -366,12 +367,14 @@ class CompressedFile(io.BufferedIOBase):
                 flush()
 
     def _drain(self) -> None:
-        """Gives the compressed bytes to the underlying file, which may take a part at a time."""
+        """Write the compressed bytes to the underlying file, which may accept them in parts."""
         while self._unwritten:
             written = self._file.write(self._unwritten)
             if written is None and isinstance(self._file, io.RawIOBase):
-                raise BlockingIOError(errno.EAGAIN, "the underlying file takes no bytes at the moment", 0)
-            # An object of the caller's own may say nothing: it has taken all.
+                raise BlockingIOError(
+                    errno.EAGAIN, "the underlying file accepts no bytes at the moment: write again later", 0
+                )
+            # An object that returns no count has accepted all bytes.
             self._unwritten = b"" if written is None else self._unwritten[written:]
 
     def close(self) -> None:
@@ -382,7 +385,7 @@ class CompressedFile(io.BufferedIOBase):
             try:
                 if self._compressor is not None:
                     self._drain()
-                    # A file without content gets an empty frame: it must be readable.
+                    # A file without content gets an empty frame, so that it can be read.
                     if self._frame_begun or self._position == 0:
                         self._unwritten = self._compressor.flush(FLUSH_FRAME)
                         self._frame_begun = False
@@ -394,19 +397,19 @@ class CompressedFile(io.BufferedIOBase):
                     file.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """An open file cannot be pickled."""
+        """Refuse to pickle: an open file cannot be pickled."""
         raise TypeError(f"cannot pickle {type(self).__name__!r} object")
 
 
 def binary_mode(mode: object) -> str:
-    """The mode with its b; ValueError if it is none of the binary ones."""
+    """Return the mode with its b; ValueError for a mode that is not binary."""
     if not isinstance(mode, str) or mode not in BINARY_MODES:
         raise ValueError(f"invalid mode: {mode!r} ({', '.join(BINARY_MODES)})")
     return mode if mode.endswith("b") else mode + "b"
 
 
 def opened(file: FileArgument, mode: str, method: str) -> tuple[Any, bool]:
-    """The open file, and whether it was opened here."""
+    """Return the open file, and whether this function opened it."""
     if isinstance(file, (str, bytes, os.PathLike)):
         return io.open(file, mode), True  # noqa: UP020 - any kind of path; close closes it
     if not hasattr(file, method):
@@ -424,7 +427,7 @@ def open_file(
     errors: str | None,
     newline: str | None,
 ) -> File | io.TextIOWrapper:
-    """What the codec modules' ``open`` does: the file that `make_file` makes of a binary mode, or text over it."""
+    """Open a file as the codec modules' ``open`` does: `make_file` makes it; text modes wrap it."""
     if mode not in TEXT_MODES:
         text = {"encoding": encoding, "errors": errors, "newline": newline}
         for name, value in text.items():
@@ -436,7 +439,7 @@ def open_file(
 
 
 def refuse_options(mode: str, reading: bool, **options: object) -> None:
-    """ValueError for each option that is not None and that files of this mode do not have."""
+    """Raise ValueError for an option that is not None and does not apply to this mode."""
     if binary_mode(mode.replace("t", "") if mode in TEXT_MODES else mode).startswith("r") is reading:
         for name, value in options.items():
             if value is not None:

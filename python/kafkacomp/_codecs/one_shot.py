@@ -43,11 +43,11 @@ def decompress(
     magic: int = 2,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> bytes:
-    """Decompress the records of a batch or message; everything that Kafka reads is read.
+    """Decompress the records of a batch or message; accept whatever Kafka accepts.
 
-    The codec modules (:mod:`kafkacomp.gzip`, ``snappy``, ``lz4``, ``zstd``) keep to their specifications, this function
-    to Kafka: it does not verify LZ4's content size and content checksum, and ignores bytes after the last complete LZ4
-    frame, and after a gzip member unless they are another member.
+    The codec modules (:mod:`kafkacomp.gzip`, ``snappy``, ``lz4``, ``zstd``) are as strict as their specifications, this
+    function is as lenient as Kafka: it does not verify LZ4's content size and content checksum, and ignores bytes after
+    the last complete LZ4 frame, and after a gzip member unless they are another member.
 
     Args:
         data: Bytes-like: the compressed part alone, without the batch's header. ``bytes`` are read in place,

@@ -1,4 +1,4 @@
-"""``kafkacomp.open``: the streams of a compression type, as Kafka's own classes have them."""
+"""``kafkacomp.open``: the streams of a compression type, which behave as those of Kafka's classes."""
 
 from __future__ import annotations
 
@@ -80,26 +80,26 @@ def open(  # noqa: A001 - the name of the standard library's
     errors: str | None = None,
     newline: str | None = None,
 ) -> CompressedFile | io.TextIOWrapper:
-    """Open the stream that Kafka reads or writes a batch's records with.
+    """Open a file that is compressed as the records of a batch are.
 
-    What ``CompressionType.wrapForInput`` and ``wrapForOutput`` do, over a file: framing, header checksum and strictness
-    are those of :func:`kafkacomp.decompress` and :func:`kafkacomp.compress`.
+    It behaves as the streams of ``CompressionType.wrapForInput`` and ``wrapForOutput``: framing, header checksum and
+    strictness are those of :func:`kafkacomp.decompress` and :func:`kafkacomp.compress`.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when the stream is closed.
-        compression_type: A :class:`CompressionType` or its name. "none" is the file as it is.
-        mode: "r", "w", "x" or "a", with a b or nothing for bytes, with a t for text.
-        compression_level: As for :func:`kafkacomp.compress`; None is Kafka's default. Not for reading.
-        magic: The message format, 0, 1 or 2; it decides about the LZ4 header checksum (KIP-57).
-        max_output_size: The most bytes of content to read; None is Kafka's own limit, 2 GiB - 1. Not for writing.
-        encoding: For text, and so are the next two: as :func:`open` of the standard library has them.
-        errors: How bytes that are not text in ``encoding`` are handled, as in :func:`open`.
-        newline: How lines end.
+        compression_type: A :class:`CompressionType` or its name. "none" reads and writes the bytes unchanged.
+        mode: "r", "w", "x" or "a", followed by b or nothing for bytes, or by t for text.
+        compression_level: As for :func:`kafkacomp.compress`; None is Kafka's default. Only for writing.
+        magic: The message format, 0, 1 or 2; it determines the LZ4 header checksum (KIP-57).
+        max_output_size: The most bytes of content to read; None is Kafka's own limit, 2 GiB - 1. Only for reading.
+        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
+        errors: How encoding errors are handled.
+        newline: How line endings are translated.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
-        DecompressionError: by reading, the data are broken (``TruncatedError``, an EOFError: end too early).
-        OutputLimitError: by reading, there are more than ``max_output_size`` bytes.
+        DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
+        OutputLimitError: while reading: the data decompress to more than ``max_output_size`` bytes.
     """
     kind = compression_type_of(compression_type)
     checked_magic(magic)
