@@ -9,8 +9,8 @@ use kafkacomp_core::log::{ContentError, MissingReason, Placement, Span, place};
 use kafkacomp_core::record::v0_v1::V0V1Records;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
+use crate::chunk::Chunk;
 use crate::continuity::Note;
-use crate::plan::Chunk;
 use crate::report::{ScanReport, SkippedRange};
 
 /// The offset field of a batch cannot be right.

@@ -1,81 +1,27 @@
 //! The segment that is being read: divided into chunks of complete batches, whose offsets are checked.
 
+mod batches;
+mod step;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
 use kafkacomp_core::log::continuity::truncation::truncation;
-use kafkacomp_core::log::{
-    ChunkEnd, ChunkReader, EntryChunkReader, HeaderWalk, Hop, MissingRange, MissingReason, OffsetIndex, ReadAt,
-    ReadError, SideFile, Span,
-};
-use kafkacomp_core::record::{self, RecordBatch, RecordReader};
+use kafkacomp_core::log::{ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile};
 
-use crate::committed::whole_batch;
+pub use self::step::{Finish, Step};
+
+use self::step::ChunkResult;
 use crate::context::Context;
-use crate::continuity::{Continuity, Findings, Following, Halt, implied_first};
+use crate::continuity::{Continuity, Findings};
 use crate::copies::OtherBatches;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, ScanReport, SkippedRange};
+use crate::segment_reader::{Reader, SharedSource};
 use crate::unreadable::SkipUnreadable;
 
 /// How long to wait for an incomplete batch at the end of an active segment.
 const PATIENCE: time::Duration = time::Duration::from_millis(50);
-
-/// If [`ReadAt::worth_reading`] is more than this, reading a chunk again is cheaper than a separate read of a header.
-const CHEAP_READ: usize = 64 << 10;
-
-/// The most bytes of a batch that is read only for its checksum.
-const MOST_CHECKED: usize = 64 << 20;
-
-/// A source with a name for `Debug`.
-#[derive(Clone)]
-pub struct SharedSource(pub Arc<dyn ReadAt>);
-
-impl std::fmt::Debug for SharedSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReadAt")
-    }
-}
-
-/// Divides a segment of either log format into chunks.
-#[derive(Debug)]
-pub enum Reader {
-    /// Batches, since Kafka 0.8.
-    Records(ChunkReader),
-    /// Message sets of Kafka 0.7.
-    MessageSet(EntryChunkReader),
-}
-
-impl Reader {
-    fn position(&self) -> u64 {
-        match self {
-            Self::Records(reader) => reader.position(),
-            Self::MessageSet(reader) => reader.position(),
-        }
-    }
-
-    fn end(&self) -> u64 {
-        match self {
-            Self::Records(reader) => reader.end(),
-            Self::MessageSet(reader) => reader.end(),
-        }
-    }
-
-    fn seek(&mut self, position: u64) {
-        match self {
-            Self::Records(reader) => reader.seek(position),
-            Self::MessageSet(reader) => reader.seek(position),
-        }
-    }
-
-    /// Continues at the first intact batch or entry after the corrupt one, and returns its position.
-    fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
-        match self {
-            Self::Records(reader) => reader.resync(source),
-            Self::MessageSet(reader) => reader.resync(source),
-        }
-    }
-}
 
 /// What follows a segment, or the split of it that is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,30 +32,6 @@ pub struct Ends {
     pub next_split: Option<i64>,
     /// Whether another split of the segment follows.
     pub is_split: bool,
-}
-
-/// How reading a segment ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finish {
-    /// With a batch at or after the end offset.
-    Bound,
-    /// With the last batch of the split.
-    Split,
-    /// With the file.
-    File,
-    /// With a batch that a broker is writing.
-    Growing,
-}
-
-/// What follows a chunk.
-#[derive(Debug)]
-pub enum Step {
-    /// Another chunk.
-    More,
-    /// The end.
-    Done(Finish),
-    /// An error.
-    Failed(ScanError),
 }
 
 /// The segment that is being read.
@@ -141,12 +63,6 @@ pub struct Open {
     pub(crate) intact_end: Option<u64>,
     /// The findings in a log of Kafka 0.7.
     pub(crate) found: Findings,
-}
-
-impl std::fmt::Debug for SkipUnreadable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SkipUnreadable")
-    }
 }
 
 impl Open {
@@ -203,10 +119,10 @@ impl Open {
             Reader::MessageSet(_) => self.read_entries(buffer, target),
         };
         match read {
-            Ok((length, Framed::Step(step))) => (length, step),
+            Ok((length, ChunkResult::Step(step))) => (length, step),
             // Does not happen with verified checksums.
-            Ok((_, Framed::Unverified)) => (0, Step::More),
-            Ok((length, Framed::End(end))) => match self.after(end, options, report) {
+            Ok((_, ChunkResult::Unverified)) => (0, Step::More),
+            Ok((length, ChunkResult::End(end))) => match self.after(end, options, report) {
                 Ok(step) => (length, step),
                 Err(error) => (length, failed(self, error)),
             },
@@ -214,8 +130,8 @@ impl Open {
         }
     }
 
-    fn read_entries(&mut self, buffer: &mut Vec<u8>, target: usize) -> Result<(usize, Framed), ReadError> {
-        let Reader::MessageSet(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
+    fn read_entries(&mut self, buffer: &mut Vec<u8>, target: usize) -> Result<(usize, ChunkResult), ReadError> {
+        let Reader::MessageSet(reader) = &mut self.reader else { return Ok((0, ChunkResult::Step(Step::More))) };
         let last = self.context.last_offset.saturating_sub(self.context.base_offset);
         let bound = last.saturating_add(1).max(0).unsigned_abs();
         let stop = bound.min(self.stop);
@@ -226,139 +142,7 @@ impl Open {
             }
             position < stop
         })?;
-        Ok((length, finish.map_or(Framed::End(end), |finish| Framed::Step(Step::Done(finish)))))
-    }
-
-    fn read_batches(
-        &mut self,
-        buffer: &mut Vec<u8>,
-        target: usize,
-        options: &ScanOptions,
-    ) -> Result<(usize, Framed), ReadError> {
-        let before = (self.reader.position(), self.continuity.clone());
-        let checksums = match (options.verify_crc, options.planner_verifies()) {
-            (false, _) => Checksums::Ignored,
-            (true, true) => Checksums::Verified,
-            (true, false) => Checksums::Later,
-        };
-        match self.frame_batches(buffer, target, checksums, options.max_output_size)? {
-            // An anomaly may be corruption: read again with verification.
-            (_, Framed::Unverified) => {
-                self.reader.seek(before.0);
-                self.continuity = before.1;
-                self.frame_batches(buffer, target, Checksums::Verified, options.max_output_size)
-            }
-            read => Ok(read),
-        }
-    }
-
-    fn frame_batches(
-        &mut self,
-        buffer: &mut Vec<u8>,
-        target: usize,
-        checksums: Checksums,
-        max_output_size: usize,
-    ) -> Result<(usize, Framed), ReadError> {
-        let (verify, known) = (checksums == Checksums::Verified, checksums != Checksums::Later);
-        let begin = self.reader.position();
-        let (stop, last_offset) = (self.stop, self.context.last_offset);
-        let mut finish = None;
-        let mut halt = None;
-        let (source, unreadable) = (self.source.0.as_ref(), self.unreadable.as_deref());
-        let mut continuity = self.continuity.as_mut();
-        let others = &self.others;
-        let Reader::Records(reader) = &mut self.reader else { return Ok((0, Framed::Step(Step::More))) };
-        let check = |batch: &RecordBatch<'_>| -> record::Result<()> {
-            let position = batch.position();
-            // This error only ends the chunk; its content is ignored.
-            let end = || Err(record::Error::IncompleteBatch { position, available: 0, needed: 0 });
-            if position >= stop {
-                finish = finish.or(Some(Finish::Split));
-            }
-            if finish.is_some() {
-                return end();
-            }
-            if let Some(continuity) = &mut continuity {
-                if let Some((waiting, _)) = continuity.pending() {
-                    let is_valid = || !verify || batch.is_valid();
-                    let span = Some(spans_between(continuity, source, waiting, batch, max_output_size));
-                    let next = Following { span, is_valid: Some(&is_valid), source, others, end_offset: None };
-                    if let Err(stopped) = continuity.settle(next, known) {
-                        halt = Some(stopped);
-                        finish = Some(Finish::Bound);
-                        return end();
-                    }
-                }
-                if continuity.has_reached(last_offset) {
-                    finish = Some(Finish::Bound);
-                    return end();
-                }
-            }
-            // Corruption is an error, even if the batch would be the last requested one.
-            if verify {
-                batch.ensure_valid()?;
-            }
-            if let Some(unreadable) = unreadable
-                && unreadable.fault(position, position.saturating_add(batch.size_in_bytes() as u64)).is_some()
-            {
-                return end();
-            }
-            if let Some(continuity) = &mut continuity {
-                continuity.observe(batch);
-                if continuity.has_reached(last_offset) {
-                    finish = Some(Finish::Bound);
-                }
-            }
-            Ok(())
-        };
-        let (mut length, end) = reader.read(source, buffer, target, check)?;
-        if halt.is_none()
-            && let Some(continuity) = &mut self.continuity
-            && let Some((position, after)) = continuity.pending()
-        {
-            if position > begin && end == ChunkEnd::More && finish.is_none() && source.worth_reading() > CHEAP_READ {
-                // Reading the batch again with the next chunk is cheaper than a separate read of the header after it.
-                continuity.forget_pending();
-                self.reader.seek(position);
-                return Ok((position.saturating_sub(begin) as usize, Framed::Step(Step::More)));
-            }
-            let mut next = Next::read(source, after, self.reader.end(), &end, finish)?;
-            if let Some(header) = next.0.as_mut().filter(|header| header.span.first.is_none())
-                && continuity.is_wrapper()
-            {
-                header.span.first = first_offset(source, after, self.reader.end(), max_output_size)?;
-            }
-            let is_valid = || !verify || next.is_valid(source);
-            let at_end = end == ChunkEnd::End && after >= self.reader.end();
-            let resumes = next.0.as_ref().map_or(self.ends.next_base.filter(|_| at_end), |header| header.span.first);
-            if continuity.needs_first(resumes)
-                && let Some(first) = first_offset(source, position, self.reader.end(), max_output_size)?
-            {
-                continuity.set_first(first);
-            }
-            let following = Following {
-                span: next.0.as_ref().map(|header| header.span),
-                is_valid: Some(&is_valid),
-                source,
-                others,
-                end_offset: self.ends.next_base.filter(|_| at_end),
-            };
-            match continuity.settle(following, known) {
-                Err(stopped) => halt = Some(stopped),
-                Ok(()) if continuity.has_reached(last_offset) => finish = Some(Finish::Bound),
-                Ok(()) => {}
-            }
-        }
-        let framed = match (halt, finish) {
-            (Some(Halt::Unverified), _) => Framed::Unverified,
-            (Some(Halt::Misplaced(position, error)), _) => {
-                length = position.saturating_sub(begin) as usize;
-                Framed::Step(Step::Failed(error))
-            }
-            (None, Some(finish)) => Framed::Step(Step::Done(finish)),
-            (None, None) => Framed::End(end),
-        };
-        Ok((length, framed))
+        Ok((length, finish.map_or(ChunkResult::End(end), |finish| ChunkResult::Step(Step::Done(finish)))))
     }
 
     /// Determines what follows the chunk that was just read.
@@ -515,89 +299,5 @@ impl Open {
     /// The number of bytes from the position on.
     pub fn left(&self) -> u64 {
         self.reader.end().saturating_sub(self.reader.position())
-    }
-}
-
-/// The [`implied_first`] offset of the batch at `position`.
-fn first_offset(
-    source: &dyn ReadAt,
-    position: u64,
-    end: u64,
-    max_output_size: usize,
-) -> Result<Option<i64>, ReadError> {
-    let Hop::Batch(header) = HeaderWalk::new(source, position, end).next_batch()? else { return Ok(None) };
-    let mut buffer = Vec::new();
-    let batch = whole_batch(source, &header, MOST_CHECKED, &mut buffer)?;
-    Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(max_output_size))))
-}
-
-/// The offsets of the batch after the kept one, which begins at `waiting`. If either is a wrapper whose header does not decide,
-/// its records are read.
-fn spans_between(
-    continuity: &mut Continuity,
-    source: &dyn ReadAt,
-    waiting: u64,
-    next: &RecordBatch<'_>,
-    max_output_size: usize,
-) -> Span {
-    let mut span = Span::of(next);
-    let Some(before) = continuity.waiting() else { return span };
-    let overlaps = span.first.unwrap_or(span.last) <= before.last;
-    if span.first.is_none() && (overlaps || before.first.is_some()) {
-        span.first = implied_first(next, &mut RecordReader::new(max_output_size));
-    }
-    if before.first.is_none()
-        && overlaps
-        && let Ok(Some(first)) = first_offset(source, waiting, next.position(), max_output_size)
-    {
-        continuity.set_first(first);
-    }
-    span
-}
-
-/// How checksums are verified while batches are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Checksums {
-    Ignored,
-    /// The worker verifies them.
-    Later,
-    Verified,
-}
-
-/// The result of reading the batches of a chunk.
-enum Framed {
-    Step(Step),
-    End(ChunkEnd),
-    /// The chunk must be read again with verification.
-    Unverified,
-}
-
-/// The header of the batch that directly follows a chunk.
-struct Next(Option<kafkacomp_core::log::BatchHeader>);
-
-impl Next {
-    fn read(
-        source: &dyn ReadAt,
-        position: u64,
-        end: u64,
-        ended: &ChunkEnd,
-        finish: Option<Finish>,
-    ) -> Result<Self, ReadError> {
-        let is_there = finish == Some(Finish::Split) || *ended == ChunkEnd::More;
-        if !is_there {
-            return Ok(Self(None));
-        }
-        match HeaderWalk::new(source, position, end).next_batch()? {
-            Hop::Batch(header) => Ok(Self(Some(header))),
-            _ => Ok(Self(None)),
-        }
-    }
-
-    fn is_valid(&self, source: &dyn ReadAt) -> bool {
-        let mut buffer = Vec::new();
-        self.0.as_ref().is_some_and(|header| {
-            whole_batch(source, header, MOST_CHECKED, &mut buffer)
-                .is_ok_and(|batch| batch.is_some_and(|batch| batch.is_valid()))
-        })
     }
 }

@@ -17,8 +17,9 @@ use arrow_schema::SchemaRef;
 
 use crate::binary_type::BinaryType;
 use crate::cancel::cancellable;
+use crate::chunk::Chunk;
 use crate::options::{Partition, ScanOptions};
-use crate::plan::{Chunk, MIN_CHUNK_BYTES, Planner};
+use crate::plan::{MIN_CHUNK_BYTES, Planner};
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
 use crate::schema::schema;

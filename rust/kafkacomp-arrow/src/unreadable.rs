@@ -110,6 +110,12 @@ impl ReadAt for SkipUnreadable {
     }
 }
 
+impl std::fmt::Debug for SkipUnreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SkipUnreadable")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

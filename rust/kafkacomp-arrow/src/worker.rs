@@ -9,11 +9,11 @@ use kafkacomp_core::record::{Batches, RecordBatch, RecordBlock, RecordReader};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::binary_type::BinaryType;
+use crate::chunk::Chunk;
 use crate::columns::{ColumnBuilder, ColumnError};
 use crate::context::Context;
 use crate::course::Course;
 use crate::options::{OnError, ScanOptions};
-use crate::plan::Chunk;
 use crate::pool::BufferPool;
 use crate::record_filter::RecordFilter;
 use crate::report::{ScanError, ScanReport, SkippedRange};

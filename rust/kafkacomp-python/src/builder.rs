@@ -1,192 +1,22 @@
-//! `kafkacomp.record`'s way back to bytes: the builder, batches from Arrow columns, other message formats.
+//! `kafkacomp.record.RecordBatchBuilder`.
 
-use std::cell::RefCell;
 use std::sync::MutexGuard;
 
-use kafkacomp_arrow::build::{Batcher, RecordColumns};
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::limits::MAX_POOLED_BUFFER;
+use kafkacomp_arrow::build::RecordColumns;
 use kafkacomp_core::memory;
-use kafkacomp_core::record::builder::estimate_size_upper_bound;
-use kafkacomp_core::record::{
-    self, BatchSettings, BuildFault, ControlRecordType, ConvertOptions, HeadersBuffer, RecordBatchBuilder,
-    TimestampType,
-};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use kafkacomp_core::record::{BuildFault, ControlRecordType, HeadersBuffer, RecordBatchBuilder};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyMapping, PyString};
+use pyo3::types::PyBytes;
 
+use crate::batch_settings::Settings;
 use crate::bytes::bytes;
-use crate::codec::kind;
-use crate::encode::{Level, compression};
 use crate::enums::compression_type;
-use crate::error::{arrow_build_to_py, build_to_py, to_py};
-use crate::gil::iterate;
+use crate::error::{arrow_build_to_py, build_to_py};
 use crate::input::bytes_like;
+use crate::record_fields::{Int64, Row};
 use crate::rows::{Rows, rows_to_py};
 use crate::shared::Shared;
-
-thread_local! {
-    static BATCHES: RefCell<Batches> = RefCell::default();
-}
-
-/// What building from columns needs, kept from call to call.
-#[derive(Default)]
-struct Batches {
-    batcher: Batcher,
-    out: Vec<u8>,
-}
-
-impl Batches {
-    fn build(&mut self, rows: Rows, settings: BatchSettings) -> PyResult<()> {
-        let Self { batcher, out } = self;
-        out.clear();
-        batcher.reset(settings).map_err(arrow_build_to_py)?;
-        for rows in rows {
-            batcher.push(&rows.map_err(rows_to_py)?, out).map_err(arrow_build_to_py)?;
-        }
-        batcher.finish(out).map_err(arrow_build_to_py)
-    }
-}
-
-/// `kafkacomp.record._Settings`, which has checked its fields.
-#[derive(FromPyObject)]
-pub struct Settings {
-    magic: i8,
-    compression_type: u8,
-    level: Option<Level>,
-    timestamp_type: i8,
-    base_offset: i64,
-    log_append_time: i64,
-    producer_id: i64,
-    producer_epoch: i16,
-    base_sequence: i32,
-    is_transactional: bool,
-    is_control_batch: bool,
-    partition_leader_epoch: i32,
-    delete_horizon_ms: Option<i64>,
-    write_limit: i32,
-}
-
-impl Settings {
-    /// The core's settings.
-    ///
-    /// # Errors
-    /// `ValueError` for a level that the codec does not have.
-    pub fn settings(self) -> PyResult<BatchSettings> {
-        Ok(BatchSettings {
-            magic: self.magic,
-            compression: compression(kind(self.compression_type)?, self.level)?,
-            timestamp_type: match self.timestamp_type {
-                0 => TimestampType::CreateTime,
-                1 => TimestampType::LogAppendTime,
-                _ => TimestampType::NoTimestampType,
-            },
-            base_offset: self.base_offset,
-            log_append_time: self.log_append_time,
-            producer_id: self.producer_id,
-            producer_epoch: self.producer_epoch,
-            base_sequence: self.base_sequence,
-            is_transactional: self.is_transactional,
-            is_control_batch: self.is_control_batch,
-            partition_leader_epoch: self.partition_leader_epoch,
-            delete_horizon_ms: self.delete_horizon_ms,
-            write_limit: self.write_limit,
-        })
-    }
-}
-
-/// A number of 64 bits; what is larger is a wrong value, not an `OverflowError`.
-#[derive(Clone, Copy)]
-pub struct Int64(pub i64);
-
-impl FromPyObject<'_, '_> for Int64 {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        value.extract().map(Self).map_err(|error: PyErr| {
-            if error.is_instance_of::<PyOverflowError>(value.py()) {
-                PyValueError::new_err(format!("{} is out of the range of 64 bits", *value))
-            } else {
-                error
-            }
-        })
-    }
-}
-
-/// A key, value or header value: `bytes` as they are, other exporters copied, `None` for null.
-enum Field<'a> {
-    Null,
-    Bytes(&'a [u8]),
-    Copied(PyBackedBytes),
-}
-
-impl<'a> Field<'a> {
-    fn of(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
-        if let Ok(bytes) = value.cast::<PyBytes>() {
-            return Ok(Self::Bytes(bytes.as_bytes()));
-        }
-        if value.is_none() {
-            return Ok(Self::Null);
-        }
-        bytes_like(value).map(Self::Copied).map_err(|error| {
-            if !error.is_instance_of::<PyTypeError>(value.py()) {
-                return error;
-            }
-            let found = value.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-            PyTypeError::new_err(format!("{name} must be bytes-like or None, not {found}"))
-        })
-    }
-
-    fn get(&self) -> Option<&[u8]> {
-        match self {
-            Self::Null => None,
-            Self::Bytes(bytes) => Some(bytes),
-            Self::Copied(bytes) => Some(bytes),
-        }
-    }
-}
-
-/// Puts pairs of string and bytes, or a mapping of them, into `out`.
-pub fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> PyResult<()> {
-    let pairs = match headers.cast::<PyMapping>() {
-        Ok(mapping) => mapping.items()?.into_any(),
-        Err(_) => headers.clone(),
-    };
-    for pair in iterate(&pairs)? {
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
-        let key = key.cast::<PyString>().map_err(|_| {
-            let found = key.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-            PyTypeError::new_err(format!("a header key must be a str, not {found}"))
-        })?;
-        let pushed = out.push(&key.to_cow()?, Field::of(&value, "a header value")?.get());
-        pushed.map_err(|error| build_to_py(headers.py(), BuildFault::OutOfMemory(error)))?;
-    }
-    Ok(())
-}
-
-/// A record as a caller gives it.
-struct Row<'a> {
-    value: Field<'a>,
-    key: Field<'a>,
-    headers: HeadersBuffer,
-}
-
-impl<'a> Row<'a> {
-    fn of(
-        value: &'a Bound<'_, PyAny>,
-        key: Option<&'a Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let mut encoded = HeadersBuffer::new();
-        if let Some(headers) = headers {
-            encode_headers(headers, &mut encoded)?;
-        }
-        let key = key.map_or(Ok(Field::Null), |key| Field::of(key, "key"))?;
-        Ok(Self { value: Field::of(value, "value")?, key, headers: encoded })
-    }
-}
 
 struct Inner {
     builder: RecordBatchBuilder,
@@ -474,52 +304,4 @@ impl Builder {
     fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.builder.is_closed())
     }
-}
-
-/// All rows as batches that keep to the settings' write limit.
-#[pyfunction]
-pub fn build_batches(py: Python<'_>, rows: Rows, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
-    let settings = settings.settings()?;
-    let (built, mut kept) = py.detach(|| {
-        let mut kept = BATCHES.take();
-        (kept.build(rows, settings), kept)
-    });
-    let result = built.and_then(|()| bytes(py, &kept.out));
-    if kept.out.capacity() > MAX_POOLED_BUFFER {
-        kept.out = Vec::new();
-    }
-    BATCHES.set(kept);
-    result
-}
-
-/// Kafka's upper bound on the size of a batch of this one record.
-#[pyfunction]
-pub fn estimate_batch_size_upper_bound(
-    magic: i8,
-    compression_type: u8,
-    value: &Bound<'_, PyAny>,
-    key: Option<&Bound<'_, PyAny>>,
-    headers: Option<&Bound<'_, PyAny>>,
-) -> PyResult<u64> {
-    let row = Row::of(value, key, headers)?;
-    let settings = BatchSettings { magic, compression: Compression::of(kind(compression_type)?), ..Default::default() };
-    settings.check().map_err(|fault| build_to_py(value.py(), fault))?;
-    Ok(estimate_size_upper_bound(&settings, row.key.get(), row.value.get(), row.headers.as_headers()))
-}
-
-/// Another message format.
-#[pyfunction]
-pub fn convert<'py>(
-    data: &Bound<'py, PyAny>,
-    to_magic: i8,
-    first_offset: Int64,
-    upgrade: bool,
-    batch_bytes: i32,
-    max_output_size: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let py = data.py();
-    let data = bytes_like(data)?;
-    let options = ConvertOptions { to_magic, first_offset: first_offset.0, upgrade, batch_bytes, max_output_size };
-    let converted = py.detach(|| record::convert(&data, options)).map_err(|error| to_py(py, &error, None))?;
-    bytes(py, &converted)
 }

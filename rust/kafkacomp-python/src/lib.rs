@@ -2,7 +2,9 @@
 //! Nothing else.
 
 mod batch;
+mod batch_settings;
 mod batch_stream;
+mod build;
 mod builder;
 mod bytes;
 mod cells;
@@ -28,6 +30,7 @@ mod naming;
 mod plan;
 mod process;
 mod record;
+mod record_fields;
 mod results;
 mod rewrite;
 mod rows;
@@ -60,9 +63,9 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<stream::Compressor>()?;
     m.add_class::<stream::Decompressor>()?;
     m.add_class::<builder::Builder>()?;
-    m.add_function(wrap_pyfunction!(builder::build_batches, m)?)?;
-    m.add_function(wrap_pyfunction!(builder::estimate_batch_size_upper_bound, m)?)?;
-    m.add_function(wrap_pyfunction!(builder::convert, m)?)?;
+    m.add_function(wrap_pyfunction!(build::build_batches, m)?)?;
+    m.add_function(wrap_pyfunction!(build::estimate_batch_size_upper_bound, m)?)?;
+    m.add_function(wrap_pyfunction!(build::convert, m)?)?;
     m.add_class::<follow::LogFollower>()?;
     m.add_class::<message_chunks::MessageChunks>()?;
     m.add_class::<message_set::MessageReader>()?;

@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::builder::{Int64, encode_headers};
 use crate::bytes::bytes;
 use crate::enums::timestamp_type;
 use crate::error::to_py;
 use crate::input::bytes_like;
 use crate::memory::out_of_memory;
+use crate::record_fields::{Int64, encode_headers};
 
 /// What spans point into.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use kafkacomp_core::log::write::{WriteOptions, assemble_log as assemble};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 
-use crate::builder::Settings;
+use crate::batch_settings::Settings;
 use crate::error::log_to_py;
 use crate::process::Owner;
 use crate::results::{StagedFile, WrittenLog};

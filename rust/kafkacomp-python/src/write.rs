@@ -8,7 +8,7 @@ use kafkacomp_core::uuid::Uuid;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::builder::Settings;
+use crate::batch_settings::Settings;
 use crate::error::{arrow_build_to_py, log_to_py};
 use crate::results::WrittenLog;
 use crate::rows::{Rows, rows_to_py};

@@ -12,30 +12,25 @@
 //! Sources: `MemoryRecordsBuilder`, `DefaultRecordBatch`, `LegacyRecord`, `EndTransactionMarker`.
 
 mod headers;
+mod output;
 mod settings;
+mod size;
 pub(crate) mod v0_v1;
 mod v2;
 
 pub use headers::HeadersBuffer;
 pub use settings::BatchSettings;
+pub use size::estimate_size_upper_bound;
 
 use super::TimestampType;
 use super::batch::NO_TIMESTAMP;
 use super::build_fault::{BuildFault, Feature};
 use super::control::{ControlRecordType, end_txn_marker_value};
 use super::layout::v2::RECORD_BATCH_OVERHEAD;
-use super::lz4_checksum::written_header_checksum;
 use super::record::{Headers, Record};
 use crate::CompressionType;
-use crate::compress::compress;
-use crate::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
-use crate::memory::{self, OutOfMemory};
-
-/// Kafka's factor for the estimated size of a compressed batch.
-const COMPRESSION_RATE_ESTIMATION_FACTOR: f32 = 1.05;
-
-/// The most bytes of a batch: an `int` in Kafka.
-const MAX_BATCH_SIZE: u64 = DEFAULT_MAX_OUTPUT_SIZE as u64;
+use crate::limits::MAX_POOLED_BUFFER;
+use crate::memory::OutOfMemory;
 
 /// Whether records can still be appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,12 +269,6 @@ impl RecordBatchBuilder {
         Ok(true)
     }
 
-    /// Whether the batch stays within its write limit with a record of this size. The first record always fits.
-    #[inline]
-    fn fits(&self, size: u64) -> bool {
-        self.records_count == 0 || self.write_limit() >= (self.estimated_bytes_written() as u64).saturating_add(size)
-    }
-
     #[inline]
     fn check_record(
         &self,
@@ -313,42 +302,10 @@ impl RecordBatchBuilder {
         Ok(())
     }
 
-    /// Bytes of the buffer before the records.
-    #[inline]
-    fn header_room(&self) -> usize {
-        if self.settings.magic >= 2 { RECORD_BATCH_OVERHEAD } else { 0 }
-    }
-
     /// The serialized records so far.
     fn records(&self) -> &[u8] {
         // Before the first record the buffer is empty: there is no room for the header yet.
         self.buffer.get(self.header_room()..).unwrap_or(&[])
-    }
-
-    /// Bytes of the records so far.
-    #[inline]
-    fn records_size(&self) -> usize {
-        self.buffer.len().saturating_sub(self.header_room())
-    }
-
-    /// The number of bytes that another record may have. The limit applies to the uncompressed size.
-    #[inline]
-    fn room(&self) -> u64 {
-        MAX_BATCH_SIZE.saturating_sub(self.uncompressed_bytes_written() as u64)
-    }
-
-    #[inline]
-    fn check_size(&self, size: u64) -> Result<(), BuildFault> {
-        if size <= self.room() { Ok(()) } else { Err(self.too_large(size)) }
-    }
-
-    #[cold]
-    fn too_large(&self, size: u64) -> BuildFault {
-        if self.records_count == 0 {
-            return BuildFault::RecordTooLarge { size, limit: self.room() };
-        }
-        let size = size.saturating_add(self.uncompressed_bytes_written() as u64);
-        BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE }
     }
 
     /// The fields of a record of magic 2.
@@ -430,99 +387,6 @@ impl RecordBatchBuilder {
         self.state = State::Aborted;
     }
 
-    /// Appends the batch to `out`, closes the builder and returns the number of bytes. Without records it is 0, as in Kafka.
-    ///
-    /// # Errors
-    /// An invalid producer state, a batch above 2^31 - 1 bytes, lack of memory. `out` is unchanged then.
-    pub fn build(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
-        self.check_build()?;
-        let start = out.len();
-        if self.records_count > 0 {
-            let put = if self.settings.is_compressed() {
-                self.put_compressed(out)
-            } else {
-                self.seal().and_then(|()| Ok(memory::append(out, &self.buffer)?))
-            };
-            put.inspect_err(|_| out.truncate(start))?;
-        }
-        let size = out.len().saturating_sub(start);
-        self.state = State::Built(size);
-        Ok(size)
-    }
-
-    /// As [`build`](Self::build), but the batch cannot be built again: if it is not compressed and `out` is empty, the buffers of
-    /// builder and `out` are swapped instead of copied.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build).
-    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
-        let size = if out.is_empty() && self.records_count > 0 && !self.settings.is_compressed() {
-            self.check_build()?;
-            self.seal()?;
-            std::mem::swap(&mut self.buffer, out);
-            out.len()
-        } else {
-            self.build(out)?
-        };
-        self.state = State::Finished(size);
-        Ok(size)
-    }
-
-    fn check_build(&self) -> Result<(), BuildFault> {
-        match self.state {
-            State::Open | State::Built(_) => self.settings.check_producer(),
-            State::Finished(_) => Err(BuildFault::Closed),
-            State::Aborted => Err(BuildFault::Aborted),
-        }
-    }
-
-    /// Completes an uncompressed batch in its buffer.
-    fn seal(&mut self) -> Result<(), BuildFault> {
-        check_batch_size(self.buffer.len())?;
-        if self.settings.magic >= 2 {
-            let fields = self.header_fields();
-            v2::write_header(&mut self.buffer, &self.settings, &fields);
-        }
-        Ok(())
-    }
-
-    fn put_compressed(&mut self, out: &mut Vec<u8>) -> Result<(), BuildFault> {
-        let BatchSettings { magic, compression, timestamp_type, .. } = self.settings;
-        let start = out.len();
-        let header_size = self.settings.batch_header_size_in_bytes();
-        if magic >= 2 {
-            memory::resize(out, start.saturating_add(header_size))?;
-        } else {
-            let head = v0_v1::Head {
-                magic,
-                compression_type: compression.compression_type(),
-                timestamp_type,
-                timestamp: self.info().max_timestamp,
-            };
-            v0_v1::put_wrapper(out, self.last_offset.unwrap_or(self.settings.base_offset), &head)?;
-        }
-        compress(compression, written_header_checksum(magic), self.records(), out)?;
-        let (_, batch) = out.split_at_mut(start);
-        check_batch_size(batch.len())?;
-        if magic >= 2 {
-            v2::write_header(batch, &self.settings, &self.header_fields());
-        } else {
-            v0_v1::finish_wrapper(batch, magic);
-        }
-        self.compression_ratio = ratio(batch.len().saturating_sub(header_size), self.records_size());
-        Ok(())
-    }
-
-    fn header_fields(&self) -> v2::HeaderFields {
-        let base_offset = self.settings.base_offset;
-        v2::HeaderFields {
-            last_offset_delta: self.last_offset.unwrap_or(base_offset).wrapping_sub(base_offset) as i32,
-            base_timestamp: self.base_timestamp.unwrap_or(NO_TIMESTAMP),
-            max_timestamp: self.info().max_timestamp,
-            records_count: self.records_count,
-        }
-    }
-
     /// The largest timestamp and its offset, as in Kafka: if the result is one batch, the last offset of the batch.
     pub fn info(&self) -> RecordsInfo {
         let BatchSettings { magic, timestamp_type, base_offset, log_append_time, .. } = self.settings;
@@ -543,110 +407,13 @@ impl RecordBatchBuilder {
         self.records_count
     }
 
-    /// The size of header and records before compression, in bytes.
-    #[inline]
-    pub fn uncompressed_bytes_written(&self) -> usize {
-        self.settings.batch_header_size_in_bytes().saturating_add(self.records_size())
-    }
-
     /// The ratio of compressed to uncompressed bytes, without the header; 1 before the batch is built.
     pub fn compression_ratio(&self) -> f32 {
         self.compression_ratio
-    }
-
-    /// Sets the compression ratio for estimates, which a producer learns from earlier batches. Initially 1.
-    pub fn set_estimated_compression_ratio(&mut self, ratio: f32) {
-        self.estimated_compression_ratio = ratio;
-    }
-
-    /// The size of the batch: exact if it is built or uncompressed, otherwise estimated by the ratio plus 5%.
-    pub fn estimated_size_in_bytes(&self) -> usize {
-        match self.state {
-            State::Built(size) | State::Finished(size) => size,
-            State::Open | State::Aborted => self.estimated_bytes_written(),
-        }
-    }
-
-    #[inline]
-    #[expect(clippy::cast_precision_loss, reason = "Kafka estimates in floats")]
-    fn estimated_bytes_written(&self) -> usize {
-        if !self.settings.is_compressed() {
-            return self.uncompressed_bytes_written();
-        }
-        let records =
-            self.records_size() as f32 * self.estimated_compression_ratio * COMPRESSION_RATE_ESTIMATION_FACTOR;
-        self.settings.batch_header_size_in_bytes().saturating_add(records as usize)
-    }
-
-    #[inline]
-    fn write_limit(&self) -> u64 {
-        self.settings.write_limit.max(0) as u64
     }
 
     /// Whether the batch is built.
     pub fn is_closed(&self) -> bool {
         matches!(self.state, State::Built(_) | State::Finished(_))
     }
-
-    /// Whether the write limit is reached or the batch is built.
-    #[inline]
-    pub fn is_full(&self) -> bool {
-        self.state != State::Open
-            || self.records_count > 0 && self.write_limit() <= self.estimated_bytes_written() as u64
-    }
-
-    /// Whether the batch stays within its write limit with this record at the next offset. The first record always fits. The
-    /// uncompressed size of the record counts.
-    #[inline]
-    pub fn has_room_for(&self, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>, headers: Headers<'_>) -> bool {
-        if self.is_full() {
-            return false;
-        }
-        let size = if self.settings.magic < 2 {
-            v0_v1::entry_size(self.settings.magic, key, value)
-        } else {
-            let fields = self.fields(self.next_offset(), timestamp, key, value, headers);
-            v2::record_size(fields.body_size())
-        };
-        self.fits(size)
-    }
-
-    /// Whether the batch stays within its write limit with `size` more bytes.
-    #[inline]
-    pub fn has_room_for_bytes(&self, size: u64) -> bool {
-        !self.is_full() && self.write_limit() >= (self.estimated_bytes_written() as u64).saturating_add(size)
-    }
-
-    /// The bytes that records may take within the write limit.
-    pub fn max_allowed_bytes(&self) -> u64 {
-        self.write_limit().saturating_sub(self.settings.batch_header_size_in_bytes() as u64)
-    }
-}
-
-fn check_batch_size(size: usize) -> Result<(), BuildFault> {
-    let size = size as u64;
-    if size <= MAX_BATCH_SIZE { Ok(()) } else { Err(BuildFault::BatchTooLarge { size, limit: MAX_BATCH_SIZE }) }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a float in Kafka too")]
-fn ratio(compressed: usize, uncompressed: usize) -> f32 {
-    compressed as f32 / uncompressed as f32
-}
-
-/// Kafka's upper bound of the size of a batch with one record, without the overhead of a codec.
-pub fn estimate_size_upper_bound(
-    settings: &BatchSettings,
-    key: Option<&[u8]>,
-    value: Option<&[u8]>,
-    headers: Headers<'_>,
-) -> u64 {
-    let record = if settings.magic >= 2 {
-        v2::Fields { offset_delta: 0, timestamp_delta: 0, key, value, headers }.size_upper_bound()
-    } else if settings.is_compressed() {
-        // Kafka counts one offset and size here, not both the wrapper's and the inner message's.
-        v0_v1::entry_size(settings.magic, key, value).saturating_sub(super::batch::LOG_OVERHEAD as u64)
-    } else {
-        v0_v1::entry_size(settings.magic, key, value)
-    };
-    (settings.batch_header_size_in_bytes() as u64).saturating_add(record)
 }

@@ -1,0 +1,227 @@
+//! Reads a chunk of batches and compares each batch's offsets with those around it.
+
+use kafkacomp_core::log::{ChunkEnd, HeaderWalk, Hop, ReadAt, ReadError, Span};
+use kafkacomp_core::record::{self, RecordBatch, RecordReader};
+
+use super::Open;
+use super::step::{ChunkResult, Finish, Step};
+use crate::committed::whole_batch;
+use crate::continuity::{Continuity, Following, Halt, implied_first};
+use crate::options::ScanOptions;
+use crate::segment_reader::Reader;
+
+/// If [`ReadAt::worth_reading`] is more than this, reading a chunk again is cheaper than a separate read of a header.
+const CHEAP_READ: usize = 64 << 10;
+
+/// The most bytes of a batch that is read only for its checksum.
+const MOST_CHECKED: usize = 64 << 20;
+
+impl Open {
+    pub(super) fn read_batches(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        options: &ScanOptions,
+    ) -> Result<(usize, ChunkResult), ReadError> {
+        let before = (self.reader.position(), self.continuity.clone());
+        let checksums = match (options.verify_crc, options.planner_verifies()) {
+            (false, _) => Checksums::Ignored,
+            (true, true) => Checksums::Verified,
+            (true, false) => Checksums::Later,
+        };
+        match self.read_checked(buffer, target, checksums, options.max_output_size)? {
+            // An anomaly may be corruption: read again with verification.
+            (_, ChunkResult::Unverified) => {
+                self.reader.seek(before.0);
+                self.continuity = before.1;
+                self.read_checked(buffer, target, Checksums::Verified, options.max_output_size)
+            }
+            read => Ok(read),
+        }
+    }
+
+    fn read_checked(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        target: usize,
+        checksums: Checksums,
+        max_output_size: usize,
+    ) -> Result<(usize, ChunkResult), ReadError> {
+        let (verify, known) = (checksums == Checksums::Verified, checksums != Checksums::Later);
+        let begin = self.reader.position();
+        let (stop, last_offset) = (self.stop, self.context.last_offset);
+        let mut finish = None;
+        let mut halt = None;
+        let (source, unreadable) = (self.source.0.as_ref(), self.unreadable.as_deref());
+        let mut continuity = self.continuity.as_mut();
+        let others = &self.others;
+        let Reader::Records(reader) = &mut self.reader else { return Ok((0, ChunkResult::Step(Step::More))) };
+        let check = |batch: &RecordBatch<'_>| -> record::Result<()> {
+            let position = batch.position();
+            // This error only ends the chunk; its content is ignored.
+            let end = || Err(record::Error::IncompleteBatch { position, available: 0, needed: 0 });
+            if position >= stop {
+                finish = finish.or(Some(Finish::Split));
+            }
+            if finish.is_some() {
+                return end();
+            }
+            if let Some(continuity) = &mut continuity {
+                if let Some((waiting, _)) = continuity.pending() {
+                    let is_valid = || !verify || batch.is_valid();
+                    let span = Some(spans_between(continuity, source, waiting, batch, max_output_size));
+                    let next = Following { span, is_valid: Some(&is_valid), source, others, end_offset: None };
+                    if let Err(stopped) = continuity.settle(next, known) {
+                        halt = Some(stopped);
+                        finish = Some(Finish::Bound);
+                        return end();
+                    }
+                }
+                if continuity.has_reached(last_offset) {
+                    finish = Some(Finish::Bound);
+                    return end();
+                }
+            }
+            // Corruption is an error, even if the batch would be the last requested one.
+            if verify {
+                batch.ensure_valid()?;
+            }
+            if let Some(unreadable) = unreadable
+                && unreadable.fault(position, position.saturating_add(batch.size_in_bytes() as u64)).is_some()
+            {
+                return end();
+            }
+            if let Some(continuity) = &mut continuity {
+                continuity.observe(batch);
+                if continuity.has_reached(last_offset) {
+                    finish = Some(Finish::Bound);
+                }
+            }
+            Ok(())
+        };
+        let (mut length, end) = reader.read(source, buffer, target, check)?;
+        if halt.is_none()
+            && let Some(continuity) = &mut self.continuity
+            && let Some((position, after)) = continuity.pending()
+        {
+            if position > begin && end == ChunkEnd::More && finish.is_none() && source.worth_reading() > CHEAP_READ {
+                // Reading the batch again with the next chunk is cheaper than a separate read of the header after it.
+                continuity.forget_pending();
+                self.reader.seek(position);
+                return Ok((position.saturating_sub(begin) as usize, ChunkResult::Step(Step::More)));
+            }
+            let mut next = Next::read(source, after, self.reader.end(), &end, finish)?;
+            if let Some(header) = next.0.as_mut().filter(|header| header.span.first.is_none())
+                && continuity.is_wrapper()
+            {
+                header.span.first = first_offset(source, after, self.reader.end(), max_output_size)?;
+            }
+            let is_valid = || !verify || next.is_valid(source);
+            let at_end = end == ChunkEnd::End && after >= self.reader.end();
+            let resumes = next.0.as_ref().map_or(self.ends.next_base.filter(|_| at_end), |header| header.span.first);
+            if continuity.needs_first(resumes)
+                && let Some(first) = first_offset(source, position, self.reader.end(), max_output_size)?
+            {
+                continuity.set_first(first);
+            }
+            let following = Following {
+                span: next.0.as_ref().map(|header| header.span),
+                is_valid: Some(&is_valid),
+                source,
+                others,
+                end_offset: self.ends.next_base.filter(|_| at_end),
+            };
+            match continuity.settle(following, known) {
+                Err(stopped) => halt = Some(stopped),
+                Ok(()) if continuity.has_reached(last_offset) => finish = Some(Finish::Bound),
+                Ok(()) => {}
+            }
+        }
+        let result = match (halt, finish) {
+            (Some(Halt::Unverified), _) => ChunkResult::Unverified,
+            (Some(Halt::Misplaced(position, error)), _) => {
+                length = position.saturating_sub(begin) as usize;
+                ChunkResult::Step(Step::Failed(error))
+            }
+            (None, Some(finish)) => ChunkResult::Step(Step::Done(finish)),
+            (None, None) => ChunkResult::End(end),
+        };
+        Ok((length, result))
+    }
+}
+
+/// The [`implied_first`] offset of the batch at `position`.
+fn first_offset(
+    source: &dyn ReadAt,
+    position: u64,
+    end: u64,
+    max_output_size: usize,
+) -> Result<Option<i64>, ReadError> {
+    let Hop::Batch(header) = HeaderWalk::new(source, position, end).next_batch()? else { return Ok(None) };
+    let mut buffer = Vec::new();
+    let batch = whole_batch(source, &header, MOST_CHECKED, &mut buffer)?;
+    Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(max_output_size))))
+}
+
+/// The offsets of the batch after the kept one, which begins at `waiting`. If either is a wrapper whose header does not decide,
+/// its records are read.
+fn spans_between(
+    continuity: &mut Continuity,
+    source: &dyn ReadAt,
+    waiting: u64,
+    next: &RecordBatch<'_>,
+    max_output_size: usize,
+) -> Span {
+    let mut span = Span::of(next);
+    let Some(before) = continuity.waiting() else { return span };
+    let overlaps = span.first.unwrap_or(span.last) <= before.last;
+    if span.first.is_none() && (overlaps || before.first.is_some()) {
+        span.first = implied_first(next, &mut RecordReader::new(max_output_size));
+    }
+    if before.first.is_none()
+        && overlaps
+        && let Ok(Some(first)) = first_offset(source, waiting, next.position(), max_output_size)
+    {
+        continuity.set_first(first);
+    }
+    span
+}
+
+/// How checksums are verified while batches are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Checksums {
+    Ignored,
+    /// The worker verifies them.
+    Later,
+    Verified,
+}
+
+/// The header of the batch that directly follows a chunk.
+struct Next(Option<kafkacomp_core::log::BatchHeader>);
+
+impl Next {
+    fn read(
+        source: &dyn ReadAt,
+        position: u64,
+        end: u64,
+        ended: &ChunkEnd,
+        finish: Option<Finish>,
+    ) -> Result<Self, ReadError> {
+        let is_there = finish == Some(Finish::Split) || *ended == ChunkEnd::More;
+        if !is_there {
+            return Ok(Self(None));
+        }
+        match HeaderWalk::new(source, position, end).next_batch()? {
+            Hop::Batch(header) => Ok(Self(Some(header))),
+            _ => Ok(Self(None)),
+        }
+    }
+
+    fn is_valid(&self, source: &dyn ReadAt) -> bool {
+        let mut buffer = Vec::new();
+        self.0.as_ref().is_some_and(|header| {
+            whole_batch(source, header, MOST_CHECKED, &mut buffer)
+                .is_ok_and(|batch| batch.is_some_and(|batch| batch.is_valid()))
+        })
+    }
+}

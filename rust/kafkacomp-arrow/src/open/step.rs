@@ -1,0 +1,37 @@
+//! What follows a chunk, and how a segment ended.
+
+use kafkacomp_core::log::ChunkEnd;
+
+use crate::report::ScanError;
+
+/// How reading a segment ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// With a batch at or after the end offset.
+    Bound,
+    /// With the last batch of the split.
+    Split,
+    /// With the file.
+    File,
+    /// With a batch that a broker is writing.
+    Growing,
+}
+
+/// What follows a chunk.
+#[derive(Debug)]
+pub enum Step {
+    /// Another chunk.
+    More,
+    /// The end.
+    Done(Finish),
+    /// An error.
+    Failed(ScanError),
+}
+
+/// The result of reading the batches of a chunk.
+pub(super) enum ChunkResult {
+    Step(Step),
+    End(ChunkEnd),
+    /// The chunk must be read again with verification.
+    Unverified,
+}

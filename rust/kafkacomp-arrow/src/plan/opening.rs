@@ -1,0 +1,287 @@
+//! Opens the segments of the partitions one after another, and compares each with those before it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
+use kafkacomp_core::log::{ChunkReader, EntryChunkReader, LogFormat, MissingReason, ReadAt};
+
+use super::{Current, Failed, Planner};
+use crate::bounds::Start;
+use crate::committed::transaction_filter;
+use crate::context::Context;
+use crate::continuity::{Continuity, Findings};
+use crate::copies::OtherBatches;
+use crate::leader_epochs::LeaderEpochs;
+use crate::log_format::log_format_of;
+use crate::missing::PartitionId;
+use crate::open::{Ends, Open};
+use crate::options::{IsolationLevel, OnError, Partition, Segment};
+use crate::overlap;
+use crate::relocate;
+use crate::report::{ScanError, SkippedRange};
+use crate::segment_reader::{Reader, SharedSource};
+use crate::unreadable::SkipUnreadable;
+
+impl Planner {
+    pub(super) fn open_next(&mut self) -> Result<Option<Open>, Failed> {
+        loop {
+            let Some(mut current) = self.current.take() else {
+                let Some((index, partition)) = self.partitions.next() else { return Ok(None) };
+                self.segment =
+                    partition.segments.first().map_or_else(|| Arc::from(""), |first| Arc::clone(&first.name));
+                self.current = Some(self.begin(index, partition)?);
+                continue;
+            };
+            let index = current.next;
+            let Some(segment) = current.partition.segments.get(index).cloned() else { continue };
+            self.segment = Arc::clone(&segment.name);
+            current.next = index.saturating_add(1);
+            let mut context = Context::of(&current.partition, current.id.clone(), Some(&segment), &self.options);
+            context.restrict(current.transactions.clone());
+            let following = current.next_base(index);
+            if within(&segment, following, &context) {
+                let opened = self.open_segment(&mut current, index, &segment, &mut context);
+                if let (Some(named), Some(base)) =
+                    (segment.named_offset.filter(|_| opened.is_ok()), segment.base_offset)
+                {
+                    let name = &segment.name;
+                    let warning =
+                        format!("{name}: the segment begins at offset {base}, not at the {named} of its name");
+                    self.with_report(|report| report.warnings.push(warning));
+                }
+                self.current = Some(current);
+                match opened {
+                    Ok(open) => return Ok(Some(open)),
+                    Err(error) => self.lost(&segment, following, &context, error)?,
+                }
+            } else {
+                // The end of the gap before the segment may have been requested.
+                self.gap_before(&mut current, &segment, &context);
+                self.current = Some(current);
+            }
+        }
+    }
+
+    fn begin(&self, index: usize, mut partition: Partition) -> Result<Current, Failed> {
+        let id = PartitionId { index, topic: partition.topic.clone(), partition: partition.partition };
+        overlap::order(&mut partition.segments, &self.options);
+        let mut large_corrupt = HashMap::new();
+        let transactions = match self.options.isolation_level {
+            IsolationLevel::ReadUncommitted => None,
+            IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
+            IsolationLevel::ReadCommitted => {
+                let found = transaction_filter(&partition, &self.options)
+                    .map_err(|error| (Arc::new(Context::of(&partition, id.clone(), None, &self.options)), error))?;
+                self.with_report(|report| report.warnings.extend(found.warnings));
+                large_corrupt = found.large_corrupt;
+                Some(Arc::new(found.filter))
+            }
+        };
+        let (delivered, epochs) = (Vec::new(), LeaderEpochs::default());
+        let segments = partition.segments.as_slice().into();
+        Ok(Current {
+            partition,
+            id,
+            segments,
+            next: 0,
+            transactions,
+            large_corrupt,
+            position: None,
+            accounted: None,
+            epochs,
+            delivered,
+        })
+    }
+
+    /// Reports the offsets that are missing before a segment that is not opened.
+    fn gap_before(&self, current: &mut Current, segment: &Segment, context: &Context) {
+        let (Some((name, from)), Some(base)) = (current.accounted.take(), segment.first_offset()) else { return };
+        let mut missing = Vec::new();
+        context.missing(from, base, MissingReason::Gap, &mut |range| missing.push((Arc::clone(&name), range)));
+        self.report_missing(&current.id, &missing);
+        current.accounted = Some((name, from.max(base)));
+    }
+
+    /// Handles a segment that could not be opened: with `on_error="skip"`, all of it is missing.
+    fn lost(
+        &mut self,
+        segment: &Segment,
+        following: Option<i64>,
+        context: &Context,
+        error: ScanError,
+    ) -> Result<(), Failed> {
+        let Some(reason) = error.skip_reason().filter(|_| self.skips(&error)) else {
+            return Err((Arc::new(context.clone()), error));
+        };
+        let Some(mut current) = self.current.take() else { return Ok(()) };
+        self.gap_before(&mut current, segment, context);
+        let resumes = segment.boundaries.next_base.or(following);
+        let from =
+            segment.first_offset().map(|base| current.accounted.as_ref().map_or(base, |(_, end)| base.max(*end)));
+        let name = &segment.name;
+        let skipped = SkippedRange::of(name, 0, 0, &error).between(from, resumes);
+        self.with_report(|report| report.skipped.push(skipped));
+        if let (Some(from), Some(resumes)) = (from, resumes) {
+            let mut missing = Vec::new();
+            context.missing(from, resumes, reason, &mut |range| missing.push((Arc::clone(name), range)));
+            self.report_missing(&current.id, &missing);
+            current.accounted = Some((Arc::clone(name), from.max(resumes)));
+        }
+        self.current = Some(current);
+        Ok(())
+    }
+
+    fn open_segment(
+        &self,
+        current: &mut Current,
+        index: usize,
+        segment: &Segment,
+        context: &mut Context,
+    ) -> Result<Open, ScanError> {
+        let io = |error| ScanError::io(&segment.name, error);
+        let source = segment.files.open().map_err(io)?;
+        let unreadable =
+            (self.options.on_error == OnError::Skip).then(|| Arc::new(SkipUnreadable::new(Arc::clone(&source))));
+        let source = unreadable.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
+        let length = source.length().map_err(io)?;
+        context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
+        let is_inner = segment.range.is_some_and(|(start, _)| start > 0);
+        if let Some((first, end)) = segment.offsets {
+            context.start_offset = context.start_offset.max(first);
+            context.last_offset = context.last_offset.min(end.saturating_sub(1));
+            context.asked.1 = context.asked.1.min(end.saturating_sub(1));
+            self.gap_before(current, segment, context);
+        } else if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
+            && base < position
+        {
+            self.overlaps(current, segment, base, position, context)?;
+            context.start_offset = context.start_offset.max(position);
+        }
+        let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
+        // A segment that overlaps those before may have been written by an earlier leader.
+        let follows = segment.base_offset.zip(current.position).is_some_and(|(base, position)| base >= position);
+        let epochs = if follows { current.epochs } else { LeaderEpochs::default() };
+        if let Some((_, accounted)) = &before {
+            context.asked.0 = context.asked.0.max(*accounted);
+        }
+        let mut ends =
+            Ends { next_base: segment.boundaries.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
+        let mut expected = segment.base_offset;
+        let mut likely_stop = None;
+        let (reader, stop) = match context.log_format {
+            LogFormat::MessageSet => {
+                let (start, stop) = segment.range.unwrap_or((0, length));
+                let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
+                (Reader::MessageSet(reader), stop)
+            }
+            LogFormat::Records => {
+                let warn = |text: String| self.with_report(|report| report.warnings.push(text));
+                let found = relocate::find(segment, source.as_ref(), length)?;
+                if found.is_replaced {
+                    // Brokers replace a segment when they compact it, which explains the missing records.
+                    self.with_report(|report| report.missing.set_compacted(&context.id));
+                }
+                context.start_offset = context.start_offset.max(found.first);
+                context.last_offset = context.last_offset.min(found.last);
+                context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
+                let offset = context.start_offset;
+                let start = Start { segment, source: source.as_ref(), length, begin: found.start, warn: &warn };
+                likely_stop = start.likely_stop(context.last_offset);
+                let start = start.position(offset, &self.options)?;
+                if start > 0 {
+                    let begin = segment.boundaries.begin.filter(|_| start == found.start);
+                    expected = begin.and_then(|begin| begin.first_offset);
+                }
+                let known = current.large_corrupt.get(&segment.name).cloned().unwrap_or_default();
+                let reader = ChunkReader::new(start, length, self.options.verify_crc).with_large_corrupt(known);
+                (Reader::Records(reader), found.stop)
+            }
+        };
+        ends.is_split = stop < length;
+        ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
+        let context = Arc::new(context.clone());
+        let ordered = segment.base_offset.is_some();
+        let mut open = Open {
+            source: SharedSource(source),
+            index,
+            ends,
+            reader,
+            continuity: None,
+            others: OtherBatches::new(Arc::clone(&current.segments), index),
+            unreadable,
+            active: segment.active,
+            may_be_cut: segment.may_be_cut,
+            ordered,
+            stop: stop.min(length),
+            likely_stop: likely_stop.unwrap_or(u64::MAX),
+            intact_end: None,
+            found: Findings::default(),
+            context: Arc::clone(&context),
+        };
+        if ordered && context.log_format == LogFormat::Records {
+            open.continuity = Some(Continuity::new(context, &self.options, expected, before, epochs));
+        } else if let (Some((name, from)), Some(base)) = (before, segment.base_offset) {
+            context.missing(from, base, MissingReason::Gap, &mut |range| {
+                open.found.missing.push((Arc::clone(&name), range));
+            });
+            // A message that begins in the file before and ends in this one is complete in neither.
+            let file = PositionedFile { source: open.source.0.as_ref(), base };
+            let skipped = skipped(file, from).map_err(|error| ScanError::log(&segment.name, error))?;
+            let resumes = base.saturating_add_unsigned(skipped).max(from);
+            let from = from.max(base);
+            context.missing(from, resumes, MissingReason::Corrupt, &mut |range| {
+                open.found.missing.push((Arc::clone(&segment.name), range));
+            });
+        }
+        Ok(open)
+    }
+
+    /// Handles a segment that begins with offsets that others have returned: their records must be the same.
+    fn overlaps(
+        &self,
+        current: &mut Current,
+        segment: &Segment,
+        base: i64,
+        position: i64,
+        context: &Context,
+    ) -> Result<(), ScanError> {
+        current.delivered.retain(|&(_, _, end)| end > base);
+        for &(index, begin, end) in &current.delivered {
+            let Some(earlier) = current.partition.segments.get(index) else { continue };
+            let first = begin.max(base).max(context.start_offset);
+            let last = end.min(position).saturating_sub(1).min(context.last_offset);
+            if first > last {
+                continue;
+            }
+            let mut warning = format!(
+                "{} and {} overlap: offsets {first} to {last} are read from the first",
+                earlier.name, segment.name
+            );
+            match overlap::disagreement(earlier, segment, first, last, &self.options) {
+                Ok(None) => {}
+                Ok(Some(offset)) if self.options.on_error == OnError::Raise => {
+                    let (earlier, later) = (Arc::clone(&earlier.name), Arc::clone(&segment.name));
+                    let deciding = current.partition.deciding.clone();
+                    return Err(ScanError::Conflict { earlier, later, offset, deciding });
+                }
+                Ok(Some(offset)) => warning = format!("{warning}; they have different records at offset {offset}"),
+                Err(error) if self.skips(&error) => {
+                    warning = format!("{warning}; they could not be compared: {error}");
+                }
+                Err(error) => return Err(error),
+            }
+            self.with_report(|report| report.warnings.push(warning));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the segment may have an offset within the bounds, judged by its name and that of the next one.
+fn within(segment: &Segment, following: Option<i64>, context: &Context) -> bool {
+    let Some(base) = segment.first_offset() else { return true };
+    let stable = context.transactions.as_ref().and_then(|filter| filter.last_stable_offset());
+    base <= context.last_offset
+        && stable.is_none_or(|stable| base < stable)
+        && following.is_none_or(|next| next > context.start_offset)
+}

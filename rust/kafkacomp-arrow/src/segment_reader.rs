@@ -1,0 +1,55 @@
+//! Divides a segment of either log format into chunks.
+
+use std::sync::Arc;
+
+use kafkacomp_core::log::{ChunkReader, EntryChunkReader, ReadAt, ReadError};
+
+/// A source with a name for `Debug`.
+#[derive(Clone)]
+pub struct SharedSource(pub Arc<dyn ReadAt>);
+
+impl std::fmt::Debug for SharedSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadAt")
+    }
+}
+
+/// Divides a segment of either log format into chunks.
+#[derive(Debug)]
+pub enum Reader {
+    /// Batches, since Kafka 0.8.
+    Records(ChunkReader),
+    /// Message sets of Kafka 0.7.
+    MessageSet(EntryChunkReader),
+}
+
+impl Reader {
+    pub fn position(&self) -> u64 {
+        match self {
+            Self::Records(reader) => reader.position(),
+            Self::MessageSet(reader) => reader.position(),
+        }
+    }
+
+    pub fn end(&self) -> u64 {
+        match self {
+            Self::Records(reader) => reader.end(),
+            Self::MessageSet(reader) => reader.end(),
+        }
+    }
+
+    pub fn seek(&mut self, position: u64) {
+        match self {
+            Self::Records(reader) => reader.seek(position),
+            Self::MessageSet(reader) => reader.seek(position),
+        }
+    }
+
+    /// Continues at the first intact batch or entry after the corrupt one, and returns its position.
+    pub fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
+        match self {
+            Self::Records(reader) => reader.resync(source),
+            Self::MessageSet(reader) => reader.resync(source),
+        }
+    }
+}

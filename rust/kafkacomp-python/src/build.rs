@@ -1,0 +1,90 @@
+//! Batches in one call: from Arrow columns, in another message format, and the size of a batch of one record.
+
+use std::cell::RefCell;
+
+use kafkacomp_arrow::build::Batcher;
+use kafkacomp_core::compress::Compression;
+use kafkacomp_core::limits::MAX_POOLED_BUFFER;
+use kafkacomp_core::record::builder::estimate_size_upper_bound;
+use kafkacomp_core::record::{self, BatchSettings, ConvertOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::batch_settings::Settings;
+use crate::bytes::bytes;
+use crate::codec::kind;
+use crate::error::{arrow_build_to_py, build_to_py, to_py};
+use crate::input::bytes_like;
+use crate::record_fields::{Int64, Row};
+use crate::rows::{Rows, rows_to_py};
+
+thread_local! {
+    static BATCHES: RefCell<Batches> = RefCell::default();
+}
+
+/// What building from columns needs, kept from call to call.
+#[derive(Default)]
+struct Batches {
+    batcher: Batcher,
+    out: Vec<u8>,
+}
+
+impl Batches {
+    fn build(&mut self, rows: Rows, settings: BatchSettings) -> PyResult<()> {
+        let Self { batcher, out } = self;
+        out.clear();
+        batcher.reset(settings).map_err(arrow_build_to_py)?;
+        for rows in rows {
+            batcher.push(&rows.map_err(rows_to_py)?, out).map_err(arrow_build_to_py)?;
+        }
+        batcher.finish(out).map_err(arrow_build_to_py)
+    }
+}
+
+/// All rows as batches that keep to the settings' write limit.
+#[pyfunction]
+pub fn build_batches(py: Python<'_>, rows: Rows, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
+    let settings = settings.settings()?;
+    let (built, mut kept) = py.detach(|| {
+        let mut kept = BATCHES.take();
+        (kept.build(rows, settings), kept)
+    });
+    let result = built.and_then(|()| bytes(py, &kept.out));
+    if kept.out.capacity() > MAX_POOLED_BUFFER {
+        kept.out = Vec::new();
+    }
+    BATCHES.set(kept);
+    result
+}
+
+/// Kafka's upper bound on the size of a batch of this one record.
+#[pyfunction]
+pub fn estimate_batch_size_upper_bound(
+    magic: i8,
+    compression_type: u8,
+    value: &Bound<'_, PyAny>,
+    key: Option<&Bound<'_, PyAny>>,
+    headers: Option<&Bound<'_, PyAny>>,
+) -> PyResult<u64> {
+    let row = Row::of(value, key, headers)?;
+    let settings = BatchSettings { magic, compression: Compression::of(kind(compression_type)?), ..Default::default() };
+    settings.check().map_err(|fault| build_to_py(value.py(), fault))?;
+    Ok(estimate_size_upper_bound(&settings, row.key.get(), row.value.get(), row.headers.as_headers()))
+}
+
+/// Another message format.
+#[pyfunction]
+pub fn convert<'py>(
+    data: &Bound<'py, PyAny>,
+    to_magic: i8,
+    first_offset: Int64,
+    upgrade: bool,
+    batch_bytes: i32,
+    max_output_size: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = data.py();
+    let data = bytes_like(data)?;
+    let options = ConvertOptions { to_magic, first_offset: first_offset.0, upgrade, batch_bytes, max_output_size };
+    let converted = py.detach(|| record::convert(&data, options)).map_err(|error| to_py(py, &error, None))?;
+    bytes(py, &converted)
+}
