@@ -3,14 +3,14 @@
 What is measured and how is in docs/bench.md. The modules, in the order in which a run goes through them:
 
 - ``command``: options, progress, exit status
-- ``spec``: what ``--codecs``, ``--batch-bytes`` and ``--threads`` say
+- ``spec``: the values of ``--codecs``, ``--batch-bytes`` and ``--threads``
 - ``workload``: files, segments and the shipped sample as blocks of bytes and records
-- ``peers``: other libraries that do the same work, each checked to give the same result
-- ``stages``, ``timing``, ``runner``: one pass, its clock, the rounds of a run
-- ``report``, ``table``, ``plot``, ``environment``: what comes out, and where it was made
-- ``presets``: published tables with the measured figure beside the published one
+- ``peers``: other libraries that do the same work; their results are compared with ours before they are timed
+- ``stages``, ``timing``, ``runner``: one pass, its duration, the rounds of a run
+- ``report``, ``table``, ``plot``, ``environment``: the output, and the machine and versions of the run
+- ``presets``: published tables with the measured figure next to the published one
 
-click and rich come with the extra ``bench``, as does what draws the picture.
+The extra ``bench`` installs click, rich and the libraries that draw the chart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit status: 0 fine, 1 a wrong result or corrupt input, 2 wrong use."""
+    """Run the command and return the exit status: 0 success, 1 a wrong result or corrupt input, 2 wrong usage."""
     try:
         from kafkacomp.bench.command import run  # noqa: PLC0415 - needs the extra
     except ModuleNotFoundError as error:

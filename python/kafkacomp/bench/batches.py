@@ -16,14 +16,14 @@ __all__ = ["RECORDS_OFFSET", "Row", "build"]
 #: Timestamp (ms), key, value, headers.
 Row: TypeAlias = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 
-#: Where the records of a batch of magic 2 begin: behind its header (KIP-98).
+#: The byte at which the records of a batch of magic 2 begin: after its header (KIP-98).
 RECORDS_OFFSET: Final = 61
 
 _PLAIN: Final = Codec(CompressionType.NONE)
 
 
 def build(rows: Sequence[Row], codec: Codec = _PLAIN, base_offset: int = 0) -> bytes:
-    """One batch of these rows, at offsets from ``base_offset`` on."""
+    """Build one batch of these rows with consecutive offsets from ``base_offset``."""
     builder = record.RecordBatchBuilder(
         magic=2, compression_type=codec.type, compression_level=codec.level, base_offset=base_offset
     )

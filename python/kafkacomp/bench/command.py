@@ -40,9 +40,9 @@ _TERMINAL_WIDTH = 200
 
 
 def run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
-    """Run the command; the exit status."""
+    """Run the command and return the exit status."""
     try:
-        # The words themselves go along: the report shows them.
+        # The report shows the command line as it was given.
         words = sys.argv[1:] if arguments is None else arguments
         status = bench.main(words, prog_name="python -m kafkacomp.bench", standalone_mode=False, obj=words)
         sys.stdout.flush()
@@ -80,7 +80,7 @@ def _stages(text: str) -> list[str]:
 
 
 def _target(*endings: str) -> Callable[[str], str]:
-    """Make a check of an output's suffix, so that an input given by mistake is not overwritten."""
+    """Make a callback that checks the suffix of an output, so that an input given by mistake is not overwritten."""
 
     def parse(text: str) -> str:
         if text in endings or Path(text).suffix in endings:
@@ -118,7 +118,7 @@ def _target(*endings: str) -> Callable[[str], str]:
     type=click.Choice((AUTO, LINES, NONE)),
     default=AUTO,
     show_default=True,
-    help="What a record is in files that are not segments; auto: a line of .jsonl, .ndjson, .csv, .tsv and .txt.",
+    help="Records of files that are not segments; auto: lines of .jsonl, .ndjson, .csv, .tsv and .txt, otherwise none.",
 )
 @click.option("--stages", callback=parsed(_stages), help=f"What to measure, of {','.join(STAGES)}.  [default: all]")
 @click.option(
@@ -129,12 +129,12 @@ def _target(*endings: str) -> Callable[[str], str]:
     type=click.IntRange(0, 60_000),
     default=100,
     show_default=True,
-    help="Milliseconds of a sample; its work is repeated until it has taken this long.",
+    help="The least milliseconds of a sample; the work is repeated until then.",
 )
 @click.option(
     "--limit",
     callback=parsed(parse_size),
-    help="The most bytes to read of all inputs together.  [default: 64m, of a corpus 1024m]",
+    help="Maximum bytes to read from all inputs together.  [default: 64m, of a corpus 1024m]",
 )
 @click.option("--each", is_flag=True, help="Measure every input separately.")
 @click.option(
@@ -142,8 +142,8 @@ def _target(*endings: str) -> Callable[[str], str]:
     is_flag=False,
     flag_value=peers.ALL,
     metavar="[PEERS]",
-    help="Also measure other libraries, each checked to give the same result: "
-    f"some of {','.join(peers.NAMES)}; without a value, all that are installed.",
+    help="Also measure other libraries, after checking that their results equal ours: "
+    f"some of {','.join(peers.NAMES)}; without a value, all installed ones.",
 )
 @click.option(
     "--kafka-jars",
@@ -151,7 +151,9 @@ def _target(*endings: str) -> Callable[[str], str]:
     help="A folder with the jars of Kafka 3.8 to 4.0, for the peer java.  [default: downloaded by Maven]",
 )
 @click.option(
-    "--preset", type=click.Choice(presets.NAMES), help="Measure what a published table measured, and show both figures."
+    "--preset",
+    type=click.Choice(presets.NAMES),
+    help="Repeat the measurement of a published table, and show both figures.",
 )
 @click.option(
     "--json",
@@ -211,11 +213,13 @@ def _check_use(
     if plot_to:
         plot.check()
         if chosen and chosen.kind == presets.CORPUS:
-            raise click.UsageError(f"--plot draws what --codecs asks for, not the preset {chosen.name}")
+            raise click.UsageError(
+                f"--plot cannot be combined with --preset: it draws the codecs of --codecs {chosen.name}"
+            )
         if axes["stages"] and not {COMPRESS, DECOMPRESS} & set(axes["stages"]):
             raise click.UsageError(f"--plot needs the stage {COMPRESS} or {DECOMPRESS}")
     if chosen and (axes["codecs"] or axes["stages"]):
-        raise click.UsageError("a preset has its own --codecs and --stages")
+        raise click.UsageError("--preset cannot be combined with --codecs and --stages: it has its own")
     if chosen and chosen.kind == presets.CORPUS and compare:
         raise click.UsageError(f"the preset {chosen.name} has its own peers: leave --compare out")
     if all(text == STANDARD_OUTPUT for text in texts):
@@ -257,7 +261,7 @@ def _measure(
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int, str], object]]:
-    """A bar on standard error if that is a terminal."""
+    """Show a progress bar on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _steps, _what: None
         return
@@ -279,7 +283,7 @@ def _give(report: Report, json_to: str | None, csv_to: str | None, plot_to: str 
                 report.write_csv(out)
     if plot_to:
         plot.draw(report.run.results, Path(plot_to), report.heading())
-    # Machines read standard output then, people standard error.
+    # Standard output contains the report then.
     _show(report, to_error=STANDARD_OUTPUT in {json_to, csv_to})
 
 
@@ -310,8 +314,8 @@ def _show(report: Report, *, to_error: bool) -> None:
         console.print(f"--limit left out {left_out:,} bytes of the inputs", soft_wrap=True)
     if report.run.results:
         console.print(
-            f"\nmedians ± half the distance of the quartiles; x: how many times as long as {Ours.name} takes, round by "
-            "round (above 1: it is slower)",
+            f"\nmedians ± half the interquartile range; x: duration relative to {Ours.name} "
+            "in the same round (above 1: slower)",
             soft_wrap=True,
         )
     for what, why in report.run.left_out.items():

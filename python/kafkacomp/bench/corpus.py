@@ -1,4 +1,4 @@
-"""The preset of a corpus: whole files, by Kafka's codecs and by those other compressors that are installed."""
+"""The preset of a corpus: whole files, compressed by Kafka's codecs and by other compressors that are installed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _LZ4_LARGEST_BLOCK = 4 << 20
 
 
 def measured_rows(preset: Preset) -> int:
-    """The rows that somebody here can measure, if all are installed."""
+    """Return the rows that can be measured if all packages are installed."""
     return sum("by" in row for row in preset.table["row"])
 
 
 def compare(
     preset: Preset, workload: Workload, *, rounds: int, least: float, advance: Callable[[int, str], object]
 ) -> Compared:
-    """Measure every row that can be, in turns, and put the figures beside the published ones."""
+    """Measure every possible row, in turns, and put the figures next to the published ones."""
     made = preset.empty(
         ("name", "by", "ratio published", "ratio measured", "agrees", "compress MB/s published",
          "compress MB/s measured", "decompress MB/s published", "decompress MB/s measured", "note")
@@ -48,13 +48,13 @@ def compare(
     if not whole:
         made.notes.append(
             f"the input has {workload.size:,} bytes, the corpus {preset.table['corpus_bytes']:,}: "
-            "ratios need not agree with the published ones"
+            "ratios may differ from the published ones"
         )
     return made
 
 
 class _Row:
-    """One line of the table."""
+    """A row of the table."""
 
     def __init__(self, published: dict[str, Any], workload: Workload) -> None:
         self.published = published
@@ -74,13 +74,13 @@ class _Row:
         packed = [there(data) for data in plain]
         for data, less in zip(plain, packed, strict=True):
             if back(less) != data:
-                raise WrongResultError(f"{published['name']}: does not give back what went in")
+                raise WrongResultError(f"{published['name']}: the decompressed bytes differ from the input")
         self._packed_size = sum(map(len, packed))
         self._passes = (in_threads(lambda: there, plain, 1), in_threads(lambda: back, packed, 1))
         self.works = True
 
     def turn(self, least: float, *, keep: bool) -> None:
-        """One sample each way."""
+        """Take one sample of compression and one of decompression."""
         for one_pass, samples in zip(self._passes, self._samples, strict=True):
             timing, passes = sample(one_pass, least)
             if keep:
@@ -111,7 +111,7 @@ class _Row:
 
 
 def _functions(by: str, codec: str) -> tuple[Bytes, Bytes]:
-    """Compress and decompress; ImportError if the package is missing."""
+    """Return the functions that compress and decompress; ImportError if the package is missing."""
     if by == "zlib":
         return partial(zlib.compress, level=int(codec.partition(":")[2])), zlib.decompress
     if by == "brotli":

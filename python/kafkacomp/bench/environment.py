@@ -1,4 +1,4 @@
-"""Where and with what a run was made: it is part of every output."""
+"""The machine and the versions of a run, which every output contains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHERS = ("pyarrow", "altair")
 
 
 def describe(command: str, peers: Iterable[Peer]) -> dict[str, object]:
-    """Machine, versions and command line; call it when the run has ended, as Java tells its version then."""
+    """Return machine, versions and command line. Call it after the run: only then is the version of Java known."""
     load = os.getloadavg() if hasattr(os, "getloadavg") else None
     versions = {"kafkacomp": kafkacomp.__version__}
     for name in _OTHERS:

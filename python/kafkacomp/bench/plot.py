@@ -1,6 +1,6 @@
-"""The picture: ratio against speed, one point for each codec, level and contestant. Altair draws it, without a network.
+"""The chart: ratio against speed, one point for each codec, level and library, drawn by Altair without network access.
 
-PNG and SVG are for documents; HTML has a tooltip on each point and brings all its scripts along.
+PNG and SVG are for documents; HTML has a tooltip on each point and contains all its scripts.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _SCALE: Final = 2
 
 
 def check() -> None:
-    """Find out before the run whether the picture can be drawn.
+    """Check before the run whether the chart can be drawn.
 
     Raises:
-        ModuleNotFoundError: it needs the extra ``bench``.
+        ModuleNotFoundError: the extra ``bench`` is not installed.
     """
     import altair as alt  # noqa: F401, PLC0415 - an extra
     import vl_convert  # noqa: F401, PLC0415 - what altair writes files with
 
 
 def draw(results: Sequence[Result], path: Path, heading: Sequence[str]) -> None:
-    """Write the picture; the suffix says what it is.
+    """Write the chart in the format of the suffix.
 
     Args:
-        results: All of a run; those of compression and decompression are drawn.
-        path: With one of ``SUFFIXES``.
-        heading: The environment, written below.
+        results: The results of a run, of which compression and decompression are drawn.
+        path: The target; its suffix is one of ``SUFFIXES``.
+        heading: The environment, written below the chart.
     """
     import altair as alt  # noqa: PLC0415 - an extra
 
@@ -78,7 +78,7 @@ def _point(result: Result) -> dict[str, Any]:
         "codec": str(result.codec.type),
         "level": 0 if result.codec.level is None else result.codec.level,
         "label": str(result.codec),
-        # The colour says which codec it is.
+        # The colour shows the codec.
         "text": str(result.codec.type if result.codec.level is None else result.codec.level),
         "by": result.peer,
         "where": f"{workload.name}, {size}{many}",

@@ -1,4 +1,4 @@
-"""What comes out for machines: JSON (schema.json describes it) and CSV."""
+"""The machine-readable output: JSON, described by schema.json, and CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "Report"]
 
-#: Rises when a reader of the JSON would have to change.
+#: Increases if readers of the JSON have to change.
 FORMAT: Final = 1
 
 _COLUMNS: Final = (
@@ -28,7 +28,7 @@ _COLUMNS: Final = (
 
 @dataclass
 class Report:
-    """All that a run found, and where."""
+    """The results of a run, and its environment."""
 
     environment: Mapping[str, object]
     inputs: Sequence[Source]
@@ -36,7 +36,7 @@ class Report:
     preset: Compared | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """As schema.json has it."""
+        """Convert to the JSON of schema.json."""
         inputs = [
             {
                 "name": source.name,
@@ -59,7 +59,7 @@ class Report:
         return made
 
     def write_csv(self, out: TextIO) -> None:
-        """The results; the environment stands before them in lines that begin with ``#``."""
+        """Write the results as CSV, after the environment in lines that begin with ``#``."""
         out.writelines(f"# {line}\n" for line in self.heading())
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(_COLUMNS)
@@ -71,7 +71,7 @@ class Report:
             writer.writerow(["" if row[name] is None else row[name] for name in _COLUMNS])
 
     def heading(self) -> list[str]:
-        """The environment in a few lines for people."""
+        """Format the environment in a few lines of text."""
         machine: Any = self.environment["machine"]
         versions: Any = self.environment["versions"]
         memory = "" if machine["memory_bytes"] is None else f", {machine['memory_bytes'] / 2**30:.0f} GiB"

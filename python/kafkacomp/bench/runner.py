@@ -1,7 +1,8 @@
-"""A run: every point of the axes, every contestant, in rounds.
+"""A run: every combination of the options, every library, in rounds.
 
-Within a point, contestants take turns: each round has one sample of each, so that what disturbs the machine disturbs
-all, and ratios are taken round by round. A first round is thrown away: it pays for memory, caches and Java's compiler.
+For each combination the libraries take turns: each round has one sample of each, so that a disturbance of the machine
+affects all of them, and ratios are computed within a round. The first round, which warms up memory, caches and Java's
+compiler, is discarded.
 """
 
 from __future__ import annotations
@@ -30,26 +31,26 @@ __all__ = ["Plan", "Result", "Run", "run"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """The combinations to measure."""
 
     workloads: Sequence[Workload]
     codecs: Sequence[Codec]
     threads: Sequence[int]
     stages: Sequence[str]
     rounds: int
-    #: Seconds of a sample at least.
+    #: The least seconds of a sample.
     least: float
     peers: Sequence[Peer] = ()
 
     def steps(self) -> int:
-        """How many samples there are at most, for the progress bar."""
+        """The greatest possible number of samples, for the progress bar."""
         each = len(self.workloads) * len(self.codecs) * (self.rounds + 1) * (1 + len(self.peers))
         return each * len(self.threads) * len(self.stages)
 
 
 @dataclass(frozen=True)
 class Result:
-    """One stage of one contestant at one point."""
+    """The result of one stage of one library for one combination."""
 
     workload: Workload
     codec: Codec
@@ -59,12 +60,12 @@ class Result:
     #: Bytes after compression, of all blocks (of ``build``, ``iterate`` and ``arrow``: of the batches).
     compressed: int
     samples: Samples
-    #: How many times as long as kafkacomp it takes, round by round; None for kafkacomp itself.
+    #: The duration relative to kafkacomp's in the same round; None for kafkacomp itself.
     against_ours: float | None
 
     @property
     def ratio(self) -> float:
-        """Bytes before by bytes after compression."""
+        """Bytes before compression divided by bytes after it."""
         return self.workload.size / self.compressed
 
     @property
@@ -74,37 +75,37 @@ class Result:
 
     @property
     def microseconds_per_batch(self) -> float:
-        """Of one block."""
+        """Microseconds for each block."""
         return self.samples.median / len(self.workload.blocks) * 1e6
 
     @property
     def nanoseconds_per_record(self) -> float | None:
-        """None for pieces of files."""
+        """Nanoseconds for each record; None for pieces of files."""
         return None if self.workload.records is None else self.samples.median / self.workload.records * 1e9
 
     @property
     def cpu_seconds_per_gigabyte(self) -> float | None:
-        """Processor time of all threads for 10^9 bytes before compression."""
+        """Processor seconds of all threads for 10^9 bytes before compression."""
         return None if self.samples.cpu is None else self.samples.cpu / self.workload.size * 1e9
 
 
 @dataclass
 class Run:
-    """All that a run found."""
+    """The results of a run."""
 
     results: list[Result] = field(default_factory=list)
-    #: What was not measured, and why.
+    #: What was not measured, with the reason.
     left_out: dict[str, str] = field(default_factory=dict)
-    #: Results that are not ours: the run's exit status is 1.
+    #: Results that differ from ours; they make the exit status 1.
     wrong: dict[str, str] = field(default_factory=dict)
 
 
 def run(plan: Plan, advance: Callable[[int, str], object]) -> Run:
-    """Measure.
+    """Measure all combinations of a plan.
 
     Args:
-        plan: What to measure.
-        advance: Told the samples that are done since the last call, and what comes next.
+        plan: The combinations to measure.
+        advance: Called with the number of samples since the last call, and the name of the next one.
     """
     done = Run()
     contestants = [Ours(), *plan.peers]
@@ -116,9 +117,11 @@ def run(plan: Plan, advance: Callable[[int, str], object]) -> Run:
         for cell, stage in itertools.product(cells, plan.stages):
             steps = (plan.rounds + 1) * len(contestants)
             if stage in {BUILD, ITERATE, ARROW} and not log:
-                done.left_out.setdefault(stage, "pieces of files hold no records: give a segment, or --records lines")
+                done.left_out.setdefault(
+                    stage, "pieces of files contain no records: give a segment, or --records lines"
+                )
             elif cell.threads > 1 and stage not in THREADED:
-                done.left_out.setdefault(f"{stage} on several threads", "it holds the interpreter's lock")
+                done.left_out.setdefault(f"{stage} on several threads", "it holds the GIL")
             else:
                 passes = dict(_passes(contestants, stage, cell, approved, done))
                 samples = _measure(plan, cell, stage, passes, advance)
@@ -129,12 +132,12 @@ def run(plan: Plan, advance: Callable[[int, str], object]) -> Run:
 
 
 def _prepared(workload: Workload, codec: Codec) -> tuple[list[bytes], bytes]:
-    """Each block as we compress it, and the same as batches one after another."""
+    """Compress each block with kafkacomp, and build the same records as consecutive batches."""
     blocks = workload.blocks
     compressed = [kafkacomp.compress(block.data, codec.type, compression_level=codec.level) for block in blocks]
     for block, packed in zip(blocks, compressed, strict=True):
         if kafkacomp.decompress(packed, codec.type) != block.data:
-            raise WrongResultError(f"kafkacomp: {codec} does not give back what went in")
+            raise WrongResultError(f"kafkacomp: {codec} decompresses to other bytes than the input")
     if workload.records is None:
         return compressed, b""
     batches = []
@@ -143,14 +146,14 @@ def _prepared(workload: Workload, codec: Codec) -> tuple[list[bytes], bytes]:
         rows = block.rows or ()
         batch = build(rows, codec, offset)
         if batch[RECORDS_OFFSET:] != packed:
-            raise WrongResultError(f"kafkacomp: {codec} has another result in a batch than by itself")
+            raise WrongResultError(f"kafkacomp: {codec} compresses differently in a batch than on its own")
         batches.append(batch)
         offset += len(rows)
     return compressed, b"".join(batches)
 
 
 class _Checked:
-    """What a contestant was found to do right at a codec, and the sizes that it made."""
+    """The checks of a library with a codec, and the sizes of its results."""
 
     def __init__(self, peer: Peer, cell: Cell, run: Run) -> None:
         self._peer, self._cell, self._run = peer, cell, run
@@ -158,7 +161,7 @@ class _Checked:
         self.sizes: dict[str, int] = {}
 
     def right(self, stage: str) -> bool:
-        """Whether the stage's result is ours; checked once."""
+        """Whether the result of the stage equals ours; checked once."""
         if stage not in self._right:
             self._right[stage] = self._check(stage)
         return self._right[stage]
@@ -182,23 +185,23 @@ class _Checked:
             elif stage == ITERATE:
                 same = _same_records(peer.records(cell), cell)
             else:
-                return True  # of Arrow there is only ours, which its own tests hold against the records
+                return True  # only kafkacomp has this stage; its tests compare it with the records
         except NotComparableError as error:
             self._run.left_out.setdefault(label, str(error))
             return False
         except WrongResultError as error:
             self._run.wrong[label] = str(error)
             return False
-        except Exception as error:  # noqa: BLE001 - a peer may raise whatever it likes; its name and words are reported
+        except Exception as error:  # noqa: BLE001 - a peer may raise anything; name and message are reported
             self._run.wrong[label] = f"{type(error).__name__}: {error}"
             return False
         if not same:
-            self._run.wrong[label] = "its result is not ours"
+            self._run.wrong[label] = "its result differs from kafkacomp's"
         return same
 
 
 def _same_rows(built: bytes, cell: Cell) -> bool:
-    """Batches of the same rows, wherever their offsets begin."""
+    """Whether the batches contain the rows; their offsets may begin anywhere."""
     made = []
     for batch in record.read_batches(built):
         batch.ensure_valid()

@@ -1,7 +1,7 @@
-"""What the options say: codecs with their levels, sizes, thread counts.
+"""Parse the values of options: codecs with their levels, sizes, numbers of threads.
 
-``--codecs`` is a list with commas: a name, a name and a level (``zstd:3``) or a range (``gzip:1-9``). A level or range
-without a name belongs to the codec before it: ``zstd:-5,1,3``.
+``--codecs`` is a list separated by commas: a name, a name and a level (``zstd:3``) or a range (``gzip:1-9``). A level
+or range without a name belongs to the codec before it: ``zstd:-5,1,3``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEVELS: Final = {
     CompressionType.ZSTD: (-131072, 22),
 }
 
-#: Sizes of batches that are not a number: each file in one piece; batches as they lie in the segment.
+#: Batch sizes that are not numbers: each file in one piece; the batches of the segment.
 WHOLE: Final = "whole"
 STORED: Final = "stored"
 
@@ -47,15 +47,18 @@ class Codec:
     level: int | None = None
 
     def __str__(self) -> str:
-        """As ``--codecs`` takes it."""
+        """Format as an element of ``--codecs``."""
         return str(self.type) if self.level is None else f"{self.type}:{self.level}"
 
 
 def parse_codecs(text: str) -> list[Codec]:
-    """The codecs of a list, each once, in its order.
+    """Parse a list of codecs; duplicates are dropped.
+
+    >>> [str(codec) for codec in parse_codecs("snappy,zstd:1-3")]
+    ['snappy', 'zstd:1', 'zstd:2', 'zstd:3']
 
     Raises:
-        ValueError: an unknown codec, a level out of Kafka's range, or a level where there are none.
+        ValueError: an unknown codec, a level outside Kafka's range, or a level of a codec without levels.
     """
     found: dict[Codec, None] = {}
     last: CompressionType | None = None
@@ -86,7 +89,7 @@ def _codecs(kind: CompressionType, levels: str) -> list[Codec]:
     else:
         raise ValueError(f"{levels!r} is no level of {kind} and no range of levels such as 1-9")
     if last < first:
-        raise ValueError(f"the range {levels} of {kind} ends before it begins")
+        raise ValueError(f"the range {levels} of {kind} begins above its end: swap them")
     if last - first >= _MOST_LEVELS:
         raise ValueError(f"{levels} of {kind} are more than {_MOST_LEVELS} levels")
     least, most = LEVELS[kind]
@@ -98,7 +101,7 @@ def _codecs(kind: CompressionType, levels: str) -> list[Codec]:
 
 
 def parse_sizes(text: str) -> list[int | str]:
-    """Bytes of a batch before compression: numbers with ``k`` or ``m``, ``whole``, ``stored``."""
+    """Parse sizes of batches before compression: numbers with ``k`` or ``m``, ``whole``, ``stored``."""
     found: dict[int | str, None] = {}
     for raw in text.split(","):
         part = raw.strip().lower()
@@ -113,11 +116,11 @@ def parse_sizes(text: str) -> list[int | str]:
 
 
 def parse_threads(text: str) -> list[int]:
-    """Numbers of threads, each once."""
+    """Parse numbers of threads; duplicates are dropped."""
     found: dict[int, None] = {}
     for raw in text.split(","):
         part = raw.strip()
         if not part.isdecimal() or not 1 <= int(part) <= _MOST_THREADS:
-            raise ValueError(f"{part!r} is no number of threads: 1 to {_MOST_THREADS}")
+            raise ValueError(f"{part!r} is not a number of threads: expected 1 to {_MOST_THREADS}")
         found[int(part)] = None
     return list(found)

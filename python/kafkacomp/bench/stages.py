@@ -1,7 +1,7 @@
 """The stages of a measurement and the passes in this process: our own and those of Python's libraries.
 
-A pass works through all blocks once. On several threads each has its own contexts and its own run of blocks, and
-the clock runs from when all may start until the last has ended.
+A pass processes all blocks once. Each thread has its own contexts and its own share of the blocks; the time is measured
+from the common start of all threads to the end of the last one.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ARROW", "BUILD", "COMPRESS", "DECOMPRESS", "ITERATE", "STAGES", "THREADED", "Cell", "Pass", "in_threads"]
 
-#: Records' sections to compressed ones, and back.
+#: Compress the records of batches, and decompress them.
 COMPRESS: Final = "compress"
 DECOMPRESS: Final = "decompress"
-#: Records into batches, compressed.
+#: Build compressed batches from records.
 BUILD: Final = "build"
-#: Compressed batches to records, each looked at: offset, timestamp, key, value, headers; checksums checked.
+#: Read offset, timestamp, key, value and headers of each record of compressed batches; checksums are verified.
 ITERATE: Final = "iterate"
-#: Compressed batches to Arrow columns; checksums checked.
+#: Read compressed batches to Arrow columns; checksums are verified.
 ARROW: Final = "arrow"
 STAGES: Final = (COMPRESS, DECOMPRESS, BUILD, ITERATE, ARROW)
-#: Stages that leave the interpreter's lock alone; the others are measured on one thread.
+#: Stages that release the GIL; the others are measured on one thread.
 THREADED: Final = frozenset({COMPRESS, DECOMPRESS, ARROW})
 
 #: Measures one pass.
@@ -42,14 +42,14 @@ Pass: TypeAlias = "Callable[[], Timing]"  # noqa: S105 - no password
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of the axes, with what every contestant gets."""
+    """One combination, with the input of every library."""
 
     workload: Workload
     codec: Codec
     threads: int
-    #: Each block as we compress it, in Kafka's framing.
+    #: Each block, compressed by kafkacomp in Kafka's framing.
     compressed: Sequence[bytes]
-    #: The same as batches, one after another; empty for pieces of files.
+    #: The same records as consecutive batches; empty for pieces of files.
     log: bytes
     #: The records of the batches; empty for pieces of files.
     rows: Sequence[Sequence[Row]]
@@ -61,12 +61,12 @@ class Cell:
 
 
 def in_threads(make: Callable[[], Callable[[bytes], object]], data: Sequence[bytes], threads: int) -> Pass:
-    """A pass that gives every block to a function.
+    """Make a pass that calls a function with every block.
 
     Args:
-        make: Makes the function, once for each thread.
+        make: Makes the function; called once for each thread.
         data: The blocks.
-        threads: How many; 1 stays on the calling thread.
+        threads: The number of threads; 1 runs on the calling thread.
     """
     if threads == 1:
         function = make()
@@ -78,7 +78,7 @@ def in_threads(make: Callable[[], Callable[[bytes], object]], data: Sequence[byt
             return Timing(time.perf_counter() - start, time.process_time() - cpu)
 
         return alone
-    # The pool lives as long as the pass: starting threads is not what is measured.
+    # The pool outlives its calls, because the start of threads is not measured.
     pool = ThreadPoolExecutor(threads)
     gate = threading.Barrier(threads + 1)
     runs = [(make(), data[at::threads]) for at in range(threads)]
@@ -101,7 +101,7 @@ def in_threads(make: Callable[[], Callable[[bytes], object]], data: Sequence[byt
 
 
 def timed(function: Callable[[], object]) -> Pass:
-    """A pass that is one call."""
+    """Make a pass of one call."""
 
     def once() -> Timing:
         start, cpu = time.perf_counter(), time.process_time()

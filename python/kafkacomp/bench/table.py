@@ -1,4 +1,4 @@
-"""The tables for people."""
+"""The tables for the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["preset_table", "tables"]
 
 
 def tables(results: Iterable[Result]) -> Iterator[Table]:
-    """One for each input, size of batch and number of threads."""
+    """Make a table for each input, batch size and number of threads."""
 
     def point(result: Result) -> tuple[str, int | str, int]:
         return result.workload.name, result.workload.batch_bytes, result.threads
@@ -57,7 +57,7 @@ def _table(title: str, results: list[Result]) -> Table:
 
 
 def _order(results: list[Result], result: Result) -> tuple[int, int]:
-    """Codecs as they were asked for, and in each the contestants as they take turns."""
+    """Sort by codec in the order of ``--codecs``, then by library in the order of their turns."""
     codecs = list(dict.fromkeys(each.codec for each in results))
     names = list(dict.fromkeys(each.peer for each in results))
     return codecs.index(result.codec), names.index(result.peer)
@@ -70,7 +70,7 @@ def _cells(stages: list[str], of_stage: dict[str, Result]) -> Iterator[str]:
         yield _figure(of_stage.get(stage))
     for stage in stages:
         yield f"{of_stage[stage].microseconds_per_batch:.1f}" if stage in of_stage else ""
-    # Of both ways or, where only one is measured, of that; never of half of what the others did.
+    # Of both directions, or of the only measured one; rows with different directions are not comparable.
     ways = [of_stage.get(stage) for stage in stages if stage in {COMPRESS, DECOMPRESS}]
     cpus = [None if each is None else each.cpu_seconds_per_gigabyte for each in ways]
     known = [cpu for cpu in cpus if cpu is not None]
@@ -78,7 +78,7 @@ def _cells(stages: list[str], of_stage: dict[str, Result]) -> Iterator[str]:
 
 
 def _figure(result: Result | None) -> str:
-    """The median, half the distance of the quartiles in percent, and for a peer how many times as long it takes."""
+    """Format the median, half the interquartile range in percent, and the duration of a peer relative to kafkacomp."""
     if result is None:
         return ""
     fast = result.stage in {COMPRESS, DECOMPRESS}
@@ -91,7 +91,7 @@ def _figure(result: Result | None) -> str:
 
 
 def preset_table(compared: Compared) -> Table:
-    """A published table with its measured columns."""
+    """Make a published table with its measured columns."""
     table = Table(title=compared.title, title_justify="left", box=None, pad_edge=False)
     for name in compared.columns:
         text = any(isinstance(row[name], str) for row in compared.rows)

@@ -1,4 +1,4 @@
-"""Clocks and their statistics."""
+"""Durations and their statistics."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Samples", "Timing", "sample"]
 
 
 class Timing(NamedTuple):
-    """What one pass over all blocks took."""
+    """The duration of a pass over all blocks."""
 
-    #: Seconds by the clock.
+    #: Elapsed seconds.
     wall: float
-    #: Seconds of processor time of all threads; None where the system does not tell.
+    #: Seconds of processor time of all threads; None if the system does not report it.
     cpu: float | None
 
 
@@ -31,7 +31,7 @@ class Samples:
     passes: int = 0
 
     def add(self, timing: Timing, passes: int) -> None:
-        """One round more."""
+        """Add a round."""
         self.walls.append(timing.wall)
         if timing.cpu is not None:
             self.cpus.append(timing.cpu)
@@ -39,24 +39,24 @@ class Samples:
 
     @property
     def median(self) -> float:
-        """Seconds of a pass."""
+        """The median of the elapsed seconds of a pass."""
         return statistics.median(self.walls)
 
     @property
     def cpu(self) -> float | None:
-        """Seconds of processor time of a pass, the median."""
+        """The median of the processor seconds of a pass."""
         return statistics.median(self.cpus) if len(self.cpus) == len(self.walls) else None
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """The middle half of the rounds."""
+        """The first and the third quartile of the rounds."""
         if len(self.walls) == 1:
             return self.walls[0], self.walls[0]
         first, _, third = statistics.quantiles(self.walls, n=4, method="inclusive")
         return first, third
 
     def as_dict(self) -> dict[str, object]:
-        """For the report."""
+        """Convert for the report."""
         first, third = self.quartiles
         return {
             "median": self.median,
@@ -69,12 +69,12 @@ class Samples:
         }
 
     def ratio_to(self, other: Samples) -> float:
-        """How many times as long this takes as the other: the median over the rounds, each against its neighbour."""
+        """The duration relative to another: the median of the ratios within each round."""
         return statistics.median(mine / theirs for mine, theirs in zip(self.walls, other.walls, strict=True))
 
 
 def sample(one_pass: Callable[[], Timing], least: float) -> tuple[Timing, int]:
-    """Repeat a pass until it has taken ``least`` seconds; its average and how many there were."""
+    """Repeat a pass for at least ``least`` seconds; return its average duration and the number of repetitions."""
     walls = 0.0
     cpus: float | None = 0.0
     passes = 0

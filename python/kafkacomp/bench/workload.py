@@ -1,8 +1,8 @@
-"""What is measured: files, segments, log folders or the shipped sample, cut into blocks.
+"""The workload: files, segments, log directories or the shipped sample, divided into blocks.
 
-A block is what one call of a codec gets. Of a segment, or of a file read as lines, it is the record section of a batch,
-as Kafka compresses it, and its records are kept so that batches can be built and read; of any other file it is a piece
-of it, as general benchmarks of compressors take files, and there are no records.
+A block is the input of one call of a codec. For a segment, or a file read as lines, it is the records section of a
+batch, as Kafka compresses it, and the records are kept to build and read batches. For any other file it is a piece of
+the file, as in general benchmarks of compressors, without records.
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ if TYPE_CHECKING:
 
 __all__ = ["AUTO", "LINES", "NONE", "Block", "Source", "Workload", "cut", "load"]
 
-#: How a file that is no segment is read.
+#: How a file that is not a segment is read.
 AUTO: Final = "auto"
 LINES: Final = "lines"
 NONE: Final = "none"
 
 _SAMPLE: Final = "sample/orders.jsonl.gz"
 _LINES: Final = frozenset({".jsonl", ".ndjson", ".csv", ".tsv", ".txt"})
-#: The first line's timestamp: 2024-01-01T00:00:00Z. One line a millisecond, as a busy topic has them.
+#: The first line's timestamp: 2024-01-01T00:00:00Z. Lines are one millisecond apart, as in a busy topic.
 _FIRST_TIMESTAMP: Final = 1_704_067_200_000
 _DEFAULT_FILE_BATCH: Final = 16384
 
 
 class Block(NamedTuple):
-    """What one call of a codec gets."""
+    """The input of one call of a codec."""
 
     data: bytes
-    #: The records that ``data`` holds, or None for a piece of a file.
+    #: The records in ``data``, or None for a piece of a file.
     rows: tuple[Row, ...] | None
 
 
 @dataclass
 class Source:
-    """One input, read: either batches of records or a file's bytes."""
+    """The content of an input: batches of records, or the bytes of a file."""
 
     name: str
     size: int
-    #: The records of each batch as it lies in the log; of lines, all of them in one.
+    #: The records of each batch of the log; of lines, a single list.
     stored: list[list[Row]] | None = None
     data: bytes = b""
-    #: Whether ``stored`` has the sizes that a producer made.
+    #: Whether these batches were built by a producer.
     real_batches: bool = False
-    #: Bytes that the limit left out.
+    #: Bytes that were not read because of the limit.
     left_out: int = 0
 
 
@@ -91,14 +91,14 @@ def load(paths: Iterable[Path], *, records: str, limit: int) -> list[Source]:
     """Read the inputs; the shipped sample if there are none.
 
     Args:
-        paths: Files and folders. Folders are log folders; a zip archive stands for the files in it.
-        records: ``auto``: lines of files whose suffix says so, else none; ``lines``; or ``none``.
-        limit: The most bytes to read in all.
+        paths: Files and folders. A folder is a log directory; of a zip archive the files in it are read.
+        records: ``lines``, ``none``, or ``auto``: lines if the suffix of the file is that of a text format.
+        limit: Maximum bytes to read in total.
 
     Raises:
-        OSError: a path that cannot be read.
-        ValueError: an input without any data.
-        KafkaCompError: a segment that does not decode.
+        OSError: a path cannot be read.
+        ValueError: an input is empty.
+        KafkaCompError: a segment is corrupt.
     """
     sources: list[Source] = []
     left = limit
@@ -113,7 +113,7 @@ def load(paths: Iterable[Path], *, records: str, limit: int) -> list[Source]:
         sources.append(source)
     read = [source for source in sources if source.data or source.stored]
     if not read:
-        raise ValueError("the inputs are empty")
+        raise ValueError("the inputs are empty: give a file with data")
     for source in sources:
         if source not in read:
             read[-1].left_out += source.left_out
@@ -163,7 +163,7 @@ def _source(name: str, path: Path | None, data: bytes, records: str) -> Source:
 
 
 def _is_record_set(path: Path, data: bytes) -> bool:
-    """Whether Kafka gave the file its name, or it begins with a batch whose checksum is right."""
+    """Whether the file has a name of Kafka's, or begins with a batch whose checksum is correct."""
     if find([path])[0].kind == "log" and path.name[:20].isdecimal():
         return True
     try:
@@ -179,20 +179,20 @@ def _rows(batch: record.RecordBatch) -> list[Row]:
 
 
 def cut(name: str, sources: Iterable[Source], batch_bytes: int | str | None) -> Workload:
-    """The sources as blocks of one size.
+    """Divide sources into blocks of one size.
 
     Args:
-        name: What reports call it.
+        name: The name in reports.
         sources: All with records, or all without.
-        batch_bytes: Bytes before compression; ``whole``; ``stored``; None for what the source has: batches as they
-            were stored, 16 KiB of anything else.
+        batch_bytes: Bytes before compression; ``whole``; ``stored``; None for the batches of a segment and 16 KiB
+            of anything else.
 
     Raises:
-        ValueError: ``stored`` for a source that has no batches, or sources of both kinds.
+        ValueError: ``stored`` for a source without batches, or sources of both kinds.
     """
     sources = list(sources)
     if len({source.stored is None for source in sources}) != 1:
-        raise ValueError("segments or lines and plain files are measured apart: use --each, or --records")
+        raise ValueError("inputs with and without records cannot be measured together: use --each, or --records")
     if batch_bytes is None:
         batch_bytes = STORED if all(source.real_batches for source in sources) else _DEFAULT_FILE_BATCH
     made = Workload(name, batch_bytes)
@@ -223,7 +223,7 @@ def _batches(stored: list[list[Row]], batch_bytes: int | str) -> Iterator[Block]
 
 
 def _grouped(rows: list[Row], batch_bytes: int) -> Iterator[list[Row]]:
-    """Runs of rows whose keys, values and headers have at most this many bytes, and at least one row each."""
+    """Group consecutive rows to at most this many bytes of keys, values and headers, and at least one row."""
     group: list[Row] = []
     size = 0
     for row in rows:

@@ -1,8 +1,8 @@
-"""Who takes part: kafkacomp first, then the peers that are installed.
+"""The libraries to measure: kafkacomp first, then peers.
 
-A peer is known by the name of its package. ``--compare`` takes all that are there; ``--compare=NAME,…`` those named,
-and one that is missing is then an error. Before anything is timed, a peer's result is held against ours: what it
-decompresses, what its compressed data decompress to, the records that it reads.
+A peer has the name of its package. ``--compare`` measures all installed peers; ``--compare=NAME,…`` measures those
+named, and a missing one is an error. Before a peer is timed, its results are compared with ours: the bytes that it
+decompresses, the decompressed content of its compressed data, the records that it reads.
 """
 
 from __future__ import annotations
@@ -36,22 +36,24 @@ NAMES: Final = (*_PYTHON, JAVA)
 
 
 def peers(wanted: str | None, jars: Jars) -> tuple[list[Peer], dict[str, str]]:
-    """The peers that take part, and of those that do not, why.
+    """Return the peers to measure, and the reasons why others are left out.
 
     Args:
         wanted: None for none, ``all``, or names with commas.
-        jars: Where Kafka's own classes may be.
+        jars: Where to look for Kafka's classes.
 
     Raises:
-        ValueError: a name that is no peer's.
-        MissingPeerError: a peer that was asked for by name is not there.
+        ValueError: a name is not that of a peer.
+        MissingPeerError: a peer that was named is not installed.
     """
     if wanted is None:
         return [], {}
     names = list(NAMES) if wanted == ALL else list(dict.fromkeys(name.strip() for name in wanted.split(",")))
     unknown = [name for name in names if name not in NAMES]
     if unknown:
-        raise ValueError(f"unknown peer {unknown[0]!r}; there are {', '.join(NAMES)} (inputs stand before --compare)")
+        raise ValueError(
+            f"unknown peer {unknown[0]!r}: expected some of {', '.join(NAMES)} (give the inputs before --compare)"
+        )
     found: list[Peer] = []
     missing: dict[str, str] = {}
     for name in names:

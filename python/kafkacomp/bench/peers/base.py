@@ -1,4 +1,4 @@
-"""What a contestant does."""
+"""The interface of a library to measure."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ if TYPE_CHECKING:
 
 __all__ = ["Bytes", "MissingPeerError", "NotComparableError", "Peer", "Read", "WrongResultError"]
 
-#: Makes something of bytes.
+#: Converts bytes, such as a compressor.
 Bytes: TypeAlias = "Callable[[bytes], bytes]"
 #: Offset, timestamp, key, value, headers of each record.
 Read: TypeAlias = "Iterator[tuple[int, int, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]]"
 
 
 class MissingPeerError(Exception):
-    """A peer that was asked for cannot take part."""
+    """A peer that was named is not available."""
 
 
 class NotComparableError(Exception):
-    """A peer has no such codec, level or stage, or does something else under that name."""
+    """A peer does not have the codec, level or stage, or its result under that name is a different one."""
 
 
 class WrongResultError(Exception):
-    """A peer's result is not ours."""
+    """A peer's result differs from ours."""
 
 
 class Peer:
-    """A library in this process. What it cannot do raises ``NotComparableError``."""
+    """A library in this process. Unsupported operations raise ``NotComparableError``."""
 
-    #: As in reports; of a package, the name to install.
+    #: The name in reports, which is that of the package to install.
     name: str
 
     @property
     def version(self) -> str:
-        """The package's version."""
+        """The version of the package."""
         return importlib.metadata.version(self.name)
 
     def compressor(self, codec: Codec) -> Bytes:
-        """A function that compresses; its contexts are its own."""
+        """Return a function that compresses, with contexts of its own."""
         raise NotComparableError(f"does not compress {codec}")
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """A function that decompresses what we compressed; no block has more than ``largest`` bytes."""
+        """Return a function that decompresses our blocks, which have at most ``largest`` bytes."""
         del largest
         raise NotComparableError(f"does not decompress {codec}")
 
     def builder(self, codec: Codec) -> Callable[[Sequence[Row], int], bytes]:
-        """A function that makes a batch of rows and a base offset."""
+        """Return a function that builds a batch from rows and a base offset."""
         raise NotComparableError(f"does not build batches of {codec}")
 
     def iterate(self, log: bytes) -> None:
-        """Read every record's offset, timestamp, key, value and headers; check every checksum."""
+        """Read offset, timestamp, key, value and headers of every record; verify every checksum."""
         del log
         raise NotComparableError("does not read records")
 
     def records(self, cell: Cell) -> Read:
-        """The records, to be held against ours."""
+        """Read the records for the comparison with ours."""
         del cell
         raise NotComparableError("does not read records")
 
     def prepare(self, stage: str, cell: Cell) -> Pass:
-        """The pass of a stage, ready to be timed."""
+        """Prepare the pass of a stage for timing."""
         codec = cell.codec
         if stage == COMPRESS:
             return in_threads(lambda: self.compressor(codec), cell.plain, cell.threads)
@@ -83,19 +83,19 @@ class Peer:
         raise NotComparableError(f"has no stage {stage}")
 
     def compress_all(self, cell: Cell) -> list[bytes]:
-        """The blocks as this peer compresses them."""
+        """Compress all blocks."""
         return list(map(self.compressor(cell.codec), cell.plain))
 
     def decompress_all(self, cell: Cell) -> list[bytes]:
-        """The blocks as this peer decompresses what we compressed."""
+        """Decompress all blocks that kafkacomp compressed."""
         return list(map(self.decompressor(cell.codec, max(map(len, cell.plain))), cell.compressed))
 
     def build_all(self, cell: Cell) -> bytes:
-        """The batches as this peer builds them."""
+        """Build all batches."""
         return b"".join(_build_all(self.builder(cell.codec), cell.rows))
 
     def close(self) -> None:
-        """Let go of what the peer holds."""
+        """Release the resources of the peer."""
 
 
 def _build_all(build: Callable[[Sequence[Row], int], bytes], groups: Sequence[Sequence[Row]]) -> list[bytes]:

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["AioKafka", "KafkaPython"]
 
-#: The gzip level that aiokafka and kafka-python write with, whatever their user wants.
+#: The gzip level of aiokafka and kafka-python, which cannot be changed.
 _GZIP_LEVEL: Final = 9
-#: So large that no batch of ours fills it.
+#: Larger than any batch of a workload.
 _BATCH_SIZE: Final = 1 << 31
 _GZIP, _LZ4, _ZSTD = CompressionType.GZIP, CompressionType.LZ4, CompressionType.ZSTD
 
 
 class _Client(Peer):
-    """What the two have in common: the one began as the other."""
+    """The common part of both clients, one of which began as a copy of the other."""
 
     #: The client's modules: codec functions, batch builder, reader of record sets.
     codec: Any
@@ -37,7 +37,7 @@ class _Client(Peer):
     fixed_levels: ClassVar[dict[CompressionType, int]]
 
     def compressor(self, codec: Codec) -> Bytes:
-        """Its codec's function, where that takes our level."""
+        """Return the codec's function if it accepts the level."""
         if codec.type is CompressionType.NONE:
             raise NotComparableError("has no codec for none")
         encode: Callable[..., bytes] = getattr(self.codec, f"{codec.type}_encode")
@@ -45,11 +45,11 @@ class _Client(Peer):
         return lambda data: encode(data, **arguments)
 
     def arguments(self, codec: Codec) -> dict[str, Any]:
-        """How its codec's function is told our level."""
+        """Return the arguments that pass the level to the codec's function."""
         raise NotImplementedError
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Its codec's function."""
+        """Return the codec's function."""
         del largest
         if codec.type is CompressionType.NONE:
             raise NotComparableError("has no codec for none")
@@ -57,7 +57,7 @@ class _Client(Peer):
         return decode
 
     def builder(self, codec: Codec) -> Callable[[Sequence[Row], int], bytes]:
-        """Its builder always begins at offset 0, as producers do."""
+        """Return its builder, which always begins at offset 0, as producers do."""
         if codec.level != self.fixed_levels.get(codec.type):
             raise NotComparableError(f"its builder has no levels: {codec.type} is not built at {codec.level}")
         kind = self.default_records.DefaultRecordBatchBuilder
@@ -73,7 +73,7 @@ class _Client(Peer):
         return build
 
     def iterate(self, log: bytes) -> None:
-        """As its fetcher does it: CRC checked, every field looked at."""
+        """Read as its fetcher does: verify the CRC, read every field."""
         records = self.memory_records.MemoryRecords(log)
         while (batch := records.next_batch()) is not None:
             if not batch.validate_crc():
@@ -82,7 +82,7 @@ class _Client(Peer):
                 _ = each.offset, each.timestamp, each.key, each.value, each.headers
 
     def records(self, cell: Cell) -> Read:
-        """The same, given out."""
+        """Read the records for the comparison with ours."""
         records = self.memory_records.MemoryRecords(cell.log)
         while (batch := records.next_batch()) is not None:
             for each in batch:
@@ -90,10 +90,10 @@ class _Client(Peer):
 
 
 class AioKafka(_Client):
-    """aiokafka: codecs by cramjam, records by its compiled module where the wheel has it."""
+    """aiokafka: codecs of cramjam, records by its compiled module if the wheel has it."""
 
     name = "aiokafka"
-    # LZ4 is not among them: it always takes liblz4's high compressor, which is none of Kafka's levels.
+    # Without LZ4: it always uses liblz4's high compressor, which no level of Kafka's corresponds to.
     fixed_levels: ClassVar = {_GZIP: _GZIP_LEVEL, _ZSTD: DEFAULT_LEVELS[_ZSTD]}
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class AioKafka(_Client):
         self.memory_records = import_module("aiokafka.record.memory_records")
 
     def arguments(self, codec: Codec) -> dict[str, Any]:
-        """All levels; LZ4's are liblz4's, so Kafka's default, the fast compressor, cannot be asked for."""
+        """Return the level; that of LZ4 is liblz4's, which does not have Kafka's default, the fast compressor."""
         if codec.type is _GZIP:
             return {"compresslevel": 6 if codec.level == -1 else codec.level}
         if codec.type is _LZ4 and codec.level == DEFAULT_LEVELS[_LZ4]:
@@ -112,7 +112,7 @@ class AioKafka(_Client):
 
 
 class KafkaPython(_Client):
-    """kafka-python, written in Python; codecs by python-snappy, python-lz4 and zstandard."""
+    """kafka-python, written in Python; codecs of python-snappy, python-lz4 and zstandard."""
 
     name = "kafka-python"
     fixed_levels: ClassVar = {_GZIP: _GZIP_LEVEL, _LZ4: DEFAULT_LEVELS[_LZ4], _ZSTD: DEFAULT_LEVELS[_ZSTD]}
@@ -123,7 +123,7 @@ class KafkaPython(_Client):
         self.memory_records = import_module("kafka.record.memory_records")
 
     def arguments(self, codec: Codec) -> dict[str, Any]:
-        """Only gzip has levels."""
+        """Return the level of gzip; the other codecs have none."""
         if codec.type is _GZIP:
             return {"compresslevel": 6 if codec.level == -1 else codec.level}
         if codec.level != self.fixed_levels.get(codec.type):
@@ -131,12 +131,12 @@ class KafkaPython(_Client):
         return {}
 
     def compressor(self, codec: Codec) -> Bytes:
-        """Not those whose library is missing."""
+        """Return the codec's function if its library is installed."""
         self._check(codec)
         return super().compressor(codec)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Not those whose library is missing."""
+        """Return the codec's function if its library is installed."""
         self._check(codec)
         return super().decompressor(codec, largest)
 

@@ -1,4 +1,4 @@
-"""Compression libraries, called as clients of Kafka call them: Kafka's framing, contexts kept where they can be."""
+"""Compression libraries, called as clients of Kafka call them: in Kafka's framing, with reused contexts if possible."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ __all__ = ["Cramjam", "Isal", "Lz4", "Zlib", "Zstandard", "kafka_lz4_level", "xe
 
 GZIP, SNAPPY, LZ4, ZSTD = CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4, CompressionType.ZSTD
 
-#: wbits that mean gzip's framing to zlib and its like.
+#: The wbits of gzip's framing in the interface of zlib.
 _GZIP_WBITS: Final = 31
 _XERIAL_HEADER: Final = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"
 _XERIAL_BLOCK: Final = 32 << 10
 _BLOCK_LENGTH: Final = struct.Struct(">i")
-#: Kafka's default LZ4 level, which means the fast compressor (KIP-390).
+#: Kafka's default LZ4 level, which is the fast compressor (KIP-390).
 _LZ4_FAST: Final = 9
-#: The first and last level at which liblz4's frame interface takes its high compressor.
+#: The first and last level of the high compressor in liblz4's frame interface.
 _LZ4_HIGH: Final = (3, 12)
 _ISAL_LEVELS: Final = 3
 
 
 class Zlib(Peer):
-    """The interpreter's own zlib."""
+    """The zlib of the standard library."""
 
     name = "zlib"
 
     @property
     def version(self) -> str:
-        """Of the library behind it."""
+        """The version of the zlib library."""
         return zlib.ZLIB_RUNTIME_VERSION
 
     def compressor(self, codec: Codec) -> Bytes:
-        """The one-shot function."""
+        """Return the one-shot function."""
         _only(codec, GZIP)
         return partial(zlib.compress, level=_level(codec), wbits=_GZIP_WBITS)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Into a buffer that is large enough from the beginning."""
+        """Return a function with a buffer of sufficient size."""
         _only(codec, GZIP)
         return partial(zlib.decompress, wbits=_GZIP_WBITS, bufsize=largest)
 
 
 class Isal(Peer):
-    """ISA-L's DEFLATE. Its levels 0 to 3 are its own: it compresses at that of ours that have the same number."""
+    """ISA-L's DEFLATE. Its levels 0 to 3 are not zlib's; it is measured at the levels with the same numbers."""
 
     name = "isal"
 
@@ -65,14 +65,14 @@ class Isal(Peer):
         self._module = isal_zlib
 
     def compressor(self, codec: Codec) -> Bytes:
-        """The one-shot function."""
+        """Return the one-shot function."""
         _only(codec, GZIP)
         if not 0 <= _level(codec) <= _ISAL_LEVELS:
             raise NotComparableError(f"isal compresses at its own levels 0 to {_ISAL_LEVELS}, not at gzip's {codec}")
         return partial(self._module.compress, level=_level(codec), wbits=_GZIP_WBITS)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Into a buffer that is large enough from the beginning."""
+        """Return a function with a buffer of sufficient size."""
         _only(codec, GZIP)
         return partial(self._module.decompress, wbits=_GZIP_WBITS, bufsize=largest)
 
@@ -88,7 +88,7 @@ class Lz4(Peer):
         self._frame = lz4.frame
 
     def compressor(self, codec: Codec) -> Bytes:
-        """Frames as Kafka's: 64 KB independent blocks, no checksums, no content size."""
+        """Return a function that writes Kafka's frames: independent blocks of 64 KiB, no checksums, no content size."""
         _only(codec, LZ4)
         frame = self._frame
         return partial(
@@ -97,7 +97,7 @@ class Lz4(Peer):
         )  # fmt: skip
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """The one-shot function."""
+        """Return the one-shot function."""
         del largest
         _only(codec, LZ4)
         return _given(self._frame.decompress)
@@ -114,7 +114,7 @@ class Cramjam(Peer):
         self._module = cramjam
 
     def compressor(self, codec: Codec) -> Bytes:
-        """What aiokafka takes, and gzip."""
+        """Return the functions that aiokafka uses, and gzip's."""
         module = self._module
         if codec.type is GZIP:
             level = _level(codec)
@@ -125,7 +125,7 @@ class Cramjam(Peer):
         return xerial_compressor(module.snappy.compress_raw)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Bytes, as our functions give them; the size is not told beforehand, as Kafka's formats do not have it."""
+        """Return a function that returns bytes; the size is not passed, because Kafka's formats do not contain it."""
         del largest
         module = self._module
         if codec.type is SNAPPY:
@@ -137,7 +137,7 @@ class Cramjam(Peer):
 
 
 class Zstandard(Peer):
-    """python-zstandard, contexts kept."""
+    """python-zstandard with reused contexts."""
 
     name = "zstandard"
 
@@ -148,17 +148,17 @@ class Zstandard(Peer):
 
     @property
     def version(self) -> str:
-        """With that of the library behind it."""
+        """The version of the package and of libzstd."""
         return f"{importlib.metadata.version(self.name)} (zstd {'.'.join(map(str, self._module.ZSTD_VERSION))})"
 
     def compressor(self, codec: Codec) -> Bytes:
-        """Frames without content size, as Kafka's streams write them."""
+        """Return a function that writes frames without content size, as Kafka's streams do."""
         _only(codec, ZSTD)
         made = self._module.ZstdCompressor(level=codec.level or 0, write_content_size=False)
         return _given(made.compress)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Into a buffer that is large enough, as frames without content size need one."""
+        """Return a function with a buffer of sufficient size, which frames without content size require."""
         _only(codec, ZSTD)
         decompress = self._module.ZstdDecompressor().decompress
         return lambda data: bytes(decompress(data, max_output_size=largest))
@@ -174,23 +174,23 @@ def _level(codec: Codec) -> int:
 
 
 def _given(function: Callable[[bytes], bytes]) -> Bytes:
-    """The function itself: what has no types is bytes to bytes here."""
+    """Return the function with types, which the library does not have."""
     return function
 
 
 def kafka_lz4_level(codec: Codec) -> int:
-    """The level of liblz4's frame interface that does what Kafka's does."""
+    """Return the level of liblz4's frame interface that corresponds to Kafka's."""
     level = _LZ4_FAST if codec.level is None else codec.level
     if level == _LZ4_FAST:
         return 0
     least, most = _LZ4_HIGH
     if level < least:
-        raise NotComparableError(f"liblz4's frames take the fast compressor at level {level}, Kafka the high one")
+        raise NotComparableError(f"liblz4 uses the fast compressor at level {level}, Kafka the high one")
     return min(level, most)
 
 
 def xerial_compressor(compress: Callable[[memoryview], bytes]) -> Bytes:
-    """Snappy as Kafka frames it, by a function for raw blocks."""
+    """Return a function that compresses in Kafka's framing, from one for raw blocks."""
 
     def all_blocks(data: bytes) -> bytes:
         parts = [_XERIAL_HEADER]
@@ -204,7 +204,7 @@ def xerial_compressor(compress: Callable[[memoryview], bytes]) -> Bytes:
 
 
 def xerial_decompressor(decompress: Callable[[memoryview], bytes]) -> Bytes:
-    """The other way."""
+    """Return a function that decompresses Kafka's framing, from one for raw blocks."""
 
     def all_blocks(data: bytes) -> bytes:
         parts = []

@@ -1,7 +1,7 @@
-"""Kafka's own Java: a JVM for each cell, which times a pass whenever it is asked to (java/KafkaPeer.java).
+"""Kafka's Java classes: a JVM for each combination, which times a pass on request (java/KafkaPeer.java).
 
-The jars come from ``--kafka-jars`` (the ``libs`` of a Kafka, 3.8 to 4.0), else from Maven, which fetches kafka-clients
-once into the user's cache. The program is started as a source file, so it takes a JDK.
+The jars are those of ``--kafka-jars`` (the ``libs`` of Kafka 3.8 to 4.0); otherwise Maven downloads kafka-clients once
+into the user's cache. The program is run from its source file, which requires a JDK.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Jars", "Java"]
 
-#: The collector that served Java best on two cores; a heap in which a pass's garbage is hardly ever collected.
+#: The garbage collector that was fastest on two cores, and a heap that is rarely collected during a pass.
 _OPTIONS: Final = ("-Xms1g", "-Xmx2g", "-XX:+UseSerialGC")
-#: What the JVM's compiler needs before its passes are of equal length.
+#: The warm-up after which passes take the same time.
 _WARM_UP: Final = 2.0
 _START_TIMEOUT: Final = 60.0
 _MAVEN_TIMEOUT: Final = 600.0
@@ -45,19 +45,19 @@ _RECORD: Final = struct.Struct(">qq")
 
 @dataclass(frozen=True)
 class Jars:
-    """Where to look for kafka-clients and what it needs."""
+    """The place of kafka-clients and its dependencies."""
 
     #: A folder of jars, or None for Maven.
     folder: Path | None = None
 
     def class_path(self) -> str:
-        """What ``java -cp`` gets.
+        """Return the argument of ``java -cp``.
 
         Raises:
-            MissingPeerError: no JDK, no such folder, or Maven cannot help.
+            MissingPeerError: there is no JDK, the folder does not exist, or Maven cannot download the jars.
         """
         if shutil.which("java") is None:
-            raise MissingPeerError("the peer java needs a JDK, and there is no java on the PATH")
+            raise MissingPeerError("the peer java needs a JDK: no java is on the PATH")
         folder = self.folder or _from_maven()
         if not any(folder.glob("kafka-clients-*.jar")):
             raise MissingPeerError(f"the peer java needs kafka-clients, and {folder} has no kafka-clients-*.jar")
@@ -84,7 +84,7 @@ def _from_maven() -> Path:
         )
         if done.returncode:
             raise MissingPeerError(f"Maven did not get kafka-clients: {done.stdout[-500:].strip()}")
-        # Another run may have been as quick: then its folder stays.
+        # Another run may have created the folder meanwhile.
         with contextlib.suppress(OSError):
             unfinished.rename(cache)
     except subprocess.TimeoutExpired:
@@ -99,7 +99,7 @@ def _shipped(name: str) -> bytes:
 
 
 class Java(Peer):
-    """kafka-clients: codec streams, MemoryRecordsBuilder, and the consumer's way of reading."""
+    """kafka-clients: codec streams, MemoryRecordsBuilder, and reading as the consumer does."""
 
     name = "java"
 
@@ -112,13 +112,13 @@ class Java(Peer):
 
     @property
     def version(self) -> str:
-        """Of kafka-clients and of the JVM, once it has been started."""
+        """The versions of kafka-clients and of the JVM, after it has started."""
         return self._version
 
     def prepare(self, stage: str, cell: Cell) -> Pass:
-        """One pass in the JVM, on one thread; warmed up here."""
+        """Prepare a pass in the JVM on one thread, and warm it up."""
         if stage == ARROW:
-            raise NotComparableError("has no Arrow; iterate is its way to records")
+            raise NotComparableError("has no Arrow: compare the stage iterate")
         if cell.threads != 1:
             raise NotComparableError("measured on one thread")
         self._for(cell)
@@ -135,11 +135,11 @@ class Java(Peer):
         return one_pass
 
     def compress_all(self, cell: Cell) -> list[bytes]:
-        """By Kafka's output stream."""
+        """Compress with Kafka's output stream."""
         return list(self._results(COMPRESS, cell))
 
     def decompress_all(self, cell: Cell) -> list[bytes]:
-        """By Kafka's input stream."""
+        """Decompress with Kafka's input stream."""
         return list(self._results(DECOMPRESS, cell))
 
     def build_all(self, cell: Cell) -> bytes:
@@ -174,7 +174,7 @@ class Java(Peer):
         return Path(self._folder.name) / name
 
     def _for(self, cell: Cell) -> None:
-        """A JVM that has read this cell's data."""
+        """Return a JVM that has read the data of this combination."""
         if self._cell is cell:
             return
         self._stop()
@@ -210,11 +210,11 @@ class Java(Peer):
         if not line:
             words = self._path("errors").read_text().strip()
             self._stop()
-            raise WrongResultError(f"Kafka's Java failed (it takes kafka-clients 3.8 to 4.0): {words[-400:]}")
+            raise WrongResultError(f"Kafka's Java failed (supported: kafka-clients 3.8 to 4.0): {words[-400:]}")
         return line
 
     def _cpu(self) -> float | None:
-        """The processor time of the JVM, its collector and compiler included; Linux only."""
+        """Return the processor time of the JVM with its garbage collector and compiler; Linux only."""
         if self._process is None or sys.platform != "linux":
             return None
         # The kernel's clock id of a process's time (clock_getcpuclockid(3), which Python does not have).

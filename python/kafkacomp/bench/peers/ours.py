@@ -23,22 +23,22 @@ __all__ = ["Ours"]
 
 
 class Ours(Peer):
-    """The package's own functions, called as a user calls them."""
+    """kafkacomp, called as a user calls it."""
 
     name = "kafkacomp"
 
     @property
     def version(self) -> str:
-        """The package's version."""
+        """The version of the package."""
         return kafkacomp.__version__
 
     def compressor(self, codec: Codec) -> Bytes:
-        """``kafkacomp.compress``; contexts are kept inside."""
+        """Return ``kafkacomp.compress``, which reuses contexts."""
         return partial(kafkacomp.compress, compression_type=codec.type, compression_level=codec.level)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
         """``kafkacomp.decompress``."""
-        del largest  # the default cap is the one that users have
+        del largest  # with the default limit, as users call it
         return partial(kafkacomp.decompress, compression_type=codec.type)
 
     def builder(self, codec: Codec) -> Callable[[Sequence[Row], int], bytes]:
@@ -52,13 +52,13 @@ class Ours(Peer):
                 _ = each.offset, each.timestamp, each.key, each.value, each.headers
 
     def records(self, cell: Cell) -> Read:
-        """The same, given out."""
+        """Read the records for the comparison."""
         for batch in record.read_batches(cell.log):
             for each in batch:
                 yield each.offset, each.timestamp, each.key, each.value, each.headers
 
     def prepare(self, stage: str, cell: Cell) -> Pass:
-        """Arrow too, where pyarrow is there to take it."""
+        """Prepare a pass; Arrow requires pyarrow."""
         if stage != ARROW:
             return super().prepare(stage, cell)
         if find_spec("pyarrow") is None:
@@ -67,6 +67,6 @@ class Ours(Peer):
 
 
 def scan(log: bytes, threads: int) -> int:
-    """All default columns of all records; the number of rows."""
+    """Scan all default columns, and return the number of rows."""
     reader = kafkacomp.scan(log, topic="bench", partition=0, threads=threads, verify_crc=True)
     return sum(batch.num_rows for batch in reader)

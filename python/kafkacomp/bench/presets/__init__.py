@@ -1,7 +1,7 @@
-"""Published tables, the published figure beside the measured one.
+"""Published tables with the measured figures next to the published ones.
 
-The figures are in the ``.toml`` files here, one for each preset, with where they come from; the code knows three kinds
-of table: ``corpus`` (ratio and speeds of whole files), ``levels`` (messages per second and size) and ``words``.
+The figures and their sources are in the ``.toml`` files of this folder, one for each preset. There are three kinds of
+table: ``corpus`` (ratio and speeds of whole files), ``levels`` (messages per second and size) and ``words``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Compared:
     notes: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """For the report."""
+        """Convert for the report."""
         return {
             "name": self.name, "title": self.title, "source": self.source, "columns": list(self.columns),
             "rows": self.rows, "notes": self.notes,
@@ -48,7 +48,7 @@ class Compared:
 
 
 class Preset:
-    """A published table and what has to be measured for it."""
+    """A published table, and the measurement that repeats it."""
 
     def __init__(self, name: str) -> None:
         text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
@@ -62,28 +62,28 @@ class Preset:
 
     @property
     def codecs(self) -> list[Codec]:
-        """Kafka's codecs that the runner has to measure; of a corpus none, it is measured by itself."""
+        """The codecs for the runner; none for a corpus, which is measured separately."""
         if self.kind == CORPUS:
             return []
         return [codec for row in self.table["row"] for codec in parse_codecs(row["codec"])]
 
     @property
     def sizes(self) -> list[int | str | None]:
-        """The sizes of batches that it was measured with, or what the source has."""
+        """The batch sizes of the published measurement, or those of the source."""
         batch_bytes = self.table.get("batch_bytes")
         return [None] if batch_bytes is None else list(parse_sizes(str(batch_bytes)))
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The stages that it needs."""
+        """The stages to measure."""
         return (COMPRESS, BUILD) if self.kind == "levels" else (COMPRESS, DECOMPRESS)
 
     def empty(self, columns: Sequence[str]) -> Compared:
-        """The table without rows."""
+        """Return the table without rows."""
         return Compared(self.name, self.table["title"], self.table["source"], columns)
 
     def compare(self, results: Sequence[Result]) -> Compared:
-        """The measured figures beside the published ones; ``results`` are of one workload on one thread."""
+        """Put the measured figures next to the published ones; ``results`` are of one workload on one thread."""
         return _levels(self, results) if self.kind == "levels" else _words(self, results)
 
 
@@ -114,7 +114,7 @@ def _levels(preset: Preset, results: Sequence[Result]) -> Compared:
         made.rows.append(dict(zip(made.columns, values, strict=True)))
     made.notes.append("measured: building batches on one thread; published: a Java producer and a broker")
     if first is None:
-        made.notes.append("nothing to build: the input has no records")
+        made.notes.append("the input has no records to build batches from")
     return made
 
 
