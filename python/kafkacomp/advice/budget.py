@@ -1,6 +1,6 @@
-"""Which windows are measured at other batch sizes, and how much of each, within a time budget.
+"""Choose how much of each window is measured at other batch sizes, within a time budget.
 
-The budget is spent by the codecs' usual speed, not by the clock, so that the same settings give the same figures.
+Times are estimated from the codecs' usual speed, not measured, so that the same settings give the same figures.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["shares"]
 
-#: Processor seconds for 1 GB: building batches and decompressing them, and compression by type.
+#: Usual processor seconds for 1 GB: building and decompressing batches, and compression by type.
 _OVERHEAD: Final = 2.5
 _FAST: Final = 3.0
 _SLOW_LZ4: Final = 20.0
@@ -24,19 +24,19 @@ _GZIP: Final = (10.0, 1.25)
 _ZSTD: Final = (3.5, 1.35)
 _GZIP_DEFAULT: Final = 6
 _LZ4_DEFAULT: Final = 9
-#: What is worth measuring of a window, bytes before compression, and what is measured in any case.
+#: The most and the least bytes of a window to measure, before compression.
 _WORTHWHILE: Final = 512 << 10
 _LEAST: Final = 128 << 10
 _LEAST_WINDOWS: Final = 4
 
 
 def shares(windows: Sequence[tuple[int, ...]], codecs: Sequence[Codec], seconds: float) -> dict[int, int]:
-    """Bytes before compression that are tried at each other batch size, by the number of the window.
+    """Return the bytes before compression to try at each other batch size, by the number of the window.
 
     Args:
-        windows: The batch sizes that each window has room for.
-        codecs: All that are tried.
-        seconds: The topic's part of the time budget.
+        windows: The batch sizes for which each window is large enough.
+        codecs: All codecs to try.
+        seconds: The topic's share of the time budget.
     """
     found: dict[int, int] = {}
     all_sizes = {size for sizes in windows for size in sizes}
@@ -52,7 +52,7 @@ def shares(windows: Sequence[tuple[int, ...]], codecs: Sequence[Codec], seconds:
 
 
 def _seconds(codec: Codec) -> float:
-    """Usual processor seconds for 1 GB of records."""
+    """Return the usual processor seconds for 1 GB of records."""
     if codec.type is CompressionType.GZIP:
         first, growth = _GZIP
         level = _GZIP_DEFAULT if codec.level is None or codec.level < 0 else codec.level

@@ -1,6 +1,6 @@
-"""The report's pictures, as SVG that takes its text colour from the page: they are readable in a light and a dark one.
+"""The charts of the report, as SVG with the text colour of the page, so that they are readable in light and dark mode.
 
-Altair describes them and vl-convert draws them, without a browser and without a network.
+Altair and vl-convert draw them without a browser and without network access.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["by_batch_size", "check", "ratio_and_speed", "stacked"]
 
-#: Narrow enough for a phone: type keeps a size that can be read there.
+#: Narrow enough for a phone, where the text stays readable.
 _WIDTH: Final = 290
 _HEIGHT: Final = 230
-#: Of a brightness that stands out from white and from black alike.
+#: Colours with sufficient contrast to both white and black.
 _COLOURS: Final = {
     "none": "#858b95",
     "gzip": "#cf7a22",
@@ -31,23 +31,23 @@ _COLOURS: Final = {
     "zstd": "#b05bc8",
 }
 _KINDS: Final = ("#4483d6", "#2f9484", "#6b982c", "#cf7a22", "#b05bc8", "#d0576b", "#858b95")
-#: What is not of the data takes the colour of the page's text.
+#: Axes and labels have the colour of the page's text.
 _TEXT: Final = "currentColor"
 _MEGABYTES: Final = 1000.0
 
 
 def check() -> None:
-    """Find out before the run whether pictures can be drawn.
+    """Check before the run whether charts can be drawn.
 
     Raises:
-        ModuleNotFoundError: it needs the extra ``report``.
+        ModuleNotFoundError: the extra ``report`` is not installed.
     """
     for module in ("altair", "jinja2", "vl_convert"):
         require(module)
 
 
 def ratio_and_speed(topic: TopicReport) -> str | None:
-    """Ratio against the speed of compression at today's batch boundaries, today's point marked; None without points."""
+    """Draw ratio against compression speed with today's batches, and mark today's point; None without points."""
     import altair as alt  # noqa: PLC0415 - an extra
 
     points = [
@@ -96,7 +96,7 @@ def _point(kind: CompressionType, level: int | None, seconds: float, ratio: floa
 
 
 def by_batch_size(topic: TopicReport) -> str | None:
-    """Bytes a record against the batch size, a line for each codec, today's bytes across; None without other sizes."""
+    """Draw bytes per record against batch size, a line for each codec and one for today; None without other sizes."""
     import altair as alt  # noqa: PLC0415 - an extra
 
     cells = [cell for cell in topic.cells if cell.batch_size != TODAY]
@@ -117,7 +117,7 @@ def by_batch_size(topic: TopicReport) -> str | None:
         .mark_line(point=alt.OverlayMarkDef(size=28), strokeWidth=1.6)
         .encode(
             x=alt.X("size:O", title="batch.size", sort=order, axis=alt.Axis(labelAngle=-40)),
-            y=alt.Y("bytes:Q", title="bytes a record on disk", scale=alt.Scale(type="log", nice=False, padding=12)),
+            y=alt.Y("bytes:Q", title="bytes per record on disk", scale=alt.Scale(type="log", nice=False, padding=12)),
             color=_codec_colour(alt),
             detail="label:N",
         )
@@ -126,11 +126,11 @@ def by_batch_size(topic: TopicReport) -> str | None:
     across = today.mark_rule(stroke=_TEXT, strokeDash=[5, 4])
     label = today.mark_text(align="right", dy=-6, fontSize=11, fontWeight="bold", fill=_TEXT)
     label = label.encode(text="text:N", x=alt.value(_WIDTH))
-    return _svg(alt.layer(lines, across, label), "Bytes a record against batch size")
+    return _svg(alt.layer(lines, across, label), "Bytes per record against batch size")
 
 
 def stacked(bars: Mapping[str, Mapping[str, float | None]], unit: str, title: str) -> str | None:
-    """Bars of parts by kind, one for each choice; None if nothing is known."""
+    """Draw a stacked bar for each choice, by kind of cost; None without known costs."""
     import altair as alt  # noqa: PLC0415 - an extra
 
     kinds = list(dict.fromkeys(kind for parts in bars.values() for kind in parts))
@@ -159,7 +159,7 @@ def stacked(bars: Mapping[str, Mapping[str, float | None]], unit: str, title: st
 
 
 def _words(kind: str) -> str:
-    """A kind of cost in words: ``networkIn`` is "network in"."""
+    """Format a kind of cost: ``networkIn`` is "network in"."""
     return re.sub(r"(?<=[a-z])([A-Z])", lambda matched: f" {matched[1].lower()}", kind).replace("cpu", "processor:")
 
 
@@ -190,5 +190,5 @@ def _svg(chart: Any, title: str, *, height: int = _HEIGHT, legend_columns: int =
         font="system-ui, sans-serif",
     )
     svg: str = vl_convert.vegalite_to_svg(made.to_dict())
-    # A name for screen readers, and sizes by the page: the view box keeps the proportions.
+    # A name for screen readers. The page determines the size; the view box keeps the proportions.
     return re.sub(r"<svg ", f'<svg role="img" aria-label="{title}" ', svg, count=1)

@@ -1,8 +1,8 @@
-"""How records are compressed for a measurement: as Java's clients would, to the byte if that can be.
+"""Compress records for a measurement as Java's clients do, to the same bytes where possible.
 
-Kafka's Java clients have zlib for gzip, and so has Python's standard library; kafkacomp's own gzip is another library,
-which makes some percent fewer bytes at the same level. Java's zstd stream is flushed before it is closed, so that each
-frame ends with an empty block: 3 bytes, which are 10% of a batch of one small record.
+Kafka's Java clients use zlib for gzip, as Python's standard library does; kafkacomp's gzip is another library, whose
+result is some percent smaller at the same level. Java flushes its zstd stream before closing it, so that each frame
+ends with an empty block: 3 bytes, which are 10% of a batch of one small record.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GZIP_HEADER", "compress", "java_gzip", "java_zstd", "size_of"]
 
-#: The bytes before the deflated data, of which one names the system that made them (RFC 1952).
+#: The bytes before the deflated data, one of which identifies the operating system (RFC 1952).
 GZIP_HEADER: Final = 10
 _GZIP_WINDOW: Final = zlib.MAX_WBITS + 16
-#: A block's header (RFC 8878).
+#: The bytes of a block's header (RFC 8878).
 _EMPTY_BLOCK: Final = 3
 
 
@@ -34,17 +34,17 @@ def compress(section: bytes, codec: Codec, magic: int) -> bytes:
 
 
 def size_of(packed: bytes, codec: Codec) -> int:
-    """The bytes that Java's clients make where :func:`compress` makes these."""
+    """Return the size of the Java clients' result for this result of :func:`compress`."""
     return len(packed) + (_EMPTY_BLOCK if codec.type is CompressionType.ZSTD else 0)
 
 
 def java_zstd(section: bytes, level: int) -> bytes:
-    """Compress as a Java client; :func:`compress` keeps contexts, which its processor time shows."""
+    """Compress to the bytes of a Java client; :func:`compress` reuses contexts and is used to measure time."""
     packer = zstd.ZstdCompressor(level=level)
     return packer.compress(section, packer.FLUSH_BLOCK) + packer.flush(packer.FLUSH_FRAME)
 
 
 def java_gzip(section: bytes, level: int) -> bytes:
-    """Compress by zlib."""
+    """Compress to the bytes of a Java client, with zlib."""
     packer = zlib.compressobj(level, zlib.DEFLATED, _GZIP_WINDOW)
     return packer.compress(section) + packer.flush()

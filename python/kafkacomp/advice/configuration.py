@@ -1,4 +1,4 @@
-"""The lines to set, for producers, for the topic or for the broker, and what each place implies."""
+"""The configuration to set for producers, the topic or the broker, and the consequences of each."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_BATCH_SIZE", "LONGEST_LINGER_MS", "Lines", "batching", "lines_for"]
 
-#: A producer's default batch.size: smaller batches were sent before they were full, which linger.ms decides.
+#: A producer's default batch.size: smaller batches were sent before they were full, because of linger.ms.
 DEFAULT_BATCH_SIZE: Final = 16384
-#: What a batch may take to fill. Some producers linger longer; a saving that depends on it is not advised.
+#: The most time to fill a batch, ms. A saving that requires a longer linger.ms is not advised.
 LONGEST_LINGER_MS: Final = 1000
 #: The default of linger.ms since Kafka 4.0.
 _DEFAULT_LINGER_MS: Final = 5
@@ -27,16 +27,16 @@ _MAX_MESSAGE_BYTES: Final = 1_048_588
 
 
 class Lines(NamedTuple):
-    """Configuration of one place."""
+    """The configuration of producers, the topic or the broker."""
 
-    #: producer, topic or broker.
+    #: ``producer``, ``topic`` or ``broker``.
     place: str
     lines: list[str]
     implies: str
 
 
 def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | None) -> list[Lines]:
-    """How to come to a cell: by the producers, which is best, or else by the topic or the broker."""
+    """Return the configuration for a cell: of producers, which is preferred, and of the topic and the broker."""
     from kafkacomp import broker  # noqa: PLC0415 - the command line starts without it
 
     codec = cell.codec
@@ -46,7 +46,7 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     producer = [f"compression.type={codec.type}", *_level(codec.type, codec.level)]
     producer += batching(cell.batch_size, fill_ms)
     implies = (
-        "the producers compress; less is sent, replicated, stored and fetched; the broker stores batches as they come"
+        "the producers compress; less is sent, replicated, stored and fetched; the broker stores batches as they arrive"
     )
     if stored is not codec.type:
         implies = (
@@ -58,9 +58,9 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     if codec.level is not None:
         implies += f"; producers before 3.8 have no compression.{codec.type}.level"
     if cell.batch_size != TODAY:
-        implies += "; a batch waits up to linger.ms for more records, which the topic's rate needs to fill it"
+        implies += "; a batch waits up to linger.ms for more records, which is necessary at the topic's rate"
     elif codec.type is not CompressionType.NONE:
-        implies += "; where batch.size ends today's batches, compressed ones take more records, and it saves more"
+        implies += "; if today's batches end at batch.size, compressed ones contain more records, which saves more"
     if cell.batch_bytes > _MAX_MESSAGE_BYTES:
         implies += f"; batches above {_MAX_MESSAGE_BYTES} bytes need max.message.bytes and max.request.size raised"
     found = [Lines("producer", producer, implies)]
@@ -71,18 +71,24 @@ def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | N
     work = (
         "only where producers cannot be changed: the leader decompresses what comes in another type and compresses it "
         f"again ({cell.compress_seconds:.2f} s of a core per GB more), and producers send as much as today; what comes "
-        f"as {kind} stays as it is, at the producer's level"
+        f"as {kind} keep the producer's level"
     )
     level = _level(codec.type, codec.level)
     found.append(Lines("topic", [f"compression.type={kind}", *level], work))
-    found.append(Lines("broker", [f"compression.type={kind}"], "the same for every topic that does not set its own"))
+    found.append(
+        Lines(
+            "broker",
+            [f"compression.type={kind}"],
+            "as for the topic, but for every topic without its own compression.type",
+        )
+    )
     return found
 
 
 def batching(batch_size: int, fill_ms: float | None) -> list[str]:
-    """The lines that make a producer's batches as large as a cell's; none for today's.
+    """Return the configuration with which a producer's batches are as large as a cell's; none for today's.
 
-    ``batch.size`` is left at its default where that is enough: ``linger.ms`` lets the batches fill.
+    ``batch.size`` keeps its default if that is sufficient; ``linger.ms`` then lets the batches fill.
     """
     if batch_size == TODAY:
         return []

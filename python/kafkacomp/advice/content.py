@@ -1,4 +1,4 @@
-"""The content of a window: its batches as they are stored, and their records as Arrow rows."""
+"""The content of a window: its stored batches, and their records as Arrow rows."""
 
 from __future__ import annotations
 
@@ -27,47 +27,47 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Content", "read"]
 
-#: The most bytes, before compression, that are held of one window.
+#: The most bytes of a window to keep in memory, before compression.
 MOST_PLAIN: Final = 32 << 20
 
-#: Timestamps that are kept of a window.
+#: The most timestamps to keep of a window.
 _MOST_STAMPS: Final = 64
 
 _MODERN_MAGIC: Final = 2
 _COLUMNS: Final = ("key", "value", "timestamp", "headers")
-#: The first line's timestamp, 2024-01-01T00:00:00Z; lines follow a millisecond apart, as records of a busy topic do.
+#: The first line's timestamp, 2024-01-01T00:00:00Z; lines are one millisecond apart, as in a busy topic.
 _FIRST_TIMESTAMP: Final = 1_704_067_200_000
 
 
 class Batch(NamedTuple):
-    """A batch as it is stored, or as a producer would build it by default."""
+    """A stored batch, or one that a producer would build by default."""
 
     kind: CompressionType
-    #: Bytes on disk; None for records that are in no log.
+    #: Bytes on disk; None for records that are not in a log.
     stored: int | None
     records: int
     #: The records before compression, in the topic's message format.
     section: bytes
-    #: The records as they are stored, if they are in the topic's message format.
+    #: The stored records, if they are in the topic's message format.
     packed: bytes | None
 
 
 @dataclass
 class Content:
-    """What was read of a window."""
+    """The part of a window that was read."""
 
     batches: list[Batch] = field(default_factory=list)
     #: All records of ``batches``, in their order.
     rows: pa.RecordBatch | None = None
-    #: Bytes on disk that do not change: control batches, and batches that compaction emptied.
+    #: Bytes on disk that compression does not change: control batches, and batches emptied by compaction.
     kept: int = 0
-    #: Timestamps of some records, ms, in their order; -1 for records without one. Empty if they are unknown.
+    #: Timestamps of some records in milliseconds, in order; -1 for records without one. Empty if unknown.
     stamps: list[int] = field(default_factory=list)
-    #: Whether all of the window was read; otherwise it has more records than are held.
+    #: Whether the window was read completely; otherwise it has more records than are kept in memory.
     whole: bool = True
 
     def payload(self) -> list[int]:
-        """Bytes of keys, values and headers before each row, and of all."""
+        """The bytes of keys, values and headers before each row; the last entry is the total."""
         if self.rows is None:
             return [0]
         sizes = _filled(pc.binary_length(self.rows.column("value")))
@@ -99,10 +99,10 @@ def read(window: Window, form: Format, max_output_size: int, failed: Callable[[s
     """Read a window.
 
     Args:
-        window: What to read.
-        form: The topic's message format; batches of older formats count as if they were in it.
+        window: The window to read.
+        form: The topic's message format; batches of older formats count as if they were in this format.
         max_output_size: The most bytes that the records of one batch may decompress to.
-        failed: Called with what is corrupt; reading continues after it.
+        failed: Called with a description of corrupt bytes; reading continues after them.
     """
     if window.source.kind != LOG:
         return _of_records(_lines(window) if window.source.kind == LINES else _parquet(window), form)
@@ -167,7 +167,9 @@ def _stored(
             packed = batch.stored_records
             section = kafkacomp.decompress(packed, kind, max_output_size=cap)
         except KafkaCompError as error:
-            failed(_where(window, error))  # a wrong size or magic ends the reader, other corruption only one batch
+            failed(
+                _where(window, error)
+            )  # a wrong size or magic ends the iteration, other corruption affects only one batch
             continue
         plain += len(section)
         yield _Stored(kind, len(data), batch.records_count or 0, section, packed, data)
@@ -175,7 +177,7 @@ def _stored(
 
 
 def _wrapped(batch: RecordBatch, form: Format) -> bytes | None:
-    """The compressed messages of a wrapper of the topic's format; None if it has a key, or is not a wrapper."""
+    """Return the compressed messages of a wrapper of the topic's format; None if it is not a wrapper or has a key."""
     if batch.magic != form.magic or batch.compression_type is CompressionType.NONE:
         return None
     packed = batch.stored_records
@@ -194,7 +196,7 @@ def _reads(each: _Stored, window: Window, cap: int, failed: Callable[[str], obje
         failed(f"{window.source.name}: {error}")
         return False
     if count != each.records:
-        failed(f"{window.source.name}: a batch says {each.records} records and has {count}")
+        failed(f"{window.source.name}: a batch declares {each.records} records and has {count}")
         return False
     return True
 
@@ -210,7 +212,7 @@ def _one(table: pa.Table) -> pa.RecordBatch:
 
 
 def _joined(found: list[_Stored], rows: pa.RecordBatch, form: Format) -> Iterator[Batch]:
-    """Batches of formats 0 and 1: uncompressed messages are grouped by a producer's default ``batch.size``."""
+    """Iterate over batches of formats 0 and 1; uncompressed messages are grouped by the default ``batch.size``."""
     at = 0
     run: list[_Stored] = []
 
@@ -248,7 +250,7 @@ def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> C
         if run:
             section = kafkacomp.message_set.write_messages(run)
             if packed is not None and kafkacomp.decompress(packed, kind, magic=0, max_output_size=cap) != section:
-                packed = None  # wrappers within wrappers
+                packed = None  # nested wrappers
             content.batches.append(Batch(kind, size, len(run), section, packed))
             payloads.extend(run)
         run.clear()
@@ -275,7 +277,7 @@ def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> C
 
 # ---------------------------------------------------------------------------------------------- files of records
 def _of_records(rows: pa.RecordBatch, form: Format) -> Content:
-    """Batches as a producer would build them by default; they are not stored today."""
+    """Group records into batches as a producer does by default; none are stored today."""
     content = Content(rows=rows)
     at = 0
     while at < rows.num_rows:
@@ -288,7 +290,7 @@ def _of_records(rows: pa.RecordBatch, form: Format) -> Content:
 
 
 def _lines(window: Window) -> pa.RecordBatch:
-    """Read the lines that begin in a window, without empty ones: each is the value of a record."""
+    """Read the lines that begin in a window, each of which is the value of a record; empty lines are skipped."""
     with open(window.source.source, "rb") as file:  # noqa: PTH123 - a source's path is a string
         file.seek(max(window.start - 1, 0))
         if window.start:

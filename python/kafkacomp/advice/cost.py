@@ -1,9 +1,9 @@
-"""What a codec at a batch size comes to: bytes on disk and on the wire, processor time, and money for a month.
+"""The cost of a codec at a batch size: bytes on disk and on the network, processor time, and money for a month.
 
-What a broker does follows from :class:`kafkacomp.broker.LogValidator`: a batch that comes in the type in which it is to
-be stored is validated in place, for which its records are read, so decompressed, once; one of another type is
-decompressed and recompressed; followers store what the leader sends. ``compression.type`` of the topic decides
-(:func:`kafkacomp.broker.target_compression_type`); a level makes no difference.
+The work of a broker is that of :class:`kafkacomp.broker.LogValidator`: a batch that arrives in the type to store is
+validated in place, for which its records are decompressed once; a batch of another type is decompressed and
+recompressed; followers store the bytes of the leader. The topic's ``compression.type`` determines the type to store
+(:func:`kafkacomp.broker.target_compression_type`); levels have no influence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DAYS_A_MONTH: Final = 365.25 / 12
 _GIGABYTE: Final = 1e9
 _DAY: Final = 86400.0
 _HOUR: Final = 3600.0
-#: Kinds of cost, each with the price that it needs.
+#: Kinds of cost, each with its price.
 KINDS: Final = {
     "storage": "storage_gb_month",
     "networkIn": "network_in_gb",
@@ -40,21 +40,21 @@ KINDS: Final = {
 
 @dataclass(frozen=True)
 class Amounts:
-    """What a month takes; all of it None where the rate is unknown, for then a month is."""
+    """The amounts of a month; all are None if the topic's rate is unknown."""
 
     #: GB (10^9 bytes) on all brokers' disks.
     disk_gb: float | None
-    #: GB a month.
+    #: GB per month.
     in_gb: float | None
     replication_gb: float | None
     out_gb: float | None
-    #: Hours of one core a month.
+    #: Hours of one core per month.
     producer_hours: float | None
     broker_hours: float | None
     consumer_hours: float | None
 
     def by_kind(self) -> dict[str, float | None]:
-        """In the units of the prices."""
+        """Return the amounts by kind, in the units of the prices."""
         return dict(
             zip(
                 KINDS,
@@ -69,33 +69,33 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Bill:
-    """Money for a month by kind; None for what has no price or no known amount."""
+    """Money for a month by kind; None for a kind without a price or a known amount."""
 
     by_kind: Mapping[str, float | None]
 
     @property
     def total(self) -> float | None:
-        """Of what is known; None if nothing is."""
+        """The sum of the known kinds; None if no kind is known."""
         known = [money for money in self.by_kind.values() if money is not None]
         return sum(known) if known else None
 
     @property
     def missing(self) -> list[str]:
-        """The kinds that are not in it."""
+        """The kinds that the total does not include."""
         return [kind for kind, money in self.by_kind.items() if money is None]
 
 
 def broker_seconds(sent: Cell, stored: Cell) -> float:
-    """Processor seconds of the leader for 1 GB of records."""
+    """Return the processor seconds of the leader for 1 GB of records."""
     if sent.codec.type is stored.codec.type:
-        return stored.decompress_seconds  # in place; 0 where nothing is compressed
+        return stored.decompress_seconds  # in place; 0 for uncompressed batches
     return sent.decompress_seconds + stored.compress_seconds
 
 
 def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic, rate: Rate) -> Amounts:
-    """What a month takes if producers send one cell's batches and brokers store another's.
+    """Return the amounts of a month if producers send the batches of one cell and brokers store those of another.
 
-    Where a topic recompresses, ``stored`` is the cell of the same batches in the topic's codec.
+    If the topic recompresses, ``stored`` is the cell of the same batches in the topic's codec.
     """
     if rate.bytes_per_second is None:
         return Amounts(None, None, None, None, None, None, None)
@@ -118,19 +118,19 @@ def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic, rat
 
 
 def factor(topic: TopicFigures, cell: Cell) -> float:
-    """Bytes with a cell's batches, to today's; control batches stay as they are."""
+    """Return the bytes with a cell's batches divided by today's; control batches do not change."""
     total = topic.total.size
     own = total / (total + topic.kept) if total else 0.0
     return 1 - own * topic.saving(cell)[0]
 
 
 def rate_in(topic: TopicFigures, traffic: Traffic, assumed: float | None) -> Rate:
-    """How much is sent to a topic: by the price file, else by its timestamps, else what the user assumes.
+    """Return the rate of a topic: that of the price file, else by its timestamps, else the assumed one.
 
     Args:
         topic: The topic.
-        traffic: Of this topic.
-        assumed: Bytes a second, where neither shows it.
+        traffic: The traffic of this topic.
+        assumed: Bytes per second if the price file and the timestamps do not have a rate.
     """
     if traffic.gb_per_day is not None:
         return assumed_rate(traffic.gb_per_day * _GIGABYTE / _DAY, "price file")
@@ -138,7 +138,7 @@ def rate_in(topic: TopicFigures, traffic: Traffic, assumed: float | None) -> Rat
         stamps = [topic.stamps[number] for number in sorted(topic.stamps)]
         found = rate_of(topic.size, stamps, topic.files)
     else:
-        found = unknown_rate("the records are in no log")
+        found = unknown_rate("the records are not in a log")
     return found if found.bytes_per_second is not None or assumed is None else assumed_rate(assumed, "assumed")
 
 

@@ -1,4 +1,4 @@
-"""How much there is to gain in keys and values at all: their bytes' entropy, and what they are by their first bytes."""
+"""Determine whether keys and values are compressible at all, by the entropy of their bytes and by their first bytes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Payload", "look"]
 
-#: How much of a window is looked at.
+#: The most bytes of a window to examine.
 _MOST: Final = 256 << 10
 
-#: What compressed content begins with.
+#: The first bytes of compressed content.
 _MAGICS: Final = {
     b"\x1f\x8b\x08": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -34,29 +34,29 @@ _MAGICS: Final = {
 }
 _HEX: Final = re.compile(rb"\"?[0-9a-fA-F{}\-:]+\"?")
 _BASE64: Final = re.compile(rb"\"?[A-Za-z0-9+/_\-]+={0,2}\"?")
-#: Of 16 and of 64 letters that are all as frequent, less what dashes and padding change.
+#: Bits per byte of 16 and of 64 equally frequent letters, minus a margin for dashes and padding.
 _HEX_BITS: Final = 3.6
 _BASE64_BITS: Final = 5.5
 
 
 @dataclass
 class Payload:
-    """Keys and values of a sample; what windows find is added up."""
+    """Statistics of the keys and values of a sample, summed over its windows."""
 
-    #: How often each byte is there.
+    #: The frequency of each byte.
     histogram: Counter[int] = field(default_factory=Counter)
-    #: Bytes looked at, and what is left of them when they are compressed as one block by zstd at level 3.
+    #: The examined bytes, and their size when zstd compresses them as one block at level 3.
     size: int = 0
     packed: int = 0
-    #: Values by what they begin with: compressed formats by name.
+    #: The number of values in each compressed format.
     compressed: Counter[str] = field(default_factory=Counter)
-    #: Values, and those that are nothing but letters of hexadecimal or base64 text.
+    #: The number of values, and of those that consist of hexadecimal or base64 text.
     values: int = 0
     hexadecimal: int = 0
     base64: int = 0
 
     def add(self, other: Payload) -> None:
-        """Add what another window found."""
+        """Add the statistics of another window."""
         self.histogram += other.histogram
         self.compressed += other.compressed
         self.size += other.size
@@ -74,13 +74,13 @@ class Payload:
 
     @property
     def repeated(self) -> float:
-        """The share that compression takes off beyond what the frequency of single bytes explains: what repeats."""
+        """The share of the bytes that repetition saves, beyond the frequencies of single bytes."""
         expected = self.size * self.bits_per_byte / 8
         return max(0.0, 1 - self.packed / expected) if expected else 0.0
 
     @property
     def packing(self) -> str | None:
-        """How most values are compressed already, if they are."""
+        """The format in which most values are compressed already; None if they are not."""
         for name, count in self.compressed.most_common(1):
             if count * 2 > self.values:
                 return name
@@ -88,7 +88,7 @@ class Payload:
 
     @property
     def text_of_random_bytes(self) -> str | None:
-        """``hexadecimal`` or ``base64`` if the values are random bytes written that way."""
+        """``hexadecimal`` or ``base64`` if the values are random bytes in this encoding."""
         if self.values and self.hexadecimal > self.values * 0.95 and self.bits_per_byte > _HEX_BITS:
             return "hexadecimal"
         if self.values and self.base64 > self.values * 0.95 and self.bits_per_byte > _BASE64_BITS:
@@ -97,7 +97,7 @@ class Payload:
 
 
 def look(rows: pa.RecordBatch) -> Payload:
-    """Look at the first of a window's keys and values."""
+    """Examine the first keys and values of a window."""
     found = Payload()
     keys = rows.column("key") if "key" in rows.schema.names else None
     pieces = []

@@ -1,10 +1,10 @@
-"""What one batch costs in each message format, and how records become what a codec is given.
+"""The overhead of a batch in each message format, and the bytes that its codec compresses.
 
 =========  ==============================================  ============================  ===============
 format     around compressed records                       uncompressed                  codecs
 =========  ==============================================  ============================  ===============
 2          the batch's header, 61 bytes (KIP-98)           the same header               all five
-1, 0       a wrapper message, 34 or 26 bytes (KIP-32)      nothing: messages stand bare  not zstd
+1, 0       a wrapper message, 34 or 26 bytes (KIP-32)      nothing: plain messages       not zstd
 0.7        a wrapper message, 10 bytes                     nothing                       gzip, snappy
 =========  ==============================================  ============================  ===============
 """
@@ -30,16 +30,16 @@ class Format:
     """One message format."""
 
     name: str
-    #: As :func:`kafkacomp.compress` takes it; 0.7's snappy and gzip are framed as magic 0's.
+    #: The magic for :func:`kafkacomp.compress`; snappy and gzip have the same framing in 0.7 as in magic 0.
     magic: int
-    #: Bytes that a compressed batch has around its records.
+    #: The overhead of a compressed batch in bytes.
     overhead: int
-    #: The same of an uncompressed one.
+    #: The overhead of an uncompressed batch in bytes.
     plain_overhead: int
     codecs: frozenset[CompressionType]
 
     def section(self, rows: pa.RecordBatch) -> bytes:
-        """The records of one batch before compression, without what stands around them."""
+        """Return the records of one batch before compression, without the overhead."""
         if self.name == OLDEST:
             return message_set.write_messages(value.as_py() or b"" for value in rows.column("value"))
         builder = record.RecordBatchBuilder(self.magic, CompressionType.NONE)
@@ -47,17 +47,17 @@ class Format:
         return builder.build()[self.plain_overhead :]
 
     def size(self, codec: Codec, compressed: int) -> int:
-        """The bytes of a batch whose records have this many bytes in this codec."""
+        """Return the size of a batch whose records have this many bytes in this codec."""
         plain = codec.type is CompressionType.NONE
         return compressed + (self.plain_overhead if plain else self.overhead)
 
     def refusal(self, kind: CompressionType) -> str | None:
-        """Why a topic of this format cannot have a codec; None if it can."""
+        """Return the reason why this format does not support a codec; None if it does."""
         if kind in self.codecs:
             return None
         if self.name == OLDEST:
             return f"Kafka 0.7 has no {kind}"
-        return f"message format {self.name} has no {kind}: it takes format 2 (Kafka 0.11 or later)"
+        return f"message format {self.name} has no {kind}: it requires message format 2 (Kafka 0.11 or later)"
 
 
 OLDEST: Final = "0.7"
@@ -76,5 +76,5 @@ FORMATS: Final = {
 
 
 def allowed(form: Format, codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
-    """The codecs that a topic of this format can have."""
+    """Return the codecs that this format supports."""
     return tuple(codec for codec in codecs if codec.type in form.codecs)

@@ -1,7 +1,7 @@
-"""At which level a topic's batches were compressed: the one that makes the same bytes of their records.
+"""Determine the level of a topic's batches: the one at which recompression gives the same bytes.
 
-A batch does not say its level. The same library in about the same version gives the same bytes for the same level;
-another one (Java's gzip, an older zstd) gives bytes that differ, but sizes that are close.
+A batch does not contain its level. A similar version of the same library gives the same bytes at the same level;
+another library (Java's gzip, an older zstd) gives different bytes of a similar size.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
 
 __all__ = ["Level", "Trials", "try_levels"]
 
-#: The levels tried, of those that make the same bytes the likelier one first; LZ4's above 12 are 12.
+#: The levels to try; of levels with equal results the likelier one comes first. LZ4's levels above 12 equal 12.
 _LEVELS: Final = {
     CompressionType.GZIP: (-1, 9, *range(1, 9)),
     CompressionType.LZ4: (9, 12, *range(1, 9), 10, 11),
     CompressionType.ZSTD: (3, 1, *range(2, 13), -1, -2, -3, -4, -5, 15, 19),
 }
-#: How many bytes of a window's records are compressed again at each level.
+#: The bytes of a window's records to recompress at each level.
 _MOST: Final = 64 << 10
-#: Sizes this close are taken for the level's; further off none is named.
+#: The greatest difference of sizes at which a level counts as found.
 _CLOSE: Final = 0.01
 
 
 class Level(NamedTuple):
-    """What is known of a level."""
+    """A level, and how certain it is."""
 
     level: int
-    #: Whether the bytes are the same, not only about as many.
+    #: Whether recompression gave the same bytes, not only a similar size.
     exact: bool
-    #: The difference of the sizes, a share of today's.
+    #: The difference of the sizes as a share of today's size.
     difference: float
 
 
 @dataclass
 class Trials:
-    """Sizes at each level of some batches of one type; what windows find is added up."""
+    """Sizes at each level of some batches of one type, summed over windows."""
 
     stored: int = 0
     batches: int = 0
     sizes: dict[int, int] = field(default_factory=dict)
-    #: Batches that were tried, and those of them whose bytes came out the same.
+    #: The number of batches that were tried, and of those with the same bytes.
     tried: dict[int, int] = field(default_factory=dict)
     same: dict[int, int] = field(default_factory=dict)
 
     def add(self, other: Trials) -> None:
-        """Add what another window found."""
+        """Add the trials of another window."""
         self.stored += other.stored
         self.batches += other.batches
         for mine, theirs in ((self.sizes, other.sizes), (self.tried, other.tried), (self.same, other.same)):
@@ -62,18 +62,19 @@ class Trials:
                 mine[level] = mine.get(level, 0) + number
 
     def level(self) -> Level | None:
-        """The level by these trials; None if no level's size is within 1%.
+        """Return the level by these trials; None if no size is within 1%.
 
-        Of several that make the same bytes it is the one that is tried first: Kafka's default, if it is among them.
+        Of several levels with the same bytes it is the first one tried, which is Kafka's default if that is among them.
         """
-        # The others were left out because one before them made the same bytes of all.
+        # The others were left out because an earlier level gave the same bytes for all.
         levels = [level for level, number in self.tried.items() if number == self.batches]
         if not levels:
             return None
         level = max(levels, key=lambda each: self.same[each])
         if self.same[level] * 2 > self.batches:
             return Level(level, self.same[level] == self.batches, self._difference(level))
-        # Levels lie close together; Kafka's default, which is the first one tried, is the likeliest of those that fit.
+        # The sizes of levels differ little; of those within the limit, Kafka's default is the likeliest and tried
+        # first.
         fits = abs(self._difference(levels[0])) <= _CLOSE
         level = levels[0] if fits else min(levels, key=lambda each: abs(self._difference(each)))
         difference = self._difference(level)
@@ -84,7 +85,7 @@ class Trials:
 
 
 def try_levels(batches: Sequence[Batch]) -> dict[CompressionType, Trials]:
-    """Compress some of a window's batches again, by type, level after level until one makes the same bytes of all."""
+    """Recompress some of a window's batches, by type, at each level until one gives the same bytes for all."""
     found: dict[CompressionType, Trials] = {}
     for kind, levels in _LEVELS.items():
         some = list(_some(batches, kind))
@@ -102,7 +103,7 @@ def try_levels(batches: Sequence[Batch]) -> dict[CompressionType, Trials]:
 
 
 def _some(batches: Sequence[Batch], kind: CompressionType) -> Iterator[tuple[bytes, bytes]]:
-    """The records of a few batches as they are stored, and before compression."""
+    """Return the records of a few batches as stored, and before compression."""
     plain = 0
     for batch in batches:
         if batch.kind is kind and batch.packed is not None and plain < _MOST:
@@ -111,7 +112,7 @@ def _some(batches: Sequence[Batch], kind: CompressionType) -> Iterator[tuple[byt
 
 
 def _nearest(section: bytes, packed: bytes, kind: CompressionType, level: int) -> tuple[int, bool]:
-    """The size at a level, and whether the bytes are the same; Java's clients make other bytes of gzip and zstd."""
+    """Return kafkacomp's or the Java clients' size at a level, the nearer one, and whether the bytes are equal."""
     made = kafkacomp.compress(section, kind, compression_level=level)
     if kind is CompressionType.GZIP and made != packed:
         of_java = java_gzip(section, level)
