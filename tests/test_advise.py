@@ -434,6 +434,25 @@ def test_no_batches(tmp_path: Path, run: Run) -> None:
     assert "no batches: empty" in err
 
 
+def test_paths_without_segments_are_wrong_usage(tmp_path: Path, run: Run) -> None:
+    """As in every other command; a path without segments among others is a problem of the report."""
+    (tmp_path / "empty").mkdir()
+    for paths in (["empty"], ["missing"], ["empty", "missing"]):
+        status, out, err = run(*(tmp_path / each for each in paths))
+        assert (status, out) == (2, "")
+        assert str(tmp_path / paths[0]) in err.splitlines()[-1]
+
+
+def test_no_change_to_more_bytes_without_prices(tmp_path: Path, advise: Advise, flights: list[bytes]) -> None:
+    """A codec that is faster, but makes more bytes, is not advised; docs/advise.md has the rule."""
+    for codec, level in (("gzip", 1), ("zstd", 19), ("gzip", 9), ("zstd", 1)):
+        found = only(advise(topic(tmp_path / f"{codec}{level}", "t", flights, codec=codec, level=level)))
+        if found["advice"]["verdict"] == "change":
+            option = found["advice"]["option"]
+            assert option["saving"] >= 0, found["advice"]["headline"]
+            assert option["saving"] >= 0.05 or "of the processor time" in found["advice"]["headline"]
+
+
 def test_an_empty_topic_among_others(tmp_path: Path, run: Run, flights: list[bytes]) -> None:
     """Named; nothing is wrong with it."""
     topic(tmp_path, "flights", flights[:500])

@@ -329,6 +329,19 @@ def test_every_cut_of_a_segment_ends_well(tmp_path: Path, run: Run) -> None:
         assert ("incomplete batch at byte" in err) == inside
 
 
+def test_dump_says_that_texts_are_truncated(tmp_path: Path, run: Run) -> None:
+    """Once, with the option that shows them completely; nothing where no text is truncated."""
+    kc.write(pa.table({"value": [b"v" * 200, b"w" * 200]}), tmp_path, topic="t")
+    status, out, err = run("dump", "--deep", tmp_path)
+    assert (status, err) == (0, "")
+    assert out.endswith("\ntexts that end with … are truncated: --json shows them completely\n")
+    assert "vvv… (200 characters)" in out
+    status, out, err = run("dump", "--deep", "--json", tmp_path)
+    assert (status, err) == (0, "")
+    assert "v" * 200 in out
+    assert "truncated" not in run("dump", tmp_path)[1]
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv", "jsonl"])
 def test_export_writes_what_scan_gives(suffix: str, tmp_path: Path, run: Run) -> None:
     """Every format holds every row."""

@@ -79,8 +79,8 @@ def test_records_and_partitions_of_one_side_only(
     shutil.copytree(original / "t-0", tmp_path / "more" / "t-1")
     _, report = compared(capsys, original, tmp_path / "more")
     assert [each["message"] for each in report["differences"]] == [
-        f"{tmp_path / 'more'} does not have the partition",
-        f"{original} does not have the partition",
+        f"{tmp_path / 'more'} has no folder of this name, so that there is nothing to compare",
+        f"{original} has no folder of this name, so that there is nothing to compare",
     ]
 
 

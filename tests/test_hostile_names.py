@@ -92,7 +92,7 @@ def test_other_commands(evil: Path, tmp_path: Path) -> None:
         ("dump", "--format", EVIL.replace("\x00", ""), evil),
         ("validate", evil / f"{EVIL}-0" / f"{FIRST}.log"),
         ("info", evil),
-        ("info", "--partitions", "--deep", evil),
+        ("info", "--by=partition", "--deep", evil),
         ("diff", evil, evil / "nothing"),
         ("diff", evil, evil / f"{EVIL}-0"),
         ("tiered", evil),

@@ -89,8 +89,29 @@ def test_topics_and_partitions(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ]  # fmt: skip
     parts = found["topics"][1]["partitions"]
     assert [(each["firstOffset"], each["lastOffset"], each["records"]) for each in parts] == 3 * [(0, 999, 1000)]
-    assert "orders-2" in shown(capsys, 0, tmp_path, "--partitions")
+    assert "orders-2" in shown(capsys, 0, tmp_path, "--by=partition")
     assert [each["topic"] for each in as_json(capsys, 0, tmp_path, "--topics=ord*")["topics"]] == ["orders"]
+
+
+def test_partitions_is_a_filter_as_in_other_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    orders(tmp_path)
+    out = shown(capsys, 0, tmp_path, "--by", "partition", "--partitions", "0,2")
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["orders-0", "orders-2"]
+    assert "1 topic, 2 partitions" in out
+    found = as_json(capsys, 0, tmp_path, "--partitions", "1")
+    assert [each["partition"] for each in found["topics"][0]["partitions"]] == [1]
+    assert main(["info", str(tmp_path), "--partitions", "7"]) == 2
+    assert "partition 7" in capsys.readouterr().err
+
+
+def test_times_beyond_dates_have_their_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The year 9999 is the last one of a date; a time after it is not rounded to a second."""
+    times = pa.array([1_700_000_000_123, 2**62 + 1])
+    kc.write(pa.table({"value": [b"x", b"y"], "timestamp": times}), tmp_path, topic="t")
+    out = shown(capsys, 0, tmp_path)
+    assert "2023-11-14T22:13:20Z" in out.splitlines()[1]
+    assert f"{2**62 + 1} ms" in out.splitlines()[1]
+    assert f"time: 2023-11-14T22:13:20.123Z to {2**62 + 1} ms" in out
 
 
 @pytest.mark.parametrize("order", ["bytes", "records", "name"])
@@ -109,7 +130,7 @@ def test_no_number_is_truncated(
 ) -> None:
     orders(tmp_path)
     monkeypatch.setenv("COLUMNS", str(width))
-    out = shown(capsys, 0, tmp_path, "--partitions")
+    out = shown(capsys, 0, tmp_path, "--by=partition")
     assert "…" not in out
     found = as_json(capsys, 0, tmp_path)["topics"][0]["partitions"]
     assert all(f"{each['bytes']:,}" in out for each in found)

@@ -320,7 +320,7 @@ def test_command_repair(run: Run, tmp_path: Path) -> None:
         (("convert", SOUND, "NEW", "--to-magic", "1"), 1, "zstd"),
         (("convert", SOUND, "NEW", "--to-magic", "1", "--first-offset", "5"), 2, "0.7"),
         (("repair", SOUND, "NEW", "--corrupt", "burn"), 2, "burn"),
-        (("repair", SOUND, "THERE"), 2, "File exists"),
+        (("repair", SOUND, "THERE"), 2, "the target exists: choose another one, or remove it"),
     ],
     ids=lambda given: given[0] + " " + " ".join(str(part) for part in given[2:]) if isinstance(given, tuple) else "",
 )

@@ -37,12 +37,16 @@ def count_text(number: int, noun: str) -> str:
     return f"{number:,} {singular}{'' if number == 1 else ending or 's'}"
 
 
-def time_text(milliseconds: int | None) -> str:
-    """Format a timestamp in ISO 8601 and UTC; beyond Python's dates as a number; empty for ``None``."""
+def time_text(milliseconds: int | None, *, to_the_second: bool = False) -> str:
+    """Format a timestamp in ISO 8601 and UTC; before 1970 and after 9999 in milliseconds; empty for ``None``.
+
+    >>> time_text(1700000000123), time_text(1700000000123, to_the_second=True), time_text(-5)
+    ('2023-11-14T22:13:20.123Z', '2023-11-14T22:13:20Z', '-5 ms')
+    """
     if milliseconds is None:
         return ""
     if not 0 <= milliseconds <= _LAST_DATE:
-        return str(milliseconds)
+        return f"{milliseconds} ms"
     seconds, rest = divmod(milliseconds, 1000)
     time = dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{time}.{rest:03}Z" if rest else f"{time}Z"
+    return f"{time}.{rest:03}Z" if rest and not to_the_second else f"{time}Z"

@@ -83,10 +83,10 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option(
     "--replication-factor",
     type=click.IntRange(1, 1000),
-    help="Replicas of each partition, for all topics; overrides the price file.",
+    help="Replicas of each partition, for all topics; overrides the price file.  [default: 1]",
 )
 @click.option("--consumers", type=click.FloatRange(0),
-              help="How often each record is read, for all topics; overrides the price file.")  # fmt: skip
+              help="How often each record is read; otherwise as --replication-factor.  [default: 1]")  # fmt: skip
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
               help="The most milliseconds that a larger batch may add, including the time to fill it.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
@@ -110,6 +110,7 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
 
     PATHS are log directories, partitions, segments, URLs of these, or files of sample records: JSON lines or Parquet.
     The exit status is 1 if something could not be read or a line of the price file is wrong; the rest is evaluated.
+    It is 2 if there is nothing to evaluate.
     """
     from kafkacomp.advice import advise as run  # noqa: PLC0415 - needs pyarrow
 

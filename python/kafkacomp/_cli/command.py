@@ -41,7 +41,7 @@ from kafkacomp._cli.dump import dump as dump_files
 from kafkacomp._cli.filters import Bounds, bound_options, conditions_of, row_options
 from kafkacomp._cli.info import info
 from kafkacomp._cli.partitioned import KEYS, keys_of
-from kafkacomp._cli.render import FORMATS, renderer
+from kafkacomp._cli.render import FORMATS, Table, renderer
 from kafkacomp._cli.signals import TerminatedError, sigterm_raises
 from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, files_of, tiered, tiered_options
@@ -192,7 +192,7 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     manifests. A file whose name is not one of Kafka's is read as a record set.
 
     With --first, --last, --limit or a condition on records, the chosen records are shown with their batches. With these
-    and with bounds, files without batches are left out.
+    and with bounds, files without batches are left out. The table truncates long texts; the other formats do not.
     """
     if first is not None and last is not None:
         raise click.UsageError("--first and --last cannot be given together")
@@ -202,8 +202,10 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     files = files_of(paths, encryption_keys, storage_options)
     with progress_bar("dump", sum(file.size for file in files)) as advance:
         out = renderer("jsonl" if as_json else form, beside(advance))
-        sound = dump_files(files, out, complain, log_format=log_format, progress=advance, **options)  # type: ignore[arg-type]
-    return FINE if sound else CORRUPT
+        is_intact = dump_files(files, out, complain, log_format=log_format, progress=advance, **options)  # type: ignore[arg-type]
+    if isinstance(out, Table) and out.has_truncated:
+        say("texts that end with … are truncated: --json shows them completely")
+    return FINE if is_intact else CORRUPT
 
 
 @cli.command()

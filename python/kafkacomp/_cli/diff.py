@@ -13,15 +13,13 @@ from kafkacomp._cli.common import (
     FINE,
     LOG_FORMAT,
     MAX_OUTPUT_SIZE,
-    names_of,
-    numbers_of,
     progress_bar,
     say,
     say_json,
     waiting,
 )
+from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tiered import STORAGE_OPTIONS
-from kafkacomp._click import parsed
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
 from kafkacomp.tiered.source import SourceOptions
@@ -54,10 +52,7 @@ class _Difference:
 @click.command()
 @click.argument("source")
 @click.argument("other")
-@click.option("--topics", callback=parsed(names_of), metavar="NAMES",
-              help="Compare only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
-@click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
-              help="Compare only partitions with these numbers, separated by commas.")  # fmt: skip
+@partition_options
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads of each log; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as one JSON object.")
 @LOG_FORMAT
@@ -69,9 +64,10 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
 ) -> int:  # fmt: skip
     """Compare the records of two logs: offset, timestamp, key, value and headers.
 
-    SOURCE and OTHER are log directories, partitions, segments or URLs of these. Batches, segments and compression may
-    differ. Records that are corrupt or missing in one log count as different. The exit status is 1 if a record differs;
-    the first one of each partition is shown.
+    SOURCE and OTHER are log directories, partitions, segments or URLs of these. Partitions are compared if their
+    folders have the same name, TOPIC-PARTITION. Batches, segments and compression may differ. Records that are corrupt
+    or missing in one log count as different. The exit status is 1 if a record differs; the first one of each partition
+    is shown.
     """
     opening = SourceOptions(storage_options=storage_options)
     with waiting("listing segments"):
@@ -86,7 +82,8 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
             pair = sides[0].get(key), sides[1].get(key)
             if pair[0] is None or pair[1] is None:
                 lacking = other if pair[1] is None else source
-                found.append(_Difference(*key, None, f"{lacking} does not have the partition"))
+                message = f"{lacking} has no folder of this name, so that there is nothing to compare"
+                found.append(_Difference(*key, None, message))
                 continue
             difference, count = _compared(key, (pair[0], pair[1]), (source, other), advance, options)
             records += count

@@ -22,18 +22,21 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["Bounds", "bound_options", "conditions_of", "row_options"]
+__all__ = ["Bounds", "bound_options", "conditions_of", "partition_options", "row_options"]
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
 #: The most topics that an error lists.
 _SHOWN = 20
 
-_BOUNDS = (
+_PARTITIONS = (
     click.option("--topics", callback=parsed(names_of), metavar="NAMES",
                  help="Read only these topics: names or globs such as orders-*, separated by commas."),
     click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
                  help="Read only partitions with these numbers, separated by commas."),
+)  # fmt: skip
+_BOUNDS = (
+    *_PARTITIONS,
     click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive."),
     click.option("--end-offset", type=click.IntRange(0), help="The end offset, exclusive."),
     click.option("--start-time", callback=bound, metavar="TIME",
@@ -48,6 +51,11 @@ _ROWS = (
                  help="Select records with this header. Can be repeated."),
     click.option("--limit", type=click.IntRange(0), help="The most records to read."),
 )  # fmt: skip
+
+
+def partition_options(command: Command) -> Command:
+    """Add the options that choose topics and partitions."""
+    return _with(command, _PARTITIONS)
 
 
 def bound_options(command: Command) -> Command:

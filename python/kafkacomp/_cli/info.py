@@ -13,15 +13,14 @@ from kafkacomp._cli.common import (
     FINE,
     LOG_FORMAT,
     MAX_OUTPUT_SIZE,
-    names_of,
     progress_bar,
     say,
     say_json,
     waiting,
 )
+from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import tiered_options
-from kafkacomp._click import parsed
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import select
 from kafkacomp._text import count_text, printable, time_text
@@ -51,9 +50,9 @@ _ORDERS = ("bytes", "records", "name")
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--partitions", "by_partition", is_flag=True, help="Show each partition.")
-@click.option("--topics", callback=parsed(names_of), metavar="NAMES",
-              help="Show only these topics: names or globs such as orders-*, separated by commas.")  # fmt: skip
+@click.option("--by", type=click.Choice(("topic", "partition")), default="topic", show_default=True,
+              help="Show a row for each topic or for each partition.")  # fmt: skip
+@partition_options
 @click.option("--deep", is_flag=True, help="Verify every batch, and count the records that can be read.")
 @click.option("--sort", type=click.Choice(_ORDERS), default="name", show_default=True,
               help="Sort order of topics and partitions.")  # fmt: skip
@@ -63,20 +62,20 @@ _ORDERS = ("bytes", "records", "name")
 @tiered_options
 @MAX_OUTPUT_SIZE
 def info(  # noqa: PLR0917 - click hands everything over by name
-    paths: tuple[str, ...], by_partition: bool, topics: list[str] | None, deep: bool, sort: str, threads: int | None,
-    as_json: bool, log_format: LogFormat, max_output_size: int, **opening: Any,  # noqa: ANN401 - handed on
+    paths: tuple[str, ...], by: str, topics: list[str] | None, partitions: list[int] | None, deep: bool, sort: str,
+    threads: int | None, as_json: bool, log_format: LogFormat, max_output_size: int, **opening: Any,  # noqa: ANN401 - handed on
 ) -> int:  # fmt: skip
     """Summarize a log directory: topics, sizes, records, time span, compression types, gaps, open transactions.
 
-    PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read, and all of
-    batches smaller than 2 KiB; --deep reads and verifies everything. Records of compressed messages of magic 0 and 1
-    are estimated ("about") unless --deep counts them. No header has the uncompressed size: without --deep the ratio is
-    "n/a".
+    PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read, and
+    batches smaller than 2 KiB completely. Without --deep no checksum is verified: a corrupt header that still looks
+    like one counts with its compression type and times. Records of compressed messages of magic 0 and 1 are estimated
+    ("about") unless --deep counts them. No header has the uncompressed size: without --deep the ratio is "n/a".
 
     The exit status is 1 if something is corrupt, missing or unreadable.
     """
     with waiting("listing segments"):
-        chosen = select(SourceOptions(**opening).resolve(paths), topics, None)
+        chosen = select(SourceOptions(**opening).resolve(paths), topics, partitions)
     total = sum(segment.size for each in chosen for segment in each.segments)
     with progress_bar("info", total) as advance:
         found = describe(
@@ -90,7 +89,7 @@ def info(  # noqa: PLR0917 - click hands everything over by name
     if as_json:
         say_json(_as_dict(found))
     else:
-        _show(found, by_partition=by_partition, sort=sort)
+        _show(found, by_partition=by == "partition", sort=sort)
     return CORRUPT if found.gaps or found.corrupt_bytes or found.errors else FINE
 
 
@@ -170,7 +169,7 @@ def _row(each: TopicInfo | PartitionInfo) -> list[str]:
     ratio = each.ratio
     cells = [
         f"{each.size:,}", _records(each), f"{each.gaps:,}" if each.gaps else "", codecs,
-        _second(each.first_timestamp), _second(each.last_timestamp),
+        *(time_text(time, to_the_second=True) for time in (each.first_timestamp, each.last_timestamp)),
         f"{each.transactions_count:,}" if each.transactions_count else "", f"{each.segments_count:,}",
         "n/a" if ratio is None else f"{ratio:.2f}", formats,
     ]  # fmt: skip
@@ -178,11 +177,6 @@ def _row(each: TopicInfo | PartitionInfo) -> list[str]:
         return [printable(_name(each)), *cells, f"{len(each.partitions):,}"]
     offsets = ["" if offset is None else f"{offset:,}" for offset in (each.first_offset, each.last_offset)]
     return [printable(_name(each)), *offsets, *cells]
-
-
-def _second(milliseconds: int | None) -> str:
-    """Format a time in seconds; ``--json`` has milliseconds."""
-    return "" if milliseconds is None else time_text(milliseconds - milliseconds % 1000)
 
 
 def _records(each: LogDirInfo | TopicInfo | PartitionInfo) -> str:

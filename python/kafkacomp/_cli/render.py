@@ -87,6 +87,8 @@ class Table:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._columns: tuple[str, ...] | None = None
+        #: Whether a text has been truncated.
+        self.has_truncated = False
 
     def file(self, name: str, kind: str) -> None:
         self._out.write(f"{printable(name)} ({kind})\n")
@@ -113,12 +115,27 @@ class Table:
 
     def _record(self, row: Mapping[str, Any]) -> None:
         names = {"keyBase64": "key (base64)", "payloadBase64": "payload (base64)"}
-        cells = [f"{names.get(name, name)}: {_cell(value)}" for name, value in row.items() if value not in ([], None)]
+        shown = {names.get(name, name): value for name, value in row.items() if value not in ([], None)}
+        cells = [f"{name}: {self._cell(value)}" for name, value in shown.items()]
         self._out.write("  | " + " ".join(cells) + "\n")
 
     def _line(self, row: Mapping[str, Any]) -> None:
-        cells = [_cell(value).rjust(self.WIDTHS.get(name, max(len(name), 6))) for name, value in row.items()]
+        cells = [self._cell(value).rjust(self.WIDTHS.get(name, max(len(name), 6))) for name, value in row.items()]
         self._out.write("  " + " ".join(cells).rstrip() + "\n")
+
+    def _cell(self, value: object) -> str:
+        if value is None:
+            return "-"
+        if isinstance(value, bool):
+            return "yes" if value else "NO"
+        if isinstance(value, int):
+            return str(value)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        shown = printable(text[: CELL + 1])
+        if len(text) <= CELL and len(shown) <= CELL:
+            return shown
+        self.has_truncated = True
+        return f"{shown[: CELL - 1]}… ({len(text):,} characters)"
 
 
 class KafkaLines:
@@ -153,20 +170,6 @@ def csv_cell(value: object) -> str:
         return str(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return '"' + text.replace('"', '""') + '"'
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
-    if isinstance(value, int):
-        return str(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    shown = printable(text[: CELL + 1])
-    if len(text) <= CELL and len(shown) <= CELL:
-        return shown
-    return f"{shown[: CELL - 1]}… ({len(text):,} characters)"
 
 
 def _kafka(value: object) -> str:

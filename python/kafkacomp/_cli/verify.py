@@ -85,7 +85,7 @@ class FileCoverage(NamedTuple):
         """The cells of its row in a table."""
         folder, name = basename(parent_of(self.file)), basename(self.file)
         numbers = (self.first_offset, self.last_offset, self.missing, self.records, self.length)
-        times = (time_text(time and time - time % 1000) for time in (self.first_timestamp, self.last_timestamp))
+        times = (time_text(time, to_the_second=True) for time in (self.first_timestamp, self.last_timestamp))
         return [printable(f"{folder}/{name}" if folder else name), *(f"{number or 0:,}" for number in numbers), *times]
 
 

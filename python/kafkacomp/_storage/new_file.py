@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["new_file"]
+__all__ = ["exists_error", "new_file"]
+
+
+def exists_error(target: str | Path) -> FileExistsError:
+    """The error about a target that exists, with what to do."""
+    return FileExistsError(errno.EEXIST, "the target exists: choose another one, or remove it", str(target))
 
 
 @contextmanager
@@ -36,10 +41,10 @@ def new_file(target: Path, *, replace: bool = False) -> Iterator[Path]:
             # A link fails if the target exists, where a rename would replace it.
             os.link(hidden, target)
         except FileExistsError:
-            raise
+            raise exists_error(target) from None
         except OSError:  # without hard links, the target may be created between the test and the rename
             if os.path.lexists(target):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+                raise exists_error(target) from None
             hidden.replace(target)
     finally:
         hidden.unlink(missing_ok=True)

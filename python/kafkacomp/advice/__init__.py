@@ -1,14 +1,15 @@
 """Advice on compression: whether to compress a topic, with what, and what that saves, measured on its own batches.
 
-What is measured and how it is judged is in docs/advise.md. The modules, in the order in which a run goes through them:
+docs/advise.md explains what is measured and how the advice is found. The modules, in the order in which a run goes
+through them:
 
-- ``settings``, ``prices``: the options of a run, and what the user pays
-- ``sampling``, ``budget``: topics, the windows of their segments that are read, and how many
+- ``settings``, ``prices``: the options of a run, and the user's prices
+- ``sampling``, ``budget``: topics, the windows of their segments to read, and the number of windows to measure
 - ``segments``, ``content``, ``formats``: a window's batches and records, in any message format
-- ``measure``, ``levels``, ``entropy``: codecs and batch sizes on one window, today's level, the kind of values
+- ``measure``, ``levels``, ``entropy``: codecs and batch sizes on one window, today's level, the kind of the values
 - ``topic``, ``spread``: the sum of a topic's windows, and its uncertainty
-- ``rate``, ``cost``: the rate of a topic; bytes, processor time and money for a month
-- ``recommend``, ``configuration``: what to do and why, and the lines to set
+- ``rate``, ``cost``: the rate of a topic; bytes, processor time and money of a month
+- ``recommend``, ``configuration``: the recommendation with its reasons, and the configuration to set
 - ``run``, ``report``, ``table``: a run, its report, and the report as a table
 - ``page``, ``charts``: the report as HTML with charts, which needs the extra ``report``
 
@@ -44,7 +45,7 @@ def advise(
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Report:
-    """Measure a sample of topics and advise on their compression.
+    """Recommend compression for topics, from a measurement of a sample of their bytes.
 
     Args:
         paths: Log folders, partitions, segments, URLs of these, record sets as bytes, files of records (``.jsonl``,
@@ -53,24 +54,25 @@ def advise(
         prices: The path of a price file, such as ``"prices.toml"``, or the result of
             :func:`kafkacomp.advice.prices.parse`.
         max_latency_ms: The most milliseconds that a batch may take longer than today, including the time to fill it if
-            that is known.
+            the topic's rate is known.
         compression_type: The topics' ``compression.type`` today.
-        assume_rate: The rate of each topic whose timestamps do not show it: bytes a second that producers send, as
-            compressed as today.
+        assume_rate: The rate of topics whose timestamps do not show it: bytes per second from producers, compressed as
+            today.
         threads: Measuring threads; default: one per core.
-        filesystem: The file system that the paths are on: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
-        storage_options: What fsspec opens the file systems of URLs with; not with ``filesystem``.
+        filesystem: The file system of the paths: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        storage_options: Options with which fsspec opens the file systems of URLs; not with ``filesystem``.
         encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
             :func:`kafkacomp.scan`.
         progress: Called as ``progress(bytes_done, bytes_total)``.
 
     Returns:
-        The report, which has ``to_dict()`` and ``to_html()``. Its ``problems`` name what could not be read and wrong
-        lines of the price file; the advice is about the rest.
+        The report, which has ``to_dict()`` and ``to_html()``. Its ``problems`` list what could not be read and wrong
+        lines of the price file; the advice covers the rest.
 
     Raises:
         TypeError: ``settings`` is not a :class:`Settings`.
-        ValueError: an argument is out of range, or no file has a batch although all could be read.
+        ValueError: an argument is out of range, or all files could be read and none has a batch.
+        FileNotFoundError: none of the paths exists and contains segments.
         OSError: the price file cannot be read.
 
     Example:

@@ -3,7 +3,8 @@
 Options are the measured codecs at today's batch boundaries and at larger batches. With prices for processors and for
 what is stored or sent, the cheapest month wins. Without, bytes are weighed against processor time: going from nothing
 to the fastest codec must save 5% of the bytes, and each doubling of processor time from there 3% more of the
-uncompressed bytes. Whatever wins must save 5% of today's bytes, or money, and its uncertainty must not reach zero.
+uncompressed bytes. The winner must save 5% of today's bytes, or money, and the lower bound of the saving must be above
+zero; or, without more bytes than today, 30% of the processor time.
 
 Larger batches are advised only where the topic's rate fills them within a second of ``linger.ms``; what would take
 longer, or is not known to fill, is named and not counted.
@@ -52,8 +53,9 @@ _MOST_OF_IT: Final = 0.9
 #: From here on single bytes have next to no pattern, and this share is next to no repetition.
 _RANDOM_BITS: Final = 7.5
 _NO_REPETITION: Final = 0.05
-#: Processor time that a change must save where bytes stay about the same.
+#: The share of today's processor time that a change must save if it saves fewer bytes than that, but adds none.
 _LESS_TIME: Final = 0.3
+#: Bytes without a codec that are about the same as with it, a share of today's bytes.
 _SAME_BYTES: Final = 0.02
 
 
@@ -233,7 +235,7 @@ def _worth(options: Options, cell: Cell) -> bool:
         return certain
     today = options.seconds(options.today)
     less = today > _FREE and options.seconds(cell) <= today * (1 - _LESS_TIME)
-    return saving >= -_SAME_BYTES and less and cell.codec.type is not CompressionType.NONE
+    return saving >= 0 and less and cell.codec.type is not CompressionType.NONE
 
 
 def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) -> str | None:
@@ -373,6 +375,8 @@ def _change(topic: TopicFigures, options: Options, cell: Cell) -> Advice:
         word = f"stop compressing ({today}):"
     saving, spread = topic.saving(cell)
     headline = f"{word} {cell.codec}: saves {_saves(cell, options)}"
+    if saving < _WORTH and not options.by_money:
+        headline += f", and {1 - options.seconds(cell) / options.seconds(options.today):.0%} of the processor time"
     advice = Advice(
         CHANGE, headline, [], cell, saving, spread, lines_for(topic.format, cell, options.about, options.fill_ms(cell))
     )

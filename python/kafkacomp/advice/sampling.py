@@ -117,9 +117,14 @@ def find_topics(
             ``.jsonl``, ``.ndjson``, ``.parquet``.
         failed: Called with what cannot be read and why; the rest goes on.
         opening: What the paths and URLs are opened with.
+
+    Raises:
+        FileNotFoundError: none of the paths exists and contains segments.
     """
     topics: dict[str, Topic] = {}
     seen: set[str] = set()
+    missing: list[FileNotFoundError] = []
+    paths = list(paths)
     for path in paths:
         try:
             for source, topic in _sources(path, failed, opening or SourceOptions()):
@@ -130,6 +135,9 @@ def find_topics(
                 seen.add(source.name)
         except (OSError, ValueError) as error:
             failed("bytes" if isinstance(path, bytes) else str(path), error)
+            missing += [error] if isinstance(error, FileNotFoundError) else []
+    if missing and len(missing) == len(paths):
+        raise missing[0]
     return list(topics.values())
 
 

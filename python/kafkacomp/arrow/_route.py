@@ -13,6 +13,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import PARTITIONS, integer
 from kafkacomp._extras import require
 from kafkacomp._storage.names import check_topic
+from kafkacomp._storage.new_file import exists_error
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def published(directory: str) -> Iterator[Path]:
         names = sorted(each.name for each in folder.iterdir())
         for name in names:
             if os.path.lexists(target / name):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target / name))
+                raise exists_error(target / name)
         moved: list[str] = []
         try:
             for name in names:

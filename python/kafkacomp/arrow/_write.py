@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from kafkacomp._extras import require
 from kafkacomp._kafkacomp import ScanReader
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
+from kafkacomp._storage.new_file import exists_error
 from kafkacomp.arrow._route import by_columns, by_key, published
 from kafkacomp.record import arrow_rows, batch_settings
 
@@ -144,7 +144,7 @@ def write(
         rows, partition = (rows if isinstance(rows, ScanReader) else reader), 0
     path = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
     if os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        raise exists_error(path)
     written = _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id)
     return _report(path, written.log, written.records)
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import errno
-import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp._extras import require
-from kafkacomp._storage.new_file import new_file
+from kafkacomp._storage.new_file import exists_error, new_file
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
@@ -44,7 +43,7 @@ def offset_map(path: str | os.PathLike[str] | None) -> Iterator[Take | None]:
     if kind is None:
         raise ValueError(f"{target}: the suffix must be {' or '.join(kinds)}")
     if target.exists():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        raise exists_error(target)
     with new_file(target) as hidden, kind(hidden) as take:
         yield take
 

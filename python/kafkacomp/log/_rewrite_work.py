@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import SEGMENT_BYTES, checked_max_output_size, integer
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import basename, partition_of, side_file
+from kafkacomp._storage.new_file import exists_error
 from kafkacomp._storage.state_file import sync_folder
 from kafkacomp.exceptions import CorruptRecordError
 
@@ -117,7 +117,7 @@ class RewriteWork:
         (folder,) = staged.iterdir()
         sync_folder(folder)
         if os.path.lexists(self._target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._target))
+            raise exists_error(self._target)
         folder.rename(self._target)
         sync_folder(self._target.absolute().parent)
 

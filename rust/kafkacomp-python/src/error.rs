@@ -247,7 +247,8 @@ pub fn log_to_py(py: Python<'_>, error: log::Error, segment: Option<&str>) -> Py
         log::Error::Content(error) => to_py(py, &error, segment),
         log::Error::Io { path, source } => io_to_py(py, source, &path.to_string_lossy()),
         log::Error::Exists { path } => {
-            PyFileExistsError::new_err((EEXIST, "File exists", path.to_string_lossy().into_owned()))
+            let reason = "the target exists: choose another one, or remove it";
+            PyFileExistsError::new_err((EEXIST, reason, path.to_string_lossy().into_owned()))
         }
         log::Error::Corrupt { path, error } => to_py(py, error.as_ref(), Some(&path.to_string_lossy())),
         log::Error::OffsetOrder { .. } | log::Error::BatchTooLarge { .. } => of_kind(error.kind(), message),
