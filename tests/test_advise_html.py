@@ -93,7 +93,7 @@ def test_pictures(page: Page) -> None:
     assert len(pictures) == 3 * 3 + 1
     labels = [each.attributes["aria-label"] for each in pictures]
     assert labels.count("Ratio against compression speed, today's batches") == 3
-    assert labels.count("Bytes a record against batch size") == 3
+    assert labels.count("Bytes per record against batch size") == 3
     assert labels.count("Monthly cost by kind") == 3
     assert labels.count("Monthly cost by kind, all topics") == 1
     for each in pictures:

@@ -225,7 +225,7 @@ def test_a_missing_peer(run: Run, lines: Path, monkeypatch: pytest.MonkeyPatch) 
     status, _, err = run(lines, *QUICK, "--compare", "isal")
     assert (status, "isal is not installed: pip install isal" in err) == (2, True)
     status, _, err = run(lines, *QUICK, "--compare", "java")
-    assert (status, "there is no java on the PATH" in err) == (2, True)
+    assert (status, "the peer java needs a JDK: no java is on the PATH" in err) == (2, True)
     status, out, _ = run(lines, *QUICK, "--codecs", "gzip:1", "--stages", "decompress", "--compare", "--json")
     assert (status, set(json.loads(out)["left_out"]) >= {"isal", "java"}) == (0, True)
 
@@ -284,7 +284,7 @@ def test_presets_are_whole(name: str) -> None:
         (["--stages", "encrypt"], "unknown stage 'encrypt'"),
         (["--compare", "gzip2"], "unknown peer 'gzip2'"),
         (["--preset", "other"], "'other' is not one of"),
-        (["--preset", "kip-390", "--codecs", "lz4"], "a preset has its own --codecs"),
+        (["--preset", "kip-390", "--codecs", "lz4"], "--preset cannot be combined with --codecs and --stages"),
         (["--plot", "out.gif"], "does not end in .png or .svg or .html"),
         (["--json", "segment.log"], "does not end in .json"),
         (["--json", "--csv"], "cannot both go to standard output"),
