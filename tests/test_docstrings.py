@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from kafkacomp import exceptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +56,104 @@ def test_example(test: doctest.DocTest, example: Path, tmp_path: Path) -> None:
 def test_the_model_has_examples() -> None:
     names = {test.name for test in examples()}
     assert {f"kafkacomp.log._model.{name}" for name in ("LogDir", "LogPartition", "LogSegment")} <= names
+
+
+#: Public modules: each name of their ``__all__`` has an example.
+PUBLIC = (
+    "", "advice", "advice.prices", "advice.settings", "arrow", "broker", "exceptions", "gzip", "log", "lz4",
+    "message_set", "polars", "record", "snappy", "spark", "typing", "zstd",
+)  # fmt: skip
+#: Classes that users do not create: the function or class whose example shows them.
+SHOWN_BY = {
+    "arrow.FilteredReader": "arrow.filter_rows",
+    "arrow.ArrowArray": "arrow.decompress_cells",
+    "arrow.MissingRange": "arrow.ScanReport",
+    "arrow.ScanReader": "scan",
+    "arrow.SkippedRange": "arrow.ScanReport",
+    "arrow.WriteReport": "write",
+    "advice.Prices": "advice.prices.load",
+    "advice.Report": "advice.advise",
+    "advice.TopicReport": "advice.advise",
+    "broker.LogAppendInfo": "broker.analyze_and_validate_records",
+    "broker.RecordError": "broker.LogValidator",
+    "broker.RecordValidationStats": "broker.LogValidator",
+    "broker.ValidationResult": "broker.LogValidator",
+    "log.AbortedTxn": "log.read_transaction_index",
+    "log.BatchCounts": "LogDir.info",
+    "log.CodecCounts": "log.verify_segment",
+    "log.ControlRecord": "log.parse_control_record",
+    "log.Finding": "log.verify_segment",
+    "log.LeaderEpochEntry": "log.read_leader_epoch_checkpoint",
+    "log.LogDirInfo": "LogDir.info",
+    "log.OffsetCheckpointEntry": "log.read_offset_checkpoint",
+    "log.OffsetPosition": "log.read_offset_index",
+    "log.OpenTransaction": "LogDir.info",
+    "log.PartitionInfo": "LogDir.info",
+    "log.PartitionMetadata": "log.read_partition_metadata",
+    "log.PartitionReport": "log.verify_partition",
+    "log.ProducerEntry": "log.read_producer_snapshot",
+    "log.Repair": "log.repair",
+    "log.RepairReport": "log.repair",
+    "log.RewriteReport": "log.recompress",
+    "log.SegmentInfo": "LogDir.info",
+    "log.SegmentReport": "log.verify_segment",
+    "log.SegmentSummary": "LogDir.info",
+    "log.TimestampOffset": "log.read_time_index",
+    "log.TopicInfo": "LogDir.info",
+    "lz4.FrameInfo": "lz4.get_frame_info",
+    "message_set.Converted": "message_set.convert",
+    "message_set.Message": "message_set.read_messages",
+    "message_set.MessageAndOffset": "message_set.read_messages",
+    "message_set.MessageReader": "message_set.read_messages",
+    "record.BatchReader": "record.read_batches",
+    "record.BatchStream": "record.open_batches",
+    "record.Record": "record.read_batches",
+    "record.RecordBatch": "record.read_batches",
+    "zstd.FrameInfo": "zstd.get_frame_info",
+}
+#: Names without an example.
+WITHOUT = {
+    "spark.KafkaCompDataSource": "needs a Spark session: the code of docs/spark.md is tested",
+    "spark.advise": "needs a Spark session: tests/spark/test_spark_advise.py",
+    "typing.ArrowArray": "a protocol for annotations",
+    "typing.ArrowStream": "a protocol for annotations",
+}
+
+
+def _found(name: str) -> Any:
+    found: Any = kc
+    for part in name.split("."):
+        found = importlib.import_module("kafkacomp.advice.prices") if part == "prices" else getattr(found, part)
+    return found
+
+
+def _has_example(found: Any) -> bool:
+    own = [found, *vars(found).values()] if inspect.isclass(found) else [found]
+    return any(">>>" in (each.__doc__ or "") for each in own if not isinstance(each, str))
+
+
+def test_every_public_function_and_class_has_an_example() -> None:
+    seen = set()
+    for name in PUBLIC:
+        module = importlib.import_module(f"kafkacomp.{name}" if name else "kafkacomp")
+        for each in module.__all__:
+            found = getattr(module, each)
+            full = f"{name}.{each}" if name else each
+            if not (inspect.isclass(found) or inspect.isroutine(found)):
+                continue
+            if inspect.isclass(found) and issubclass(found, Exception):
+                assert ">>>" in (exceptions.__doc__ or ""), full
+                continue
+            names = {full, *(other for other in SHOWN_BY | WITHOUT if _found(other) is found)}
+            if _has_example(found):
+                assert not names & (SHOWN_BY | WITHOUT).keys(), f"{full} has an example: remove it from the list"
+                continue
+            listed = names & (SHOWN_BY | WITHOUT).keys()
+            assert listed, f"{full} has no example in its docstring"
+            seen |= listed
+            for other in listed & SHOWN_BY.keys():
+                assert _has_example(_found(SHOWN_BY[other])), f"{SHOWN_BY[other]} has no example, which shows {full}"
+    assert seen == SHOWN_BY.keys() | WITHOUT.keys()
 
 
 def test_the_package_names_where_each_task_starts() -> None:

@@ -62,6 +62,11 @@ def compress(data: Buffer, level: int | None = -1) -> bytes:
 
     Raises:
         ValueError: the level is out of range.
+
+    Example:
+        >>> from kafkacomp import gzip
+        >>> gzip.decompress(gzip.compress(b"content", level=9))
+        b'content'
     """
     return _kafkacomp.compress(data, CompressionType.GZIP, level, _MAGIC)
 
@@ -76,6 +81,11 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
     Raises:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: they decompress to more than ``max_output_size`` bytes.
+
+    Example:
+        >>> from kafkacomp import gzip
+        >>> gzip.decompress(gzip.compress(b"content"), max_output_size=1024)
+        b'content'
     """
     cap = checked_max_output_size(max_output_size)
     if not memoryview(data).nbytes:
@@ -97,6 +107,13 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: ``out`` is too small.
         TypeError: ``out`` is read-only or not contiguous.
+
+    Example:
+        >>> from kafkacomp import gzip
+        >>> out = bytearray(1024)
+        >>> size = gzip.decompress_into(gzip.compress(b"content"), out)
+        >>> bytes(out[:size])
+        b'content'
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.GZIP, "standard")
 
@@ -113,6 +130,13 @@ class GzipCompressor(_kafkacomp.Compressor):
 
     Raises:
         ValueError: the level is out of range.
+
+    Example:
+        >>> from kafkacomp import gzip
+        >>> compressor = gzip.GzipCompressor(level=9)
+        >>> data = compressor.compress(b"con") + compressor.compress(b"tent") + compressor.flush()
+        >>> gzip.decompress(data)
+        b'content'
     """
 
     def __new__(cls, level: int | None = -1) -> Self:
@@ -138,6 +162,15 @@ class GzipDecompressor(_kafkacomp.Decompressor):
     Raises:
         ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
+
+    Example:
+        >>> from kafkacomp import gzip
+        >>> data = gzip.compress(b"content")
+        >>> decompressor = gzip.GzipDecompressor()
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
+        b'content'
+        >>> decompressor.eof
+        True
     """
 
     def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
@@ -162,6 +195,17 @@ class GzipFile(CompressedFile):
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
+
+    Example:
+        >>> from kafkacomp import gzip
+        >>> with gzip.GzipFile(target, "wb", level=9) as file:
+        ...     file.write(b"content")
+        7
+        >>> with gzip.GzipFile(target) as file:
+        ...     file.read()
+        b'content'
+
+        ``target`` is a path, such as ``"orders.gz"``.
     """
 
     @overload
@@ -258,6 +302,17 @@ def open(  # noqa: A001 - the name of the standard library's
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
+
+    Example:
+        >>> from kafkacomp import gzip
+        >>> with gzip.open(target, "wt", encoding="utf-8") as file:
+        ...     file.write("text")
+        4
+        >>> with gzip.open(target, "rt", encoding="utf-8") as file:
+        ...     list(file)
+        ['text']
+
+        ``target`` is a path, such as ``"orders.gz"``.
     """
 
     def make_file(mode: str) -> GzipFile:

@@ -149,6 +149,11 @@ def compress(
 
     Raises:
         ValueError: an argument has an unknown value.
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> lz4.decompress(lz4.compress(b"content", level=12))
+        b'content'
     """
     options = FrameOptions(header_checksum, block_size, block_checksum, content_checksum, content_size)
     return _kafkacomp.lz4_compress(data, level, options)
@@ -172,6 +177,11 @@ def decompress(
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: they decompress to more than ``max_output_size`` bytes.
         ValueError: unknown ``header_checksum``.
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> lz4.decompress(lz4.compress(b"content"), max_output_size=1024)
+        b'content'
     """
     return _kafkacomp.decompress(data, CompressionType.LZ4, header_checksum, checked_max_output_size(max_output_size))
 
@@ -192,6 +202,13 @@ def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksu
         OutputLimitError: ``out`` is too small.
         TypeError: ``out`` is read-only or not contiguous.
         ValueError: unknown ``header_checksum``.
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> out = bytearray(1024)
+        >>> size = lz4.decompress_into(lz4.compress(b"content"), out)
+        >>> bytes(out[:size])
+        b'content'
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.LZ4, header_checksum)
 
@@ -205,6 +222,12 @@ def get_frame_info(data: Buffer) -> FrameInfo:
     Raises:
         DecompressionError: the data do not begin with an LZ4 frame, or its version, flags or block size are undefined
             (``TruncatedError`` if the data end inside the header).
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> info = lz4.get_frame_info(lz4.compress(b"content"))
+        >>> info.block_max_size, info.header_checksum_rule
+        (65536, 'standard')
     """
     return _kafkacomp.lz4_frame_info(data)
 
@@ -226,6 +249,13 @@ class LZ4Compressor(_kafkacomp.Compressor):
 
     Raises:
         ValueError: an argument has an unknown value.
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> compressor = lz4.LZ4Compressor(level=12)
+        >>> data = compressor.compress(b"con") + compressor.compress(b"tent") + compressor.flush()
+        >>> lz4.decompress(data)
+        b'content'
     """
 
     def __new__(
@@ -261,6 +291,15 @@ class LZ4Decompressor(_kafkacomp.Decompressor):
     Raises:
         ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> data = lz4.compress(b"content")
+        >>> decompressor = lz4.LZ4Decompressor()
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
+        b'content'
+        >>> decompressor.eof
+        True
     """
 
     def __new__(
@@ -292,6 +331,17 @@ class LZ4File(CompressedFile):
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> with lz4.LZ4File(target, "wb", level=12) as file:
+        ...     file.write(b"content")
+        7
+        >>> with lz4.LZ4File(target) as file:
+        ...     file.read()
+        b'content'
+
+        ``target`` is a path, such as ``"orders.lz4"``.
     """
 
     @overload
@@ -418,6 +468,17 @@ def open(  # noqa: A001 - the name of the standard library's
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> with lz4.open(target, "wt", encoding="utf-8") as file:
+        ...     file.write("text")
+        4
+        >>> with lz4.open(target, "rt", encoding="utf-8") as file:
+        ...     list(file)
+        ['text']
+
+        ``target`` is a path, such as ``"orders.lz4"``.
     """
 
     def make_file(mode: str) -> LZ4File:

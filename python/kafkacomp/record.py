@@ -83,6 +83,16 @@ def read_batches(
             To read on after a wrong checksum, use ``verify_crc=False`` and look at ``RecordBatch.is_valid``.
         ValueError: ``max_output_size`` is not positive.
         TypeError: ``verify_crc`` is not a bool.
+
+    Example:
+        >>> from kafkacomp import record
+        >>> import pyarrow as pa
+        >>> data = record.build_batches(pa.table({"key": ["k"], "value": ["v"], "timestamp": [1_700_000_000_000]}))
+        >>> for batch in record.read_batches(data):
+        ...     print(batch.base_offset, batch.compression_type)
+        ...     print([(each.offset, each.key, each.value) for each in batch])
+        0 zstd
+        [(0, b'k', b'v')]
     """
     if not isinstance(verify_crc, bool):
         raise TypeError(f"verify_crc must be a bool, not {type(verify_crc).__name__}")
@@ -254,6 +264,14 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
     Raises:
         ValueError: the magic does not support an argument, the codec does not have the level, or a number does not fit
             its field. The producer state, which can be set later, is checked by :meth:`build`.
+
+    Example:
+        >>> from kafkacomp import record
+        >>> builder = record.RecordBatchBuilder(compression_type="lz4", base_offset=7)
+        >>> _ = builder.append(b"value", key=b"key", timestamp=1_700_000_000_000, headers={"h": b"1"})
+        >>> (batch,) = record.read_batches(builder.build())
+        >>> batch.base_offset, batch.records_count
+        (7, 1)
     """
 
     def __new__(
@@ -340,6 +358,13 @@ def build_batches(
             are two columns with the same name.
         TypeError: a column has another type; ``rows`` is not Arrow data.
         RecordTooLargeError: a record over 2^31 - 1 bytes.
+
+    Example:
+        >>> from kafkacomp import record
+        >>> import pyarrow as pa
+        >>> data = record.build_batches(pa.table({"value": ["a", "b"]}), base_offset=5, batch_bytes=1)
+        >>> [batch.base_offset for batch in record.read_batches(data)]
+        [5, 6]
     """
     settings = _settings(
         magic=magic,
@@ -378,6 +403,11 @@ def estimate_batch_size_upper_bound(
     Raises:
         ValueError: zstd before magic 2, or an unknown magic.
         TypeError: a value is not bytes-like, or a header key is not a string.
+
+    Example:
+        >>> from kafkacomp import record
+        >>> record.estimate_batch_size_upper_bound(b"value", key=b"key")
+        93
     """
     magic = _integer("magic", magic, MAGICS)
     return _kafkacomp.estimate_batch_size_upper_bound(
@@ -427,6 +457,13 @@ def convert(
         MessageSetError: the message set of 0.7 is corrupt.
         ValueError: an argument is out of range; the data are a message set of 0.7 and ``upgrade`` is false; the content
             does not determine the log format.
+
+    Example:
+        >>> from kafkacomp import record
+        >>> import pyarrow as pa
+        >>> data = record.build_batches(pa.table({"value": ["a"]}), compression_type="gzip")
+        >>> [batch.magic for batch in record.read_batches(record.convert(data, 1))]
+        [1]
     """
     check_log_format(log_format)
     content = data if isinstance(data, bytes) else memoryview(data).tobytes()

@@ -55,6 +55,11 @@ def compress(data: Buffer) -> bytes:
 
     Args:
         data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
+
+    Example:
+        >>> from kafkacomp import snappy
+        >>> snappy.decompress(snappy.compress(b"content"))
+        b'content'
     """
     return _kafkacomp.compress(data, CompressionType.SNAPPY, None, _MAGIC)
 
@@ -69,6 +74,11 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
     Raises:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: they decompress to more than ``max_output_size`` bytes.
+
+    Example:
+        >>> from kafkacomp import snappy
+        >>> snappy.decompress(snappy.compress(b"content"), max_output_size=1024)
+        b'content'
     """
     return _kafkacomp.decompress(data, CompressionType.SNAPPY, "standard", checked_max_output_size(max_output_size))
 
@@ -87,6 +97,13 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: ``out`` is too small.
         TypeError: ``out`` is read-only or not contiguous.
+
+    Example:
+        >>> from kafkacomp import snappy
+        >>> out = bytearray(1024)
+        >>> size = snappy.decompress_into(snappy.compress(b"content"), out)
+        >>> bytes(out[:size])
+        b'content'
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.SNAPPY, "standard")
 
@@ -97,6 +114,13 @@ class SnappyCompressor(_kafkacomp.Compressor):
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the stream, and later data begin a new one.
     ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
+
+    Example:
+        >>> from kafkacomp import snappy
+        >>> compressor = snappy.SnappyCompressor()
+        >>> data = compressor.compress(b"con") + compressor.compress(b"tent") + compressor.flush()
+        >>> snappy.decompress(data)
+        b'content'
     """
 
     def __new__(cls) -> Self:
@@ -123,6 +147,15 @@ class SnappyDecompressor(_kafkacomp.Decompressor):
     Raises:
         ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
+
+    Example:
+        >>> from kafkacomp import snappy
+        >>> data = snappy.compress(b"content")
+        >>> decompressor = snappy.SnappyDecompressor()
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
+        b'content'
+        >>> decompressor.eof
+        False
     """
 
     def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
@@ -146,6 +179,17 @@ class SnappyFile(CompressedFile):
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
+
+    Example:
+        >>> from kafkacomp import snappy
+        >>> with snappy.SnappyFile(target, "wb") as file:
+        ...     file.write(b"content")
+        7
+        >>> with snappy.SnappyFile(target) as file:
+        ...     file.read()
+        b'content'
+
+        ``target`` is a path, such as ``"orders.snappy"``.
     """
 
     @overload
@@ -234,6 +278,17 @@ def open(  # noqa: A001 - the name of the standard library's
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
+
+    Example:
+        >>> from kafkacomp import snappy
+        >>> with snappy.open(target, "wt", encoding="utf-8") as file:
+        ...     file.write("text")
+        4
+        >>> with snappy.open(target, "rt", encoding="utf-8") as file:
+        ...     list(file)
+        ['text']
+
+        ``target`` is a path, such as ``"orders.snappy"``.
     """
 
     def make_file(mode: str) -> SnappyFile:

@@ -83,6 +83,11 @@ def get_frame_info(frame_buffer: Buffer) -> FrameInfo:
 
     Raises:
         DecompressionError: the data do not begin with a frame (``TruncatedError``: end inside the header).
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> zstd.get_frame_info(zstd.compress(b"content")).decompressed_size is None
+        True
     """
     return FrameInfo(*_kafkacomp.zstd_frame_info(frame_buffer))
 
@@ -110,6 +115,11 @@ def compress(data: Buffer, level: int | None = None, options: _Options | None = 
     Raises:
         ValueError: the level is out of range, or the parameter is unknown.
         TypeError: both ``level`` and ``options`` are given.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> zstd.decompress(zstd.compress(b"content", level=9))
+        b'content'
     """
     return _kafkacomp.compress(data, CompressionType.ZSTD, _level(level, options), _MAGIC)
 
@@ -124,6 +134,11 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
     Raises:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: they decompress to more than ``max_output_size`` bytes.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> zstd.decompress(zstd.compress(b"content"), max_output_size=1024)
+        b'content'
     """
     return _kafkacomp.decompress(data, CompressionType.ZSTD, "standard", checked_max_output_size(max_output_size))
 
@@ -142,6 +157,13 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
         OutputLimitError: ``out`` is too small.
         TypeError: ``out`` is read-only or not contiguous.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> out = bytearray(1024)
+        >>> size = zstd.decompress_into(zstd.compress(b"content"), out)
+        >>> bytes(out[:size])
+        b'content'
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.ZSTD, "standard")
 
@@ -160,6 +182,13 @@ class ZstdCompressor(_kafkacomp.Compressor):
     Raises:
         ValueError: the level is out of range, or the parameter is unknown.
         TypeError: both ``level`` and ``options`` are given.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> compressor = zstd.ZstdCompressor(level=9)
+        >>> data = compressor.compress(b"con") + compressor.compress(b"tent") + compressor.flush()
+        >>> zstd.decompress(data)
+        b'content'
     """
 
     def __new__(cls, level: int | None = None, options: _Options | None = None) -> Self:
@@ -185,6 +214,15 @@ class ZstdDecompressor(_kafkacomp.Decompressor):
     Raises:
         ValueError: an argument has an unknown value.
         EOFError: by ``decompress`` after the end.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> data = zstd.compress(b"content")
+        >>> decompressor = zstd.ZstdDecompressor()
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
+        b'content'
+        >>> decompressor.eof
+        True
     """
 
     def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
@@ -210,6 +248,17 @@ class ZstdFile(CompressedFile):
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> with zstd.ZstdFile(target, "wb", level=9) as file:
+        ...     file.write(b"content")
+        7
+        >>> with zstd.ZstdFile(target) as file:
+        ...     file.read()
+        b'content'
+
+        ``target`` is a path, such as ``"orders.zst"``.
     """
 
     @overload
@@ -311,6 +360,17 @@ def open(  # noqa: A001 - the name of the standard library's
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> with zstd.open(target, "wt", encoding="utf-8") as file:
+        ...     file.write("text")
+        4
+        >>> with zstd.open(target, "rt", encoding="utf-8") as file:
+        ...     list(file)
+        ['text']
+
+        ``target`` is a path, such as ``"orders.zst"``.
     """
 
     def make_file(mode: str) -> ZstdFile:

@@ -31,6 +31,11 @@ def compress(
 
     Raises:
         ValueError: an argument has an unknown value.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> kc.decompress(kc.compress(b"records", "zstd", compression_level=9), "zstd")
+        b'records'
     """
     kind = compression_type_of(compression_type)
     return _kafkacomp.compress(data, kind, compression_level, checked_magic(magic))
@@ -61,6 +66,11 @@ def decompress(
         DecompressionError: the data are corrupt (``TruncatedError``: they end too early).
         OutputLimitError: they decompress to more than ``max_output_size`` bytes.
         ValueError: an argument has an unknown value.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> kc.decompress(kc.compress(b"records", "lz4"), "lz4", max_output_size=1024)
+        b'records'
     """
     kind, cap = compression_type_of(compression_type), checked_max_output_size(max_output_size)
     return _kafkacomp.decompress_record_set(data, kind, checked_magic(magic), cap)

@@ -100,6 +100,17 @@ def open(  # noqa: A001 - the name of the standard library's
         ValueError: an argument has an unknown value, or does not apply to this mode.
         DecompressionError: while reading: the data are corrupt (``TruncatedError``, also an EOFError, if truncated).
         OutputLimitError: while reading: the data decompress to more than ``max_output_size`` bytes.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> with kc.open(target, "snappy", "wb") as file:
+        ...     file.write(b"records")
+        7
+        >>> with kc.open(target, "snappy") as file:
+        ...     file.read()
+        b'records'
+
+        ``target`` is a path.
     """
     kind = compression_type_of(compression_type)
     checked_magic(magic)

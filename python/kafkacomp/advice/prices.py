@@ -62,7 +62,13 @@ class Prices:
 
 
 def example() -> str:
-    """The example file's text."""
+    """The example file's text.
+
+    Example:
+        >>> from kafkacomp.advice import prices
+        >>> prices.parse(prices.example(), "example", print).traffic.replication_factor
+        3.0
+    """
     return resources.files("kafkacomp.advice").joinpath("example-prices.toml").read_text(encoding="utf-8")
 
 
@@ -72,6 +78,11 @@ def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str],
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not TOML, or is longer than a mebibyte.
+
+    Example:
+        >>> from kafkacomp.advice import prices
+        >>> prices.load(prices.Prices(currency="EUR"), print).currency
+        'EUR'
     """
     if prices is None or isinstance(prices, Prices):
         return prices or Prices()
@@ -92,6 +103,11 @@ def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:
 
     Raises:
         ValueError: it is no TOML.
+
+    Example:
+        >>> from kafkacomp.advice import prices
+        >>> prices.parse("currency = 'EUR'", "my prices", print).currency
+        'EUR'
     """
     try:
         content = tomllib.loads(text)

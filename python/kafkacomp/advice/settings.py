@@ -76,7 +76,12 @@ class Settings:
 
 
 def size_name(size: int) -> str:
-    """Format a batch size; exact, in powers of two."""
+    """Format a batch size; exact, in powers of two.
+
+    Example:
+        >>> size_name(16384), size_name(1000)
+        ('16 KB', '1000 B')
+    """
     if size == TODAY:
         return "today"
     if size == 1:

@@ -65,6 +65,13 @@ def decompress_cells(
         ValueError: an unknown type, magic or argument; arrays of different lengths.
         OverflowError: the result is larger than one array can be.
         TypeError: an array of the wrong type.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from kafkacomp import arrow
+        >>> packed = arrow.compress_cells(pa.array([b"one", None]), "zstd")
+        >>> pa.array(arrow.decompress_cells(packed, "zstd")).to_pylist()
+        [b'one', None]
     """
     return _kafkacomp.decompress_cells(
         data,
@@ -100,6 +107,13 @@ def compress_cells(
         ValueError: an unknown type, magic, level or argument; arrays of different lengths.
         OverflowError: the result is larger than one array can be.
         TypeError: an array of the wrong type.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from kafkacomp import arrow
+        >>> packed = arrow.compress_cells(pa.array([b"one", None]), "gzip")
+        >>> pa.array(arrow.decompress_cells(packed, "gzip")).to_pylist()
+        [b'one', None]
     """
     kind = _argument(compression_type, compression_type_of)
     if isinstance(kind, int) and not is_column(compression_level):
@@ -147,6 +161,13 @@ def parse_cells(
         ValueError: an unknown column or argument.
         OverflowError: all cells together have over 683 MiB of keys, values and other fields.
         TypeError: an array of the wrong type.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from kafkacomp import arrow, record
+        >>> sets = pa.array([record.build_batches(pa.table({"value": ["a", "b"]})), None])
+        >>> [len(rows) if rows else rows for rows in pa.array(arrow.parse_cells(sets)).to_pylist()]
+        [2, None]
     """
     names = record_columns(columns)
     one_of("timestamp_unit", timestamp_unit, ("s", "ms", "us", "ns", "int64"))

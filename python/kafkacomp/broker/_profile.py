@@ -52,6 +52,14 @@ class BrokerProfile:
     The answers were seen with brokers 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1; those of
     4.3 and 4.4 come from the LogValidator of 4.3.1 and 4.4.0. Out of reach is what hangs on more: transactional ids,
     the sequences of a producer, a null record set.
+
+    Example:
+        >>> from kafkacomp import broker, record
+        >>> import pyarrow as pa
+        >>> sent = record.build_batches(pa.table({"value": ["a"]}), compression_type="gzip")
+        >>> stored = broker.BrokerProfile("2.8").append(sent, compression_type="lz4", offset=40)
+        >>> [(batch.base_offset, str(batch.compression_type)) for batch in record.read_batches(stored)]
+        [(40, 'lz4')]
     """
 
     #: The versions that there are profiles of, each standing for those up to the next.

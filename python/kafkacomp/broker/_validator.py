@@ -53,7 +53,13 @@ class AppendOrigin(enum.IntEnum):
 
 
 class BrokerCompressionType(enum.Enum):
-    """``compression.type`` of a broker or topic (KIP-110); a producer's ``none`` is ``uncompressed`` there."""
+    """``compression.type`` of a broker or topic (KIP-110); a producer's ``none`` is ``uncompressed`` there.
+
+    Example:
+        >>> from kafkacomp import broker
+        >>> broker.BrokerCompressionType.for_name("UNCOMPRESSED").name
+        'UNCOMPRESSED'
+    """
 
     UNCOMPRESSED = "uncompressed"
     ZSTD = "zstd"
@@ -88,6 +94,11 @@ def target_compression_type(
     Raises:
         ValueError: a name that the configuration does not have. It is lower case there, and ``none`` is a
             producer's word.
+
+    Example:
+        >>> from kafkacomp import broker
+        >>> [str(broker.target_compression_type(config, "gzip")) for config in ("producer", "uncompressed", "lz4")]
+        ['gzip', 'none', 'lz4']
     """
     chosen = broker if config is None else config
     kind = chosen if isinstance(chosen, BrokerCompressionType) else _for_config(chosen)
@@ -208,6 +219,16 @@ class LogValidator:
 
     It may be used from several threads, one at a time. If records need no rebuilding, their keys and values are not
     read.
+
+    Example:
+        >>> from kafkacomp import broker, record
+        >>> import pyarrow as pa
+        >>> sent = record.build_batches(pa.table({"value": ["a"]}), compression_type="gzip")
+        >>> config = broker.ValidatorConfig(source_compression_type="gzip", target_compression_type="zstd")
+        >>> result = broker.LogValidator(config).validate_messages_and_assign_offsets(sent, 40)
+        >>> (batch,) = record.read_batches(result.validated_records)
+        >>> batch.base_offset, str(batch.compression_type)
+        (40, 'zstd')
     """
 
     def __init__(self, config: ValidatorConfig) -> None:
@@ -312,6 +333,14 @@ def analyze_and_validate_records(
         OffsetsOutOfOrderError: offsets do not increase.
         UnknownServerError: an unknown codec.
         ValueError: an argument is out of range.
+
+    Example:
+        >>> from kafkacomp import broker, record
+        >>> import pyarrow as pa
+        >>> sent = record.build_batches(pa.table({"value": ["a"]}), compression_type="gzip")
+        >>> info = broker.analyze_and_validate_records(sent)
+        >>> info.first_offset, info.last_offset, str(info.source_compression)
+        (0, 0, 'gzip')
     """
     integer("leader_epoch", leader_epoch, (-MAX_INT - 1, MAX_INT))
     integer("max_message_size", max_message_size, (0, MAX_INT))
@@ -326,7 +355,16 @@ def analyze_and_validate_records(
 
 
 def trim_invalid_bytes(records: Buffer, info: LogAppendInfo) -> bytes:
-    """Drop what is not to be appended: a truncated batch at the end, and batches above the replica's leader epoch."""
+    """Drop what is not to be appended: a truncated batch at the end, and batches above the replica's leader epoch.
+
+    Example:
+        >>> from kafkacomp import broker, record
+        >>> import pyarrow as pa
+        >>> sent = record.build_batches(pa.table({"value": ["a"]}), compression_type="gzip")
+        >>> info = broker.analyze_and_validate_records(sent + sent[:20])
+        >>> broker.trim_invalid_bytes(sent + sent[:20], info) == sent
+        True
+    """
     if not isinstance(info, LogAppendInfo):
         raise TypeError(f"info must be a LogAppendInfo, not {type(info).__name__}")
     with memoryview(records) as view:

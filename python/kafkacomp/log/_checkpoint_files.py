@@ -22,19 +22,29 @@ __all__ = [
 
 
 def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:
-    """Read a partition's ``leader-epoch-checkpoint``.
+    r"""Read a partition's ``leader-epoch-checkpoint``.
 
     Raises:
         CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
+
+    Example:
+        >>> from kafkacomp import log
+        >>> log.read_leader_epoch_checkpoint(b"0\n1\n3 120\n")
+        [LeaderEpochEntry(epoch=3, start_offset=120)]
     """
     return _kafkacomp.read_leader_epoch_checkpoint(*content_of(source))
 
 
 def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
-    """Read an offset checkpoint of a log directory, such as ``recovery-point-offset-checkpoint``.
+    r"""Read an offset checkpoint of a log directory, such as ``recovery-point-offset-checkpoint``.
 
     Raises:
         CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
+
+    Example:
+        >>> from kafkacomp import log
+        >>> log.read_offset_checkpoint(b"0\n1\norders 3 120\n")
+        [OffsetCheckpointEntry(topic='orders', partition=3, offset=120)]
     """
     return _kafkacomp.read_offset_checkpoint(*content_of(source))
 

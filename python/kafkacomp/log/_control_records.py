@@ -13,5 +13,10 @@ def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecor
 
     Raises:
         InvalidRecordError: they do not follow their type's schema.
+
+    Example:
+        >>> from kafkacomp import log
+        >>> log.parse_control_record(bytes.fromhex("0000 0001"), bytes.fromhex("0000 00000007"))
+        ControlRecord(type='COMMIT', type_id=1, fields={'version': 0, 'coordinatorEpoch': 7})
     """
     return _kafkacomp.parse_control_record(key, value)

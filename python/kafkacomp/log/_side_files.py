@@ -47,6 +47,11 @@ def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> li
     Raises:
         CorruptRecordError: an entry is incomplete, negative or out of order.
         ValueError: the name has no base offset, and ``base_offset`` is not given.
+
+    Example:
+        >>> from kafkacomp import log
+        >>> log.read_offset_index(bytes.fromhex("00000005 00000100"), 100)
+        [OffsetPosition(offset=105, position=256)]
     """
     data, name = content_of(source)
     return _kafkacomp.read_offset_index(data, _base_offset(source, base_offset), name)
@@ -62,6 +67,11 @@ def read_time_index(source: PathOrBytes, base_offset: int | None = None) -> list
     Raises:
         CorruptRecordError: an entry is incomplete, negative or out of order.
         ValueError: the name has no base offset, and ``base_offset`` is not given.
+
+    Example:
+        >>> from kafkacomp import log
+        >>> log.read_time_index(bytes.fromhex("0000018bcfe56800 00000005"), 100)
+        [TimestampOffset(timestamp=1700000000000, offset=105)]
     """
     data, name = content_of(source)
     return _kafkacomp.read_time_index(data, _base_offset(source, base_offset), name)
@@ -77,6 +87,12 @@ def read_transaction_index(source: PathOrBytes, base_offset: int | None = None) 
     Raises:
         CorruptRecordError: an unknown version, or a transaction that ends before the segment.
         ValueError: the name has no base offset, and ``base_offset`` is not given.
+
+    Example:
+        >>> from kafkacomp import log
+        >>> entry = b"".join(field.to_bytes(8, "big") for field in (7, 100, 104, 105))
+        >>> log.read_transaction_index(bytes(2) + entry, 100)
+        [AbortedTxn(version=0, producer_id=7, first_offset=100, last_offset=104, last_stable_offset=105)]
     """
     data, name = content_of(source)
     return _kafkacomp.read_transaction_index(data, _base_offset(source, base_offset), name)
@@ -87,6 +103,15 @@ def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
 
     Raises:
         CorruptRecordError: an unknown version, a wrong checksum, or a wrong length.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from kafkacomp import log
+        >>> (snapshot,) = Path(example, "orders-3").glob("*.snapshot")
+        >>> log.read_producer_snapshot(snapshot)
+        []
+
+        ``example`` is a log directory; its records have no producer id.
     """
     return _kafkacomp.read_producer_snapshot(*content_of(source))
 

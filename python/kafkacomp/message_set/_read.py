@@ -74,6 +74,12 @@ def read_messages(
             the same compressed message that Kafka's look-ahead loses. The iteration then ends.
         OutputLimitError: while iterating, when a compressed message takes more than ``max_output_size`` bytes.
         ValueError: ``initial_offset`` or ``max_output_size`` is out of range.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> data = message_set.write_messages([b"first", b"second"], "gzip")
+        >>> [(each.offset, each.message.payload) for each in message_set.read_messages(data)]
+        [(0, b'first'), (64, b'second')]
     """
     return MessageReader(
         data, integer("initial_offset", initial_offset, OFFSETS), deep, checked_max_output_size(max_output_size)
@@ -90,6 +96,12 @@ def valid_bytes(data: Buffer, initial_offset: int = 0) -> int:
     Raises:
         MessageSetError: as without ``deep``. Corruption inside compressed messages is not detected.
         ValueError: ``initial_offset`` is out of range.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> data = message_set.write_messages([b"first", b"second"])
+        >>> len(data), message_set.valid_bytes(data[:-1])
+        (31, 15)
     """
     integer("initial_offset", initial_offset, OFFSETS)
     return _kafkacomp.valid_bytes(data)
@@ -121,6 +133,13 @@ def convert(
         MessageSetError: the set is corrupt, as in :func:`read_messages`.
         OutputLimitError: a compressed message decompresses to more than ``max_output_size`` bytes.
         ValueError: an argument is out of range.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> from kafkacomp import record
+        >>> converted = message_set.convert(message_set.write_messages([b"first", b"second"]), 2)
+        >>> [each.value for batch in record.read_batches(converted.data) for each in batch]
+        [b'first', b'second']
     """
     return Converted(
         *_kafkacomp.migrate_set(

@@ -51,6 +51,12 @@ def write_messages(
     Raises:
         ValueError: Kafka 0.7 does not have the codec, or the codec does not have the level.
         RecordTooLargeError: a message is larger than 2^31 - 1 bytes.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> data = message_set.write_messages([b"a", b"b"], "snappy")
+        >>> [each.message.payload for each in message_set.read_messages(data)]
+        [b'a', b'b']
     """
     return _kafkacomp.write_message_set_of(messages, int(compression_type_of(compression_type)), compression_level)
 
@@ -62,6 +68,10 @@ def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE)
 
     Raises:
         MessageSetError: of the kind ``message_too_large``, or as raised by :func:`read_messages` without ``deep``.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> message_set.verify_message_size(message_set.write_messages([b"payload"]), 1_000_000)
     """
     position = 0
     for message, end in _kafkacomp.MessageReader(data, 0, False, 1):  # noqa: FBT003
@@ -75,7 +85,15 @@ def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE)
 
 @dataclass(frozen=True)
 class ProducerCompression:
-    """The settings ``compression.codec`` and ``compressed.topics`` of a producer of Kafka 0.7."""
+    """The settings ``compression.codec`` and ``compressed.topics`` of a producer of Kafka 0.7.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> properties = {"compression.codec": "1", "compressed.topics": "orders"}
+        >>> settings = message_set.ProducerCompression.from_properties(properties)
+        >>> [str(settings.compression_type(topic, producer_type="async")) for topic in ("orders", "clicks")]
+        ['gzip', 'none']
+    """
 
     #: ``compression.codec``.
     codec: CompressionType = CompressionType.NONE
@@ -147,6 +165,13 @@ def write_log(
         FileExistsError: the partition's folder exists.
         MessageSetError: a broker would refuse a set; nothing is written.
         ValueError: a position or size is out of range, or a name is not allowed.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> message_set.write_log([message_set.write_messages([b"payload"])], target, topic="orders", partition=0)
+        ['00000000000000000000.kafka']
+
+        ``target`` is a folder.
     """
     from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does without
 
