@@ -66,26 +66,26 @@ impl BytesColumn {
 
     /// Appends the values in `payload` that `spans` refer to.
     pub fn extend(&mut self, spans: &Spans, payload: &[u8], lacks: &mut Option<OutOfMemory>) {
-        let (all, mut end) = (spans.as_slice(), self.data.len() as i32);
-        if !self.grow(spans.bytes(), all.len(), lacks) {
+        let (rows, mut end) = (spans.len(), self.data.len() as i32);
+        if !self.grow(spans.bytes(), rows, lacks) {
             return;
         }
-        if spans.nulls() == all.len() {
-            self.offsets.resize(self.offsets.len().saturating_add(all.len()), end);
-            self.validity.push_many(false, all.len());
+        if spans.nulls() == rows {
+            self.offsets.resize(self.offsets.len().saturating_add(rows), end);
+            self.validity.push_many(false, rows);
             return;
         }
-        for span in all {
+        for span in spans.iter() {
             self.data.extend_from_slice(span.bytes(payload));
         }
-        self.offsets.extend(all.iter().map(|span| {
+        self.offsets.extend(spans.iter().map(|span| {
             end = end.wrapping_add(span.len() as i32);
             end
         }));
         if spans.nulls() == 0 {
-            self.validity.push_many(true, all.len());
+            self.validity.push_many(true, rows);
         } else {
-            for span in all {
+            for span in spans.iter() {
                 self.validity.push(!span.is_null());
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, ListArray, StructArray};
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 use kafkacomp_core::memory::{self, OutOfMemory};
@@ -26,13 +26,15 @@ pub struct HeadersColumn {
     key: BytesColumn,
     value: BinaryColumn,
     binary_type: BinaryType,
+    /// A column of nulls, for the following batches.
+    nulls: Option<ListArray>,
 }
 
 impl HeadersColumn {
     /// An empty column.
     pub fn new(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
         let (key, value) = (BytesColumn::new(pool), BinaryColumn::new(binary_type, pool));
-        Self { offsets: vec![0], validity: Validity::default(), key, value, binary_type }
+        Self { offsets: vec![0], validity: Validity::default(), key, value, binary_type, nulls: None }
     }
 
     /// The column of header values.
@@ -92,11 +94,22 @@ impl HeadersColumn {
     /// # Errors
     /// None that data can cause.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<ListArray, ArrowError> {
+        let (rows, are_null) = (self.offsets.len() - 1, self.validity.is_null());
+        if let Some(nulls) = self.nulls.as_ref().filter(|nulls| are_null && nulls.len() >= rows) {
+            let array = nulls.slice(0, rows);
+            self.truncate(0);
+            return Ok(array);
+        }
         let mut offsets = memory::with_capacity_hint(self.offsets.len());
         offsets.push(0);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.offsets, offsets)));
         let children: Vec<ArrayRef> = vec![Arc::new(self.key.finish_utf8()), self.value.finish(buffers)?];
         let pairs = StructArray::try_new(header_fields(self.binary_type), children, None)?;
-        ListArray::try_new(header_element(self.binary_type), offsets, Arc::new(pairs), self.validity.finish())
+        let element = header_element(self.binary_type);
+        let array = ListArray::try_new(element, offsets, Arc::new(pairs), self.validity.finish())?;
+        if are_null {
+            self.nulls = Some(array.clone());
+        }
+        Ok(array)
     }
 }

@@ -48,6 +48,11 @@ impl Validity {
         self.count -= rows;
     }
 
+    /// Whether there are rows, and all of them are null.
+    pub fn is_null(&self) -> bool {
+        self.runs.is_empty() && !self.valid && self.count > 0
+    }
+
     /// Returns the mask, or `None` if no row is null, and leaves it empty.
     pub fn finish(&mut self) -> Option<NullBuffer> {
         self.turn(false);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use arrow_array::builder::make_view;
 use arrow_buffer::Buffer;
 use kafkacomp_core::memory::{self, OutOfMemory};
+use kafkacomp_core::record::Spans;
 
 use crate::pool::BufferPool;
 
@@ -207,6 +208,32 @@ impl ViewBuffers {
         self.copy(value)
     }
 
+    /// Appends the views of the values in `payload` that `spans` refer to, 0 for null. If a copy fails, it is noted in `lacks`.
+    pub fn extend(&mut self, views: &mut Vec<u128>, spans: &Spans, payload: &[u8], lacks: &mut Option<OutOfMemory>) {
+        let Payload { address, length, offset, index, .. } = self.current;
+        let at = payload.as_ptr().addr().wrapping_sub(address);
+        if at > length || payload.len() > length - at {
+            views.extend(spans.iter().map(|span| {
+                self.view(span.bytes(payload)).unwrap_or_else(|error| {
+                    *lacks = Some(error);
+                    0
+                })
+            }));
+            return;
+        }
+        let (first, index) = ((offset + at) as u32, u128::from(index) << 64);
+        views.extend(spans.iter().map(|span| {
+            let value = span.bytes(payload);
+            match value.first_chunk() {
+                Some(prefix) if value.len() > MOST_INLINE => {
+                    let (prefix, offset) = (u32::from_le_bytes(*prefix), first.wrapping_add(span.start() as u32));
+                    value.len() as u128 | u128::from(prefix) << 32 | index | u128::from(offset) << 96
+                }
+                _ => inline_view(value, payload.get(span.start()..).unwrap_or_default()),
+            }
+        }));
+    }
+
     /// The view of a copy of a value.
     #[cold]
     fn copy(&mut self, value: &[u8]) -> Result<u128, OutOfMemory> {
@@ -281,6 +308,14 @@ impl ViewBuffers {
     pub fn unfinished(&self) -> Option<(Origin, usize, usize, usize)> {
         self.payload.map(|payload| (payload.origin, payload.address, payload.length, payload.offset))
     }
+}
+
+/// The view of a value of at most [`MOST_INLINE`] bytes, with which `bytes` begin.
+#[inline]
+fn inline_view(value: &[u8], bytes: &[u8]) -> u128 {
+    let Some(word) = bytes.first_chunk() else { return make_view(value, 0, 0) };
+    let mask = (1_u128 << (8 * value.len().min(MOST_INLINE))) - 1;
+    (u128::from_le_bytes(*word) & mask) << 32 | value.len() as u128
 }
 
 /// The value of a view, if it is in the buffer with this index.

@@ -1,6 +1,6 @@
 //! A column of views of values in [`ViewBuffers`].
 
-use arrow_array::BinaryViewArray;
+use arrow_array::{Array, BinaryViewArray};
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 use kafkacomp_core::memory::{self, OutOfMemory};
@@ -15,6 +15,8 @@ use crate::view_buffers::ViewBuffers;
 pub struct ViewColumn {
     views: Vec<u128>,
     validity: Validity,
+    /// A column of nulls, for the following batches. Many topics have no keys, and Arrow checks each view of a new array.
+    nulls: Option<BinaryViewArray>,
 }
 
 impl ViewColumn {
@@ -58,25 +60,20 @@ impl ViewColumn {
         buffers: &mut ViewBuffers,
         lacks: &mut Option<OutOfMemory>,
     ) {
-        let all = spans.as_slice();
-        if !self.grow(all.len(), lacks) {
+        let rows = spans.len();
+        if !self.grow(rows, lacks) {
             return;
         }
-        if spans.nulls() == all.len() {
-            self.views.resize(self.views.len() + all.len(), 0);
-            self.validity.push_many(false, all.len());
+        if spans.nulls() == rows {
+            self.views.resize(self.views.len() + rows, 0);
+            self.validity.push_many(false, rows);
             return;
         }
-        self.views.extend(all.iter().map(|span| {
-            buffers.view(span.bytes(payload)).unwrap_or_else(|error| {
-                *lacks = Some(error);
-                0
-            })
-        }));
+        buffers.extend(&mut self.views, spans, payload, lacks);
         if spans.nulls() == 0 {
-            self.validity.push_many(true, all.len());
+            self.validity.push_many(true, rows);
         } else {
-            for span in all {
+            for span in spans.iter() {
                 self.validity.push(!span.is_null());
             }
         }
@@ -93,11 +90,21 @@ impl ViewColumn {
     /// # Errors
     /// None that data can cause: Arrow checks that each view is within its buffer.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<BinaryViewArray, ArrowError> {
-        let next = memory::with_capacity_hint(self.views.len());
+        let (rows, are_null) = (self.rows(), self.validity.is_null());
+        if let Some(nulls) = self.nulls.as_ref().filter(|nulls| are_null && nulls.len() >= rows) {
+            let array = nulls.slice(0, rows);
+            self.truncate(0);
+            return Ok(array);
+        }
+        let next = memory::with_capacity_hint(rows);
         let views = std::mem::replace(&mut self.views, next);
         // If all values are inline in their views, the column needs no buffer.
         let refers = views.iter().any(|&view| view as u32 > 12);
         let buffers = if refers { buffers.to_vec() } else { Vec::new() };
-        BinaryViewArray::try_new(ScalarBuffer::from(views), buffers, self.validity.finish())
+        let array = BinaryViewArray::try_new(ScalarBuffer::from(views), buffers, self.validity.finish())?;
+        if are_null {
+            self.nulls = Some(array.clone());
+        }
+        Ok(array)
     }
 }

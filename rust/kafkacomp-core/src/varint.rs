@@ -86,7 +86,13 @@ pub fn take_unsigned_varint(data: &mut &[u8]) -> Result<u32, VarintError> {
 /// Takes a zig-zag varint from the front of `data`.
 #[inline]
 pub fn take_varint(data: &mut &[u8]) -> Result<i32, VarintError> {
-    take_unsigned_varint(data).map(|raw| ((raw >> 1) as i32) ^ -((raw & 1) as i32))
+    take_unsigned_varint(data).map(zig_zag)
+}
+
+/// The number that is zig-zag encoded as `raw`.
+#[inline]
+pub(crate) fn zig_zag(raw: u32) -> i32 {
+    ((raw >> 1) as i32) ^ -((raw & 1) as i32)
 }
 
 /// Takes a zig-zag varlong from the front of `data`.

@@ -1,6 +1,8 @@
 //! Several records of a batch of magic 2, field by field, for building columns: arrays of numbers that a vectorized loop can
 //! convert, and keys and values as spans of the payload.
 
+use crate::varint::zig_zag;
+
 /// The most records of a block: small enough for the first-level cache.
 pub const BLOCK_RECORDS: usize = 256;
 
@@ -15,13 +17,10 @@ pub struct Span {
 const NULL: u32 = u32::MAX;
 
 impl Span {
-    /// The content of a block before it is filled.
-    const NULL: Self = Self { start: 0, length: NULL };
-
-    /// A key or value of `length` bytes at `start`; `None` is null.
+    /// Where it begins in the payload; of no meaning for null.
     #[inline]
-    pub(super) fn new(start: usize, length: Option<u32>) -> Self {
-        Self { start: start as u32, length: length.unwrap_or(NULL) }
+    pub fn start(self) -> usize {
+        self.start as usize
     }
 
     /// The number of bytes, 0 for null.
@@ -56,7 +55,8 @@ impl Span {
 /// The keys or the values of a block.
 #[derive(Debug)]
 pub struct Spans {
-    all: [Span; BLOCK_RECORDS],
+    starts: [u32; BLOCK_RECORDS],
+    lengths: [u32; BLOCK_RECORDS],
     count: usize,
     bytes: usize,
     nulls: usize,
@@ -64,12 +64,25 @@ pub struct Spans {
 
 impl Spans {
     const fn new() -> Self {
-        Self { all: [Span::NULL; BLOCK_RECORDS], count: 0, bytes: 0, nulls: 0 }
+        Self { starts: [0; BLOCK_RECORDS], lengths: [0; BLOCK_RECORDS], count: 0, bytes: 0, nulls: 0 }
     }
 
     /// The ranges in the payload.
-    pub fn as_slice(&self) -> &[Span] {
-        &self.all[..self.count]
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Span> {
+        let (starts, lengths) = (&self.starts[..self.count], &self.lengths[..self.count]);
+        starts.iter().zip(lengths).map(|(&start, &length)| Span { start, length })
+    }
+
+    /// The number of keys or values.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether the block has no records.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// The number of bytes of all of them.
@@ -81,6 +94,33 @@ impl Spans {
     pub fn nulls(&self) -> usize {
         self.nulls
     }
+
+    /// Replaces the first `count` lengths, which are zig-zag encoded, by themselves and counts them. A vectorized loop over all
+    /// of them is faster than the same for each record when it is read.
+    fn decode(&mut self, count: usize) {
+        // Lengths of 20 bits in a block add up to fewer than 2^28 bytes.
+        let (mut bytes, mut nulls) = (0_u32, 0_u32);
+        for length in &mut self.lengths[..count] {
+            let (half, sign) = (*length >> 1, *length & 1);
+            let mask = sign.wrapping_neg();
+            bytes = bytes.wrapping_add(half & !mask);
+            nulls = nulls.wrapping_add(sign);
+            *length = half | mask;
+        }
+        (self.count, self.bytes, self.nulls) = (count, bytes as usize, nulls as usize);
+    }
+}
+
+/// A record as it is read, with zig-zag encoded numbers. A negative length means null.
+pub(super) struct EncodedRecord {
+    pub(super) offset_delta: u32,
+    pub(super) timestamp_delta: u32,
+    /// Where the key begins in the payload.
+    pub(super) key_start: u32,
+    pub(super) key_length: u32,
+    /// Where the value begins in the payload.
+    pub(super) value_start: u32,
+    pub(super) value_length: u32,
 }
 
 /// The fields of consecutive records without headers; see the module. [`V2Records::fill`](super::v2::V2Records::fill) replaces
@@ -131,21 +171,26 @@ impl RecordBlock {
         &self.values
     }
 
-    /// Replaces the records by at most `most` new ones, as long as `next` returns one: its deltas of offset and timestamp, its
-    /// key and its value.
+    /// Replaces the records by at most `most` new ones, as long as `next` returns one. Their lengths have at most 20 bits.
     #[inline]
-    pub(super) fn fill(&mut self, most: usize, mut next: impl FnMut() -> Option<(i32, i32, Span, Span)>) {
-        let (mut count, mut bytes, mut nulls) = (0_usize, [0_usize; 2], [0_usize; 2]);
-        let deltas = self.offset_deltas.iter_mut().zip(&mut self.timestamp_deltas);
-        let spans = self.keys.all.iter_mut().zip(&mut self.values.all);
-        for ((offset_delta, timestamp_delta), (key, value)) in deltas.zip(spans).take(most) {
+    pub(super) fn fill(&mut self, most: usize, mut next: impl FnMut() -> Option<EncodedRecord>) {
+        let (mut count, most) = (0_usize, most.min(BLOCK_RECORDS));
+        while count < most {
             let Some(record) = next() else { break };
-            (*offset_delta, *timestamp_delta, *key, *value) = record;
+            self.offset_deltas[count] = record.offset_delta as i32;
+            self.timestamp_deltas[count] = record.timestamp_delta as i32;
+            self.keys.starts[count] = record.key_start;
+            self.keys.lengths[count] = record.key_length;
+            self.values.starts[count] = record.value_start;
+            self.values.lengths[count] = record.value_length;
             count = count.wrapping_add(1);
-            bytes = [bytes[0].wrapping_add(key.len()), bytes[1].wrapping_add(value.len())];
-            nulls = [nulls[0] + usize::from(key.is_null()), nulls[1] + usize::from(value.is_null())];
         }
-        (self.keys.count, self.keys.bytes, self.keys.nulls) = (count, bytes[0], nulls[0]);
-        (self.values.count, self.values.bytes, self.values.nulls) = (count, bytes[1], nulls[1]);
+        self.keys.decode(count);
+        self.values.decode(count);
+        for deltas in [&mut self.offset_deltas, &mut self.timestamp_deltas] {
+            for delta in &mut deltas[..count] {
+                *delta = zig_zag(*delta as u32);
+            }
+        }
     }
 }

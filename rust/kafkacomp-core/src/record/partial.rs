@@ -9,9 +9,9 @@ use super::batch::RecordBatch;
 use super::error::{Error, Result};
 use super::fault::RecordFault;
 use super::layout::v2::ATTRIBUTES_BITS;
-use super::v2::{short_varint, word_at, zig_zag};
+use super::v2::{short_varint, word_at};
 use crate::compress::CodecError;
-use crate::varint::{VarintError, size_of_varint, take_varint, take_varlong};
+use crate::varint::{VarintError, size_of_varint, take_varint, take_varlong, zig_zag};
 
 /// The fields of a record whose key and value are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

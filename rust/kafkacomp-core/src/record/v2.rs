@@ -16,13 +16,13 @@
 
 use super::attributes::TimestampType;
 use super::batch::{Format, NO_SEQUENCE, RecordBatch, increment_sequence};
-use super::block::{RecordBlock, Span};
+use super::block::{EncodedRecord, RecordBlock};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
 use super::layout::v2::{ATTRIBUTES_BITS, RECORDS_COUNT_OFFSET};
 use super::record::{Headers, Record};
 use crate::compress::CodecError;
-use crate::varint::{VarintError, take_varint, take_varlong};
+use crate::varint::{VarintError, take_varint, take_varlong, zig_zag};
 
 /// Iterates over the records of a batch of magic 2.
 #[derive(Debug, Clone)]
@@ -191,15 +191,22 @@ impl<'a> V2Records<'a> {
     /// last record of the batch, which [`advance`](Self::advance) must read: an empty block does not mean the end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
         let left = self.remaining().saturating_sub(1).max(0) as usize;
-        let (length, mut rest) = (self.payload.len(), self.rest);
+        let mut rest = self.rest;
+        // The payload of a batch has fewer than 2^31 bytes.
+        let mut start = self.payload.len().wrapping_sub(rest.len()) as u32;
         block.fill(left.min(most), || {
             let usual = usual_record(rest)?;
-            // The payload of a batch has fewer than 2^31 bytes.
-            let start = length.wrapping_sub(rest.len());
-            let key = Span::new(start.wrapping_add(usual.key_at), usual.key_size);
-            let value = Span::new(start.wrapping_add(usual.value_at), usual.value_size);
+            let record = EncodedRecord {
+                offset_delta: usual.offset_delta,
+                timestamp_delta: usual.timestamp_delta,
+                key_start: start.wrapping_add(usual.key_at as u32),
+                key_length: usual.key_size,
+                value_start: start.wrapping_add(usual.value_at as u32),
+                value_length: usual.value_size,
+            };
+            start = start.wrapping_add(usual.size as u32);
             rest = usual.behind;
-            Some((usual.offset_delta, usual.timestamp_delta, key, value))
+            Some(record)
         });
         self.rest = rest;
         self.read = self.read.wrapping_add(block.len() as i32);
@@ -212,11 +219,14 @@ impl<'a> V2Records<'a> {
     fn read_usual_record(&mut self, record: &mut Record<'a>) -> Option<()> {
         let rest = self.rest;
         let usual = usual_record(rest)?;
-        record.key = usual.key_size.and_then(|size| rest.get(usual.key_at..)?.get(..size as usize));
-        record.value = usual.value_size.and_then(|size| rest.get(usual.value_at..)?.get(..size as usize));
+        let nullable = |at: usize, folded: u32| {
+            if is_negative(folded) { None } else { rest.get(at..)?.get(..(folded / 2) as usize) }
+        };
+        record.key = nullable(usual.key_at, usual.key_size);
+        record.value = nullable(usual.value_at, usual.value_size);
         record.headers = Headers::EMPTY;
         self.rest = usual.behind;
-        self.place(record, i64::from(usual.timestamp_delta), usual.offset_delta);
+        self.place(record, i64::from(zig_zag(usual.timestamp_delta)), zig_zag(usual.offset_delta));
         Some(())
     }
 
@@ -319,7 +329,7 @@ impl<'a> Iterator for V2Records<'a> {
 /// The eight bytes at `at` as a little-endian number.
 #[inline]
 pub(super) fn word_at(data: &[u8], at: usize) -> Option<u64> {
-    data.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+    data.get(at..at.wrapping_add(8))?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 /// A varint of at most three bytes at the low end of `word`, before zig-zag decoding, and its length in bits.
@@ -336,57 +346,63 @@ pub(super) fn short_varint(word: u64) -> Option<(u32, u32)> {
     (word & 0x80_0000 == 0).then_some((low | (word >> 2 & 0x1f_c000) as u32, 24))
 }
 
-#[inline]
-pub(super) fn zig_zag(raw: u32) -> i32 {
-    ((raw >> 1) as i32) ^ -((raw & 1) as i32)
-}
-
-/// A record without headers and with numbers of at most three bytes, as nearly all are.
+/// A record without headers and with numbers of at most three bytes, as nearly all are. Its numbers are zig-zag encoded; a
+/// negative size means null.
 struct Usual<'a> {
-    timestamp_delta: i32,
-    offset_delta: i32,
+    timestamp_delta: u32,
+    offset_delta: u32,
     key_at: usize,
-    key_size: Option<u32>,
+    key_size: u32,
     value_at: usize,
-    value_size: Option<u32>,
+    value_size: u32,
+    /// The size of the record with its size field.
+    size: usize,
     behind: &'a [u8],
 }
+
+/// The bytes that contain the first two words of a record: the second one begins after at most seven bytes.
+const WINDOW: usize = 15;
 
 /// Reads the record at the front of `rest` by whole words, without a branch for each byte; `None` for any other record and for
 /// a corrupt one.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot loop; three callers")]
 fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
-    let word = word_at(rest, 0)?;
+    let window: &[u8; WINDOW] = rest.first_chunk()?;
+    let word = word_at(window, 0)?;
     let (size, size_bits) = short_varint(word)?;
     let (timestamp_delta, timestamp_bits) = short_varint(word >> size_bits.wrapping_add(ATTRIBUTES_BITS))?;
-    let mut at = (size_bits.wrapping_add(ATTRIBUTES_BITS).wrapping_add(timestamp_bits) / 8) as usize;
-    let word = word_at(rest, at)?;
+    // The mask changes nothing; with it, the compiler leaves out the check of the bounds.
+    let mut at = (size_bits.wrapping_add(ATTRIBUTES_BITS).wrapping_add(timestamp_bits) / 8) as usize & 7;
+    let word = word_at(window, at)?;
     let (offset_delta, offset_bits) = short_varint(word)?;
-    let (key, key_bits) = short_varint(word >> offset_bits)?;
+    let (key_size, key_bits) = short_varint(word >> offset_bits)?;
     let key_at = at.wrapping_add((offset_bits.wrapping_add(key_bits) / 8) as usize);
-    let key_size = nullable_size(key);
-    at = key_at.wrapping_add(key_size.unwrap_or(0) as usize);
-    let (value, value_bits) = short_varint(word_at(rest, at)?)?;
+    at = key_at.wrapping_add(size_or_zero(key_size));
+    let (value_size, value_bits) = short_varint(word_at(rest, at)?)?;
     let value_at = at.wrapping_add((value_bits / 8) as usize);
-    let value_size = nullable_size(value);
-    at = value_at.wrapping_add(value_size.unwrap_or(0) as usize);
+    at = value_at.wrapping_add(size_or_zero(value_size));
     // The position of the next record depends on the size alone and not on the fields, so the processor can start reading it
     // before this record is finished.
     let end = ((size_bits / 8) as usize).wrapping_add((size / 2) as usize);
-    let behind = rest.get(end..)?;
-    let headers_count = *rest.get(at)?;
-    if headers_count != 0 || size & 1 != 0 || at.wrapping_add(1) != end {
+    let (record, behind) = rest.split_at_checked(end)?;
+    // The last byte is the number of headers.
+    if is_negative(size) || at.wrapping_add(1) != end || record.last() != Some(&0) {
         return None;
     }
-    let (timestamp_delta, offset_delta) = (zig_zag(timestamp_delta), zig_zag(offset_delta));
-    Some(Usual { timestamp_delta, offset_delta, key_at, key_size, value_at, value_size, behind })
+    Some(Usual { timestamp_delta, offset_delta, key_at, key_size, value_at, value_size, size: end, behind })
 }
 
-/// A length; `None` if it is negative, which means null.
+/// Whether a zig-zag encoded number is negative.
 #[inline]
-fn nullable_size(folded: u32) -> Option<u32> {
-    (folded & 1 == 0).then_some(folded / 2)
+fn is_negative(folded: u32) -> bool {
+    folded & 1 != 0
+}
+
+/// The number of bytes of a zig-zag encoded size; 0 if it is negative, which means null.
+#[inline]
+fn size_or_zero(folded: u32) -> usize {
+    (folded >> 1 & (folded & 1).wrapping_sub(1)) as usize
 }
 
 /// Takes a length and as many bytes; a negative length is null.
