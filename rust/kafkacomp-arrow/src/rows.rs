@@ -92,6 +92,18 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         }
     }
 
+    /// Appends the only record of the batch, if it fits. It must be within the bounds.
+    #[inline]
+    pub(crate) fn take_single(&mut self, record: &Record<'_>) -> Option<Result<(), BatchError>> {
+        let size = self.builder.bytes_of(record);
+        let bytes = self.builder.bytes().saturating_add(size);
+        if self.builder.rows() >= self.options.batch_size || bytes > self.options.batch_bytes {
+            return None;
+        }
+        self.builder.push(record, size);
+        Some(self.end())
+    }
+
     /// The record of a batch of one, if it is wanted and fits.
     #[inline]
     fn single<'a>(&self, records: &mut V2Records<'a>) -> Option<Record<'a>> {

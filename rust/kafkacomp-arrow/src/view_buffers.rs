@@ -86,8 +86,9 @@ pub struct ViewBuffers {
     pinned: usize,
     chunk: Source,
     decompressed: Source,
-    payload: Option<Payload>,
+    /// The Kafka batch whose rows are appended, while `is_open`.
     current: Payload,
+    is_open: bool,
     /// Values that are in no source, or in one that is not retained.
     copies: Vec<u8>,
     copies_index: Option<u32>,
@@ -102,8 +103,8 @@ impl ViewBuffers {
             pinned: 0,
             chunk: Source::default(),
             decompressed: Source::default(),
-            payload: None,
             current: NO_PAYLOAD,
+            is_open: false,
             copies: Vec::new(),
             copies_index: None,
         }
@@ -182,16 +183,18 @@ impl ViewBuffers {
         };
         let length = length.min(MOST_OFFSET.saturating_sub(offset));
         self.current = Payload { origin, address, length, offset, index, bytes_before };
-        self.payload = Some(self.current);
+        self.is_open = true;
     }
 
     /// Ends the Kafka batch, whose rows have been appended; the columns have `bytes` now.
     #[inline]
     pub fn end(&mut self, bytes: usize) {
-        if let Some(Payload { origin, bytes_before, .. }) = self.payload.take() {
+        if std::mem::take(&mut self.is_open) {
+            let Payload { origin, bytes_before, .. } = self.current;
             self.source(origin).used += bytes.saturating_sub(bytes_before);
         }
-        self.current = NO_PAYLOAD;
+        // Every value is copied.
+        self.current.length = 0;
     }
 
     /// The view of a value.
@@ -203,7 +206,7 @@ impl ViewBuffers {
         }
         let at = value.as_ptr().addr().wrapping_sub(self.current.address);
         if at < self.current.length && value.len() <= self.current.length - at {
-            return Ok(make_view(value, self.current.index, (self.current.offset + at) as u32));
+            return Ok(long_view(value, self.current.index, (self.current.offset + at) as u32));
         }
         self.copy(value)
     }
@@ -221,16 +224,13 @@ impl ViewBuffers {
             }));
             return;
         }
-        let (first, index) = ((offset + at) as u32, u128::from(index) << 64);
+        let first = (offset + at) as u32;
         views.extend(spans.iter().map(|span| {
             let value = span.bytes(payload);
-            match value.first_chunk() {
-                Some(prefix) if value.len() > MOST_INLINE => {
-                    let (prefix, offset) = (u32::from_le_bytes(*prefix), first.wrapping_add(span.start() as u32));
-                    value.len() as u128 | u128::from(prefix) << 32 | index | u128::from(offset) << 96
-                }
-                _ => inline_view(value, payload.get(span.start()..).unwrap_or_default()),
+            if value.len() <= MOST_INLINE {
+                return inline_view(value, payload.get(span.start()..).unwrap_or_default());
             }
+            long_view(value, index, first.wrapping_add(span.start() as u32))
         }));
     }
 
@@ -301,13 +301,21 @@ impl ViewBuffers {
         let source = self.source(origin);
         (source.index, source.first, source.used) = (Some(index), [0; COLUMNS], 0);
         self.current = Payload { origin, address, length, offset, index, bytes_before: 0 };
-        self.payload = Some(self.current);
+        self.is_open = true;
     }
 
     /// The argument for [`resume`](Self::resume), if a Kafka batch is not complete.
     pub fn unfinished(&self) -> Option<(Origin, usize, usize, usize)> {
-        self.payload.map(|payload| (payload.origin, payload.address, payload.length, payload.offset))
+        let Payload { origin, address, length, offset, .. } = self.current;
+        self.is_open.then_some((origin, address, length, offset))
     }
+}
+
+/// The view of a longer value. Arrow's function for both kinds is not inlined.
+#[inline]
+fn long_view(value: &[u8], index: u32, offset: u32) -> u128 {
+    let prefix = u32::from_le_bytes(value.first_chunk().copied().unwrap_or_default());
+    value.len() as u128 | u128::from(prefix) << 32 | u128::from(index) << 64 | u128::from(offset) << 96
 }
 
 /// The view of a value of at most [`MOST_INLINE`] bytes, with which `bytes` begin.

@@ -33,14 +33,12 @@ impl ViewColumn {
     /// Appends a value or a null.
     #[inline]
     pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
-        if self.views.len() == self.views.capacity() && !self.grow(1, lacks) {
-            return;
-        }
-        match value.map_or(Ok(0), |value| buffers.view(value)) {
-            Ok(view) => {
-                self.views.push(view);
-                self.validity.push(value.is_some());
-            }
+        let pushed = match value {
+            None => memory::push(&mut self.views, 0),
+            Some(value) => buffers.view(value).and_then(|view| memory::push(&mut self.views, view)),
+        };
+        match pushed {
+            Ok(()) => self.validity.push(value.is_some()),
             Err(error) => *lacks = Some(error),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use kafkacomp_core::log::{ContentError, LogFormat};
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
-use kafkacomp_core::record::{Batches, RecordBatch, RecordBlock, RecordReader};
+use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::binary_type::BinaryType;
@@ -265,6 +265,12 @@ impl Worker {
             None => filter,
         };
         self.seen.batches += 1;
+        if filter.always
+            && let Some(record) = self.reader.single_record(batch)
+            && let Some(taken) = self.single(&record, batch, context, filter)
+        {
+            return taken;
+        }
         let plain = self.reader.plain_records(batch);
         if self.views {
             let Some(records) = plain else { return self.batch_of_views(batch, context, filter, course, sink) };
@@ -282,6 +288,27 @@ impl Worker {
         }
         let records = self.reader.records(batch).map_err(BatchError::record)?;
         rows.take_records(records, batch, course, &mut self.block, sink)
+    }
+
+    /// Appends the only record of an uncompressed batch, if it fits.
+    #[inline]
+    fn single(
+        &mut self,
+        record: &Record<'_>,
+        batch: &RecordBatch<'_>,
+        context: &Context,
+        filter: &RecordFilter,
+    ) -> Option<Result<(), BatchError>> {
+        if self.views {
+            self.builder.begin_chunk_values();
+        }
+        let mut rows =
+            Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
+        let taken = rows.take_single(record);
+        if self.views {
+            self.builder.end_values();
+        }
+        taken
     }
 
     /// Appends the rows of a batch as views.

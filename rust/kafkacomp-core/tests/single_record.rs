@@ -34,10 +34,14 @@ proptest! {
             data[at] ^= change;
         }
         let batch = Batches::new(&data, 0).next().unwrap().unwrap();
-        let Some(mut records) = RecordReader::new(1 << 20).plain_records(&batch) else { return Ok(()) };
+        let mut reader = RecordReader::new(1 << 20);
+        let single = reader.single_record(&batch);
+        let Some(mut records) = reader.plain_records(&batch) else { return Ok(()) };
         let describe = |record| format!("{record:?}");
         let expected: Vec<String> = records.clone().map(describe).collect();
-        if let Some(record) = records.take_single() {
+        let taken = records.take_single();
+        prop_assert_eq!(format!("{single:?}"), format!("{taken:?}"));
+        if let Some(record) = taken {
             prop_assert_eq!(vec![describe(Ok(record))], expected);
             prop_assert_eq!(records.count(), 0);
         } else {

@@ -165,6 +165,19 @@ impl RecordReader {
         V2Records::plain(batch)
     }
 
+    /// The record of an uncompressed batch of magic 2 that has only this one, if it has no headers and short numbers. `None`
+    /// for any other batch, which [`records`](Self::records) reads.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "batches of one record: the iterator is never stored; one caller")]
+    pub fn single_record<'r>(&mut self, batch: &RecordBatch<'r>) -> Option<Record<'r>> {
+        if batch.attributes().compression_id() != 0 || batch.records_count() != Some(1) {
+            return None;
+        }
+        let record = V2Records::plain(batch)?.take_single()?;
+        self.begin();
+        Some(record)
+    }
+
     /// The records of `batch`, by reference to its bytes or to the reader's buffer. As in Kafka's iterators, the checksum is not
     /// verified: see [`RecordBatch::ensure_valid`].
     ///
