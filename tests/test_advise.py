@@ -22,7 +22,7 @@ import kafkacomp as kc
 from kafkacomp import record
 from kafkacomp._cli import main
 from kafkacomp.advice import measure
-from kafkacomp.advice.compressing import compress, java_zstd, size_of
+from kafkacomp.advice.compressing import compress, java_size, java_zstd
 from kafkacomp.advice.settings import Settings
 from kafkacomp.bench.spec import Codec, parse_codecs
 
@@ -254,7 +254,7 @@ def test_zstd_makes_the_bytes_of_java() -> None:
             packed = batch.stored_records
             plain = kc.decompress(packed, "zstd")
             assert java_zstd(plain, 3) == packed
-            assert size_of(compress(plain, codec, 2), codec) == len(packed)
+            assert java_size(compress(plain, codec, 2), codec) == len(packed)
             count += 1
     assert count > 10
 
@@ -530,8 +530,8 @@ def test_terminal_table(tmp_path: Path, run: Run, flights: list[bytes]) -> None:
         "flights",
         "stored",
         "1 record",
-        "16 KB",
-        "64 KB",
+        "16 KiB",
+        "64 KiB",
         "zstd:1",
         "with the advice",
         "compression.type=zstd",

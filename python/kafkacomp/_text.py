@@ -6,10 +6,13 @@ import datetime as dt
 import json
 import re
 
-__all__ = ["count_text", "json_text", "printable", "time_text"]
+__all__ = ["count_text", "json_text", "printable", "size_text", "time_text"]
 
 #: The end of the year 9999, the last one of Python's dates, in milliseconds.
 _LAST_DATE = 253402300799999
+
+_KIBI = 1024
+_SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 #: Characters to escape in JSON in addition to those of ASCII: C1, separators, marks that change the display order, and
 #: lone surrogates, which stand for bytes of file names that are not UTF-8.
@@ -35,6 +38,23 @@ def count_text(number: int, noun: str) -> str:
     """A number with its noun, which gets an s unless the number is 1; a plural in es is given as ``batch|es``."""
     singular, _, ending = noun.partition("|")
     return f"{number:,} {singular}{'' if number == 1 else ending or 's'}"
+
+
+def size_text(size: float, *, exact: bool = False) -> str:
+    """Format a number of bytes in binary units, with one decimal unless it is a multiple of the unit.
+
+    With ``exact`` the greatest unit that divides the number is used.
+
+    >>> size_text(16384), size_text(1000), size_text(1_500_000), size_text(1_500_000, exact=True)
+    ('16 KiB', '1000 B', '1.4 MiB', '1500000 B')
+    """
+    value, units = float(size), iter(_SIZE_UNITS)
+    unit = next(units)
+    for larger in units:
+        if abs(value) < _KIBI or (exact and value % _KIBI):
+            break
+        value, unit = value / _KIBI, larger
+    return f"{value:.0f} {unit}" if unit == "B" or value == int(value) else f"{value:,.1f} {unit}"
 
 
 def time_text(milliseconds: int | None, *, to_the_second: bool = False) -> str:

@@ -17,7 +17,7 @@ from kafkacomp._types import CompressionType
 if TYPE_CHECKING:
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["GZIP_HEADER", "compress", "java_gzip", "java_zstd", "size_of"]
+__all__ = ["GZIP_HEADER", "compress", "java_gzip", "java_size", "java_zstd"]
 
 #: The bytes before the deflated data, one of which identifies the operating system (RFC 1952).
 GZIP_HEADER: Final = 10
@@ -33,7 +33,7 @@ def compress(section: bytes, codec: Codec, magic: int) -> bytes:
     return kafkacomp.compress(section, codec.type, compression_level=codec.level, magic=magic)
 
 
-def size_of(packed: bytes, codec: Codec) -> int:
+def java_size(packed: bytes, codec: Codec) -> int:
     """Return the size of the Java clients' result for this result of :func:`compress`."""
     return len(packed) + (_EMPTY_BLOCK if codec.type is CompressionType.ZSTD else 0)
 

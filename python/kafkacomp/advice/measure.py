@@ -20,7 +20,7 @@ import kafkacomp
 from kafkacomp import record
 from kafkacomp._types import CompressionType
 from kafkacomp.advice import entropy
-from kafkacomp.advice.compressing import compress, size_of
+from kafkacomp.advice.compressing import compress, java_size
 from kafkacomp.advice.content import read
 from kafkacomp.advice.entropy import Payload
 from kafkacomp.advice.formats import FORMATS, OLDEST, allowed
@@ -213,7 +213,7 @@ def _compressed(run: Sequence[Batch], codec: Codec, form: Format) -> Run:
     start = time.thread_time_ns()
     packed = [compress(each.section, codec, magic) for each in run]
     spent = time.thread_time_ns() - start
-    size = sum(form.size(codec, size_of(each, codec)) for each in packed)
+    size = sum(form.size(codec, java_size(each, codec)) for each in packed)
     return Run(0, plain, size, 0, len(run), spent, _decompress(packed, codec, magic))
 
 
@@ -281,7 +281,7 @@ class _Batches:
             builder, offered = self._builder(at, _MOST_OF_A_TRIAL)
             section = form.section(self._rows.slice(at, builder.append_arrow(offered)))
             plain += len(section)
-            packed += size_of(compress(section, codec, form.magic), codec)
+            packed += java_size(compress(section, codec, form.magic), codec)
             self._estimate = packed / plain
         return self._estimate + _DETERIORATE_STEP / 2
 
@@ -319,7 +319,7 @@ class _Batches:
             start = time.thread_time_ns()
             packed.append(section if plain else compress(section, codec, form.magic))
             spent = 0 if plain else time.thread_time_ns() - start
-            made = size_of(packed[-1], codec)
+            made = java_size(packed[-1], codec)
             total += Run(0, len(section), form.size(codec, made), count, 1, spent)
             if not plain:
                 self._learn(made / len(section))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkacomp._text import size_text
 from kafkacomp.advice import charts
 from kafkacomp.advice.cost import KINDS
 from kafkacomp.advice.recommend import money_of
 from kafkacomp.advice.settings import TODAY, size_name
-from kafkacomp.advice.table import size_of, today_of
+from kafkacomp.advice.table import today_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ def html(report: Report) -> str:
 
     template = resources.files("kafkacomp.advice").joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["size"] = size_of
+    environment.filters["size"] = size_text
     environment.filters["money"] = money_of
     environment.filters["svg"] = _markup
     largest = sorted(report.topics, key=lambda topic: topic.figures.size, reverse=True)

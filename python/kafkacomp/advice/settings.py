@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._text import size_text
 from kafkacomp.bench.spec import Codec, parse_codecs
 
 __all__ = [
@@ -32,8 +33,6 @@ TODAY: Final = 0
 
 #: A week.
 _LONGEST: Final = 604_800.0
-_KILO: Final = 1 << 10
-_MEGA: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -76,16 +75,12 @@ class Settings:
 
 
 def size_name(size: int) -> str:
-    """Format a batch size; exact, in powers of two.
+    """Format a batch size, exactly.
 
     Example:
         >>> size_name(16384), size_name(1000)
-        ('16 KB', '1000 B')
+        ('16 KiB', '1000 B')
     """
     if size == TODAY:
         return "today"
-    if size == 1:
-        return "1 record"
-    if size % _MEGA == 0:
-        return f"{size // _MEGA} MB"
-    return f"{size // _KILO} KB" if size % _KILO == 0 else f"{size} B"
+    return "1 record" if size == 1 else size_text(size, exact=True)

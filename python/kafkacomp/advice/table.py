@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from kafkacomp._text import count_text, printable
+from kafkacomp._text import count_text, printable, size_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.recommend import money_of
 from kafkacomp.advice.settings import size_name
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from kafkacomp.advice.report import Report, TopicReport
     from kafkacomp.advice.topic import Cell
 
-__all__ = ["render", "size_of", "today_of"]
+__all__ = ["render", "today_of"]
 
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-_THOUSAND = 1000.0
 #: Topics that a line names.
 _MOST_NAMES = 5
 
@@ -39,15 +37,6 @@ def render(report: Report, *, full: bool = True) -> RenderableType:
     for topic in report.topics:
         parts += list(_advice(topic))
     return Group(*parts)
-
-
-def size_of(number: float) -> str:
-    """Bytes for people, in powers of ten."""
-    for unit in _UNITS:
-        if abs(number) < _THOUSAND or unit == _UNITS[-1]:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= _THOUSAND
-    return ""
 
 
 def today_of(topic: TopicReport) -> str:
@@ -72,9 +61,9 @@ def _topic(topic: TopicReport) -> Table:
     sizes = figures.sizes()
     partitions = count_text(figures.partitions, "partition")
     title = (
-        f"{printable(figures.name)}: {size_of(figures.size)} in {partitions}, message format "
+        f"{printable(figures.name)}: {size_text(figures.size)} in {partitions}, message format "
         f"{figures.format.name}; today {today_of(topic)}, {sizes['recordsMean']:.1f} records and "
-        f"{size_of(sizes['storedBytesMean'])} per batch; sample {total.records:,} records, {share}\n"
+        f"{size_text(sizes['storedBytesMean'])} per batch; sample {total.records:,} records, {share}\n"
         f"{topic.about.rate.why}"
     )
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
@@ -130,7 +119,7 @@ def _cells(topic: TopicReport, cell: Cell, *, money: bool) -> Iterator[str]:
 def _overview(report: Report) -> Table:
     totals = report.totals()
     currency = report.prices.currency
-    title = f"All: {size_of(totals['today']['bytes'])} today, {size_of(totals['advised']['bytes'])} with the advice"
+    title = f"All: {size_text(totals['today']['bytes'])} today, {size_text(totals['advised']['bytes'])} with the advice"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     table.add_column("", overflow="fold")
     names = ("ratio", "on disk,\nreplicas too", "in", "replication", "out", "compress\ns/GB", "decompress\ns/GB")
@@ -144,8 +133,8 @@ def _overview(report: Report) -> Table:
         table.add_row(
             name,
             f"{each['ratio']:.2f}",
-            size_of(each["bytesOnDisk"]),
-            *(size_of(wire[key]) for key in ("in", "replication", "out")),
+            size_text(each["bytesOnDisk"]),
+            *(size_text(wire[key]) for key in ("in", "replication", "out")),
             f"{each['compressSecondsPerGB']:.2f}",
             f"{each['decompressSecondsPerGB']:.2f}",
             f"{each['brokerSecondsPerGB']:.2f}",
