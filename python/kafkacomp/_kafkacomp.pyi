@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Self, final
 import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
+from kafkacomp import lz4, zstd
 from kafkacomp._entries import (
     AbortedTxn,
     ControlRecord,
@@ -18,7 +19,15 @@ from kafkacomp._entries import (
     ProducerEntry,
     TimestampOffset,
 )
-from kafkacomp._storage.partition import AbortedRange, BoundedPartition, Partition, Segment, Split, Transactions
+from kafkacomp._storage.partition import (
+    AbortedRange,
+    BoundedPartition,
+    LocalSegment,
+    Partition,
+    Segment,
+    Split,
+    Transactions,
+)
 from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, Positions, RecordColumns, TimestampType
 from kafkacomp.arrow._cells import RecordFields
 from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
@@ -29,10 +38,11 @@ from kafkacomp.log._info import Summaries
 from kafkacomp.log._rewrite import Repair
 from kafkacomp.log._rewrite_work import PartitionJob
 from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify
-from kafkacomp.lz4 import FrameInfo, FrameOptions
+from kafkacomp.lz4 import FrameOptions
 from kafkacomp.message_set import MessageAndOffset
 from kafkacomp.message_set._read import Converted
 from kafkacomp.record import _Settings
+from kafkacomp.tiered.keys import DataKey
 
 __version__: str
 DEFAULT_MAX_OUTPUT_SIZE: Final[int]
@@ -41,7 +51,15 @@ MAX_BATCH_BYTES: Final[int]
 def columns() -> list[str]: ...
 def cut_segment(source: Segment, piece_bytes: int, log_format: str) -> list[Split]: ...
 def is_message_set(source: Segment) -> bool: ...
-def read_range(source: Segment, begin: int, end: int) -> tuple[int, bytes, bool]: ...
+
+@final
+class ByteRange:
+    __match_args__: Final = ("position", "data", "is_truncated")
+    position: Final[int]
+    data: Final[bytes]
+    is_truncated: Final[bool]
+
+def read_range(source: Segment, begin: int, end: int) -> ByteRange: ...
 def newest_message_format(source: Segment) -> str | None: ...
 def end_offset(source: Segment, log_format: str) -> int | None: ...
 def start_offset(source: Segment, log_format: str) -> int | None: ...
@@ -52,7 +70,7 @@ class MisnamedSegment:
     index: Final[int]
     first_offset: Final[int]
 
-def misnamed_segments(segments: list[tuple[str, int]]) -> list[MisnamedSegment]: ...
+def misnamed_segments(segments: list[LocalSegment]) -> list[MisnamedSegment]: ...
 def offset_for_time(
     source: Partition, timestamp: int, log_format: str, skip: bool, max_output_size: int
 ) -> int | None: ...
@@ -96,8 +114,8 @@ def lz4_compress(data: Buffer, level: int | None, options: FrameOptions) -> byte
 def decompress(data: Buffer, compression_type: int, checksum: str, max_output_size: int) -> bytes: ...
 def decompress_into(data: Buffer, out: Buffer, compression_type: int, checksum: str) -> int: ...
 def decompress_record_set(data: Buffer, compression_type: int, magic: int, max_output_size: int) -> bytes: ...
-def zstd_frame_info(data: Buffer) -> tuple[int | None, int]: ...
-def lz4_frame_info(data: Buffer) -> FrameInfo: ...
+def zstd_frame_info(data: Buffer) -> zstd.FrameInfo: ...
+def lz4_frame_info(data: Buffer) -> lz4.FrameInfo: ...
 def read_offset_index(data: Buffer, base_offset: int, name: str | None) -> list[OffsetPosition]: ...
 def read_time_index(data: Buffer, base_offset: int, name: str | None) -> list[TimestampOffset]: ...
 def read_transaction_index(data: Buffer, base_offset: int, name: str | None) -> list[AbortedTxn]: ...
@@ -456,10 +474,16 @@ class RecordBatchBuilder:
         """Whether the batch is built."""
 
 @final
+class MessageChunk:
+    __match_args__: Final = ("position", "data")
+    position: Final[int]
+    data: Final[bytes]
+
+@final
 class MessageChunks:
     def __new__(cls, source: Segment) -> Self: ...
     def __iter__(self) -> Self: ...
-    def __next__(self) -> tuple[int, bytes]: ...
+    def __next__(self) -> MessageChunk: ...
 
 @final
 class MessageReader(Iterator[MessageAndOffset]):
@@ -789,11 +813,8 @@ class ScanReader:
 
 @final
 class ChunkDecoder:
-    """Decodes the chunks of a segment in tiered storage.
+    """Decodes the chunks of a segment in tiered storage; ValueError if the key does not decrypt the data key."""
 
-    ``encryption`` is a private key as PEM, the wrapped data key, and the AAD; ValueError if they do not fit.
-    """
-
-    def __new__(cls, encryption: tuple[str, bytes, bytes] | None) -> ChunkDecoder: ...
+    def __new__(cls, key: DataKey | None) -> ChunkDecoder: ...
     def decode(self, data: Buffer, size: int, compressed: bool) -> bytes:
         """The content of a chunk, which must be ``size`` bytes; ValueError or DecompressionError if it is not."""

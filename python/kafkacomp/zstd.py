@@ -89,7 +89,7 @@ def get_frame_info(frame_buffer: Buffer) -> FrameInfo:
         >>> zstd.get_frame_info(zstd.compress(b"content")).decompressed_size is None
         True
     """
-    return FrameInfo(*_kafkacomp.zstd_frame_info(frame_buffer))
+    return _kafkacomp.zstd_frame_info(frame_buffer)
 
 
 def _level(level: int | None, options: _Options | None) -> int | None:

@@ -70,7 +70,7 @@ def batch(magic: int, codec: str, first: int, last: int) -> bytes:
 @pytest.mark.parametrize("spans", [[(133, 154)], [(133, 142), (144, 150), (152, 153)]], ids=["continues", "gap"])
 @pytest.mark.parametrize(("magic", "codec"), [(1, "gzip"), (2, "none")])
 def test_name_within_the_segment_before(magic: int, codec: str, spans: list[tuple[int, int]], tmp_path: Path) -> None:
-    """In a compacted log: its last segment begins at 155, not at the 143 of its name, and nothing is corrupt."""
+    """In a compacted log: its last segment begins at 155, but its name is 143, and nothing is corrupt."""
     segments = {0: [(3, 40)], 65: spans, 143: [(155, 184), (190, 199)]}
     folder = tmp_path / "t-0"
     folder.mkdir()
@@ -80,7 +80,7 @@ def test_name_within_the_segment_before(magic: int, codec: str, spans: list[tupl
     wanted = [offset for batches in segments.values() for a, b in batches for offset in range(a, b + 1)]
     scan = kc.scan(folder, columns=["offset"])
     assert [row for each in scan for row in each.column("offset").to_pylist()] == wanted
-    assert any("begins at offset 155, not at the 143 of its name" in each for each in scan.report.warnings)
+    assert any("begins at offset 155, but its name is 143" in each for each in scan.report.warnings)
     assert {each.reason for each in scan.report.missing} == {"gap"}
     kafka_log.repair(folder, tmp_path / "out" / "t-0")
     assert (tmp_path / "out" / "t-0" / f"{155:020}.log").exists()
@@ -96,7 +96,7 @@ def test_index_shows_that_the_name_is_wrong(tmp_path: Path) -> None:
     scan = kc.scan(where, columns=["offset"], include_control=True)
     wanted = [offset for batch in log.batches for offset, _ in batch.records]
     assert [row for batch in scan for row in batch.column("offset").to_pylist()] == wanted
-    assert any("begins at offset 280, not at the 281 of its name" in each for each in scan.report.warnings)
+    assert any("begins at offset 280, but its name is 281" in each for each in scan.report.warnings)
     (where / f"{281:020}.index").unlink()
     with pytest.raises(kc.CorruptRecordError, match="states offsets 280 to 299"):
         list(kc.scan(where))
@@ -113,7 +113,7 @@ def test_interrupted_compaction(tmp_path: Path) -> None:
     scan = kc.scan(where, columns=["offset"], on_error="skip")
     offsets = [row for batch in scan for row in batch.column("offset").to_pylist()]
     assert offsets == list(range(first.pieces[0].batch.first, log.batches[-1].last + 1))  # type: ignore[union-attr]
-    assert not any("of its name" in each for each in scan.report.warnings)
+    assert not any("but its name is" in each for each in scan.report.warnings)
 
 
 def test_one_bit_without_an_index(tmp_path: Path) -> None:

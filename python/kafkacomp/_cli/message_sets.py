@@ -43,11 +43,12 @@ def entries(source: SourceFile, initial_offset: int, *, may_be_cut: bool) -> Ite
     """Iterate over a file's top-level messages in chunks; corruption is yielded last and ends the iteration."""
     position = 0
     try:
-        for origin, data in MessageChunks(segment_of(source)):
+        for chunk in MessageChunks(segment_of(source)):
             start = 0
-            for message, end in message_set.read_messages(data, deep=False):
-                yield Entry(position, initial_offset + origin + end, message, data[start:end])
-                start, position = end, origin + end
+            for message, end in message_set.read_messages(chunk.data, deep=False):
+                position_after = chunk.position + end
+                yield Entry(position, initial_offset + position_after, message, chunk.data[start:end])
+                start, position = end, position_after
     except KafkaCompError as error:
         yield Damage(position, placed(error, position))
         return

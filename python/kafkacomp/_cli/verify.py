@@ -14,7 +14,7 @@ from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
-from kafkacomp._storage.partition import Segment
+from kafkacomp._storage.partition import LocalSegment, Segment
 from kafkacomp._text import printable, time_text
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import check_partition, check_segment
@@ -242,7 +242,7 @@ def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:
         paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".log")]  # noqa: PTH118, PTH208
         named = ((segment_offset(basename(path)), path) for path in paths)
         ordered = sorted((base, path) for base, path in named if base is not None)
-        for each in _kafkacomp.misnamed_segments([(path, base) for base, path in ordered]):
+        for each in _kafkacomp.misnamed_segments([LocalSegment(path, base) for base, path in ordered]):
             found[ordered[each.index][1]] = each.first_offset
     return found
 

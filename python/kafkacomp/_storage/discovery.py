@@ -37,7 +37,7 @@ from kafkacomp._storage.names import (
     segment_offset,
     side_file,
 )
-from kafkacomp._storage.partition import Partition, Segment
+from kafkacomp._storage.partition import LocalSegment, Partition, Segment
 from kafkacomp._storage.remote import RemoteFolder, remote_folder
 
 if TYPE_CHECKING:
@@ -121,10 +121,14 @@ def well_named(segments: list[Segment]) -> list[Segment]:
 
     For segments on other file systems the names count, because reading a header takes a request.
     """
-    local = [(segment.source, segment.base_offset) for segment in segments]
-    if not all(isinstance(source, str) and base is not None for source, base in local):
+    local = [
+        LocalSegment(segment.source, segment.base_offset)
+        for segment in segments
+        if isinstance(segment.source, str) and segment.base_offset is not None
+    ]
+    if len(local) < len(segments):
         return segments
-    misnamed = _kafkacomp.misnamed_segments(local)  # type: ignore[arg-type]  # just tested
+    misnamed = _kafkacomp.misnamed_segments(local)
     wrong = {each.index: each.first_offset for each in misnamed}
     if not wrong:
         return segments

@@ -41,6 +41,15 @@ class SegmentSource(Protocol):
     def _resolved(self) -> list[Partition]: ...
 
 
+class LocalSegment(NamedTuple):
+    """A segment on the local file system."""
+
+    #: Its path.
+    path: str
+    #: The offset in its name.
+    base_offset: int
+
+
 class SplitBoundary(NamedTuple):
     """The batch at a split boundary of a segment."""
 

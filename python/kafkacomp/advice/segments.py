@@ -35,11 +35,11 @@ def read_window(window: Window, max_output_size: int) -> Iterator[RecordBatch]:
     Raises:
         CorruptRecordError: the bytes after the last batch are not a batch.
     """
-    position, data, is_truncated = read_range(window.source.source, window.start, window.end)
-    if is_truncated and not data:
+    found = read_range(window.source.source, window.start, window.end)
+    if found.is_truncated and not found.data:
         # A live log's last batch may be incomplete; a window that has nothing else shows nothing of the topic.
-        raise CorruptRecordError(f"incomplete batch at byte {position}, where the segment ends")
-    yield from BatchReader(data, max_output_size, verify_crc=False, origin=position)
+        raise CorruptRecordError(f"incomplete batch at byte {found.position}, where the segment ends")
+    yield from BatchReader(found.data, max_output_size, verify_crc=False, origin=found.position)
 
 
 def messages_of(window: Window) -> Iterator[Message]:
@@ -48,6 +48,6 @@ def messages_of(window: Window) -> Iterator[Message]:
     Raises:
         MessageSetError: as :func:`kafkacomp.message_set.read_messages`.
     """
-    _, data, _ = read_range(window.source.source, window.start, window.end)
-    for message, _ in message_set.read_messages(data, deep=False):
+    found = read_range(window.source.source, window.start, window.end)
+    for message, _ in message_set.read_messages(found.data, deep=False):
         yield message

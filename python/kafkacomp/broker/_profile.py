@@ -157,6 +157,6 @@ def _magic(version: str) -> int:
     """The magic of a ``message.format.version``."""
     matched = _MESSAGE_FORMAT.fullmatch(version)
     if matched is None:
-        raise ValueError(f"message_format_version is no version: {version!r}")
+        raise ValueError(f"invalid message_format_version {version!r}")
     numbers = int(matched[1]), int(matched[2])
     return 2 if numbers >= _FIRST_WITH_MAGIC_2 else 1 if numbers >= _FIRST_WITH_MAGIC_1 else 0

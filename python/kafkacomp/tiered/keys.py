@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp.exceptions import KafkaCompError
@@ -21,6 +22,18 @@ ENVIRONMENT = "KAFKACOMP_ENCRYPTION_KEYS"
 
 class EncryptionKeyError(KafkaCompError, ValueError):
     """An encryption key is missing, is not a private key, or is that of another key pair."""
+
+
+@dataclass(frozen=True, repr=False)
+class DataKey:
+    """The encrypted data key of a segment, and what decrypts it."""
+
+    #: The private key in PEM format.
+    private_key: str
+    #: The data key, encrypted with the public key.
+    wrapped_key: bytes
+    #: The additional authenticated data of the segment's chunks.
+    aad: bytes
 
 
 class EncryptionKeys:
@@ -55,8 +68,8 @@ class EncryptionKeys:
         found._pems = {key_id: pem for key_id, pem in self._pems.items() if key_id in key_ids}
         return found
 
-    def unwrapping(self, encryption: Encryption, name: str) -> tuple[str, bytes, bytes]:
-        """The key id, the encrypted data key and the private key, for the core; ``name`` is the segment's.
+    def data_key(self, encryption: Encryption, name: str) -> DataKey:
+        """The encrypted data key with its private key, for the core; ``name`` is the segment's.
 
         Raises:
             EncryptionKeyError: the private key is not available.
@@ -67,7 +80,7 @@ class EncryptionKeys:
                 f"{name}: encrypted for the key pair {encryption.key_id!r}, whose private key is not available:"
                 f" pass encryption_keys={{{encryption.key_id!r}: <path of a PEM file>}}"
             )
-        return pem, encryption.wrapped_key, encryption.aad
+        return DataKey(pem, encryption.wrapped_key, encryption.aad)
 
 
 def _of_environment(key_id: str) -> str | None:

@@ -78,9 +78,9 @@ class ChunkedSegment:
         """
         if self._known is None:
             encryption = self._manifest.encryption
-            unwrapping = encryption and self._keys.unwrapping(encryption, self._log)
+            data_key = None if encryption is None else self._keys.data_key(encryption, self._log)
             try:
-                self._known = _kafkacomp.ChunkDecoder(unwrapping)
+                self._known = _kafkacomp.ChunkDecoder(data_key)
             except ValueError as error:
                 key_id = encryption.key_id if encryption else ""
                 raise EncryptionKeyError(f"{self._log}: key pair {key_id!r}: {error}") from None

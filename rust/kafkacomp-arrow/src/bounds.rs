@@ -125,7 +125,7 @@ impl Start<'_> {
         if position == 0 || (entry.offset <= offset && self.is_intact(position, entry.offset)?) {
             return Ok(position);
         }
-        self.ignore(SideFile::OffsetIndex, &format!("its entry for offset {} is no batch", entry.offset));
+        self.ignore(SideFile::OffsetIndex, &format!("no batch begins at its entry for offset {}", entry.offset));
         Ok(0)
     }
 

@@ -42,6 +42,7 @@ pub mod schema;
 mod segment_reader;
 pub mod split_boundaries;
 pub mod splits;
+pub mod summary;
 mod unreadable;
 mod validity;
 mod view_buffers;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkEnd, ChunkReader, ReadAt, ReadError, chunk_bytes};
+use kafkacomp_core::log::{ChunkEnd, ChunkReader, ReadAt, chunk_bytes};
 use kafkacomp_core::record::Batches;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -11,8 +11,7 @@ use pyo3::types::PyBytes;
 use crate::batch::Batch;
 use crate::error::{read_to_py, to_py};
 use crate::file_object::Raised;
-use crate::interrupt::interruptible;
-use crate::segment::{SegmentFields, segment};
+use crate::segment::{SegmentFields, opened};
 
 /// Bytes that are read at once; a larger batch is read whole.
 const CHUNK: usize = 1 << 20;
@@ -83,14 +82,7 @@ impl BatchStream {
         position: u64,
     ) -> PyResult<Self> {
         let (name, raised) = (source.name().to_owned(), Raised::default());
-        let segment = interruptible(segment(source, &raised)?, &raised);
-        let opened = py.detach(|| {
-            let source = segment.files.open()?;
-            let length = source.length()?;
-            Ok((source, length))
-        });
-        let opened = opened.map_err(|error| read_to_py(py, &name, ReadError::Io(error)));
-        let (source, length) = raised.or(py, opened)?;
+        let (source, length) = opened(py, source, &raised)?;
         Ok(Self {
             name,
             source: Some(source),

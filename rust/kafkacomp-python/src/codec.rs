@@ -15,7 +15,8 @@ use crate::input::bytes_like;
 use crate::scratch::with_output;
 use crate::value::PackageClass;
 
-static FRAME_INFO: PackageClass = PackageClass::new("kafkacomp.lz4", "FrameInfo");
+static LZ4_FRAME_INFO: PackageClass = PackageClass::new("kafkacomp.lz4", "FrameInfo");
+static ZSTD_FRAME_INFO: PackageClass = PackageClass::new("kafkacomp.zstd", "FrameInfo");
 
 /// Decodes with the GIL free, and gives what was decoded to `take` with the GIL held.
 fn decoded<R>(
@@ -107,11 +108,12 @@ pub fn decompress_record_set<'py>(
     decoded(data, compression_type, options, max_output_size, |content| bytes(data.py(), content))
 }
 
-/// What the header of the first zstd frame declares: the content's size, and the dictionary's id, 0 for none.
+/// The header of the first zstd frame, as a `kafkacomp.zstd.FrameInfo`.
 #[pyfunction]
-pub fn zstd_frame_info(data: &Bound<'_, PyAny>) -> PyResult<(Option<u64>, u32)> {
-    let info = zstd::frame_info(&bytes_like(data)?).map_err(|error| codec_to_py(data.py(), error))?;
-    Ok((info.content_size, info.dictionary_id))
+pub fn zstd_frame_info<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = data.py();
+    let info = zstd::frame_info(&bytes_like(data)?).map_err(|error| codec_to_py(py, error))?;
+    ZSTD_FRAME_INFO.make(py, (info.content_size, info.dictionary_id))
 }
 
 /// The header of the first LZ4 frame, as a `kafkacomp.lz4.FrameInfo`.
@@ -137,5 +139,5 @@ pub fn lz4_frame_info<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAn
     fields.set_item("standard_header_checksum", info.checksum_of_descriptor)?;
     fields.set_item("broken_header_checksum", info.checksum_with_magic)?;
     fields.set_item("header_checksum_rule", rule)?;
-    FRAME_INFO.make_with(&fields)
+    LZ4_FRAME_INFO.make_with(&fields)
 }

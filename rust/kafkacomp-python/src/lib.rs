@@ -67,6 +67,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(build::estimate_batch_size_upper_bound, m)?)?;
     m.add_function(wrap_pyfunction!(build::convert, m)?)?;
     m.add_class::<follow::LogFollower>()?;
+    m.add_class::<message_chunks::MessageChunk>()?;
     m.add_class::<message_chunks::MessageChunks>()?;
     m.add_class::<message_set::MessageReader>()?;
     m.add_class::<message_set::PyMessage>()?;
@@ -108,6 +109,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<results::StagedFile>()?;
     m.add_class::<results::WrittenLog>()?;
     m.add_class::<naming::MisnamedSegment>()?;
+    m.add_class::<plan::ByteRange>()?;
     m.add_class::<plan::FoundTransactions>()?;
     m.add_class::<write::WrittenRows>()?;
     m.add_class::<rewrite::RepairedPartition>()?;

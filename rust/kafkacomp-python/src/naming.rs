@@ -22,12 +22,19 @@ pub struct MisnamedSegment {
 
 value_methods!(MisnamedSegment { index, first_offset });
 
-/// The segments of a local partition whose names are wrong. They come as path and base offset, in the order of these.
+/// A `LocalSegment` of `kafkacomp._storage.partition`.
+#[derive(FromPyObject)]
+pub struct LocalSegmentFields {
+    path: PathBuf,
+    base_offset: i64,
+}
+
+/// The segments of a local partition whose names are wrong. They come in the order of their base offsets.
 #[pyfunction]
-pub fn misnamed_segments(py: Python<'_>, segments: Vec<(PathBuf, i64)>) -> Vec<MisnamedSegment> {
-    let (paths, base_offsets): (Vec<_>, Vec<_>) = segments.into_iter().unzip();
-    let files: Vec<Arc<dyn OpenSegment>> =
-        paths.into_iter().map(|path| Arc::new(LocalSegment(path)) as Arc<dyn OpenSegment>).collect();
+pub fn misnamed_segments(py: Python<'_>, segments: Vec<LocalSegmentFields>) -> Vec<MisnamedSegment> {
+    let base_offsets: Vec<_> = segments.iter().map(|segment| segment.base_offset).collect();
+    let file = |segment: LocalSegmentFields| Arc::new(LocalSegment(segment.path)) as Arc<dyn OpenSegment>;
+    let files: Vec<_> = segments.into_iter().map(file).collect();
     let found = py.detach(|| naming::misnamed_segments(&base_offsets, &files));
     found.into_iter().map(|each| MisnamedSegment { index: each.index, first_offset: each.first_offset }).collect()
 }

@@ -69,20 +69,28 @@ pub fn start_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str)
     raised.or(py, found)
 }
 
-/// The batches, or messages of Kafka 0.7, that begin in a range of bytes: where the first one begins, their bytes, and whether
-/// the segment ends within another one.
+/// The batches, or messages of Kafka 0.7, that begin in a range of bytes.
+#[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
+pub struct ByteRange {
+    /// Where the first one begins.
+    position: u64,
+    /// Their bytes.
+    data: Py<PyBytes>,
+    /// Whether the segment ends within another one.
+    is_truncated: bool,
+}
+
+value_methods!(ByteRange { position, data, is_truncated });
+
+/// The batches, or messages of Kafka 0.7, that begin in a range of bytes.
 #[pyfunction]
-pub fn read_range<'py>(
-    py: Python<'py>,
-    source: SegmentFields<'py>,
-    begin: u64,
-    end: u64,
-) -> PyResult<(u64, Bound<'py, PyBytes>, bool)> {
+pub fn read_range(py: Python<'_>, source: SegmentFields<'_>, begin: u64, end: u64) -> PyResult<ByteRange> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
     let found = py.detach(|| byte_range::read_range(&segment, begin, end, &options));
     let found = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
-    Ok((found.position, bytes(py, &found.bytes)?, found.is_truncated))
+    let data = bytes(py, &found.bytes)?.unbind();
+    Ok(ByteRange { position: found.position, data, is_truncated: found.is_truncated })
 }
 
 /// The message format of a segment's last batch, `0.7` or the magic; `None` without a batch.

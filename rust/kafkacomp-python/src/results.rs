@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use kafkacomp_arrow::build;
 use kafkacomp_core::log::write::WriteReport;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -52,6 +53,13 @@ pub struct StagedFile {
 }
 
 value_methods!(StagedFile { topic, partition, path, bytes, batches, records });
+
+impl From<build::StagedFile> for StagedFile {
+    fn from(file: build::StagedFile) -> Self {
+        let build::StagedFile { topic, partition, path, bytes, batches, records } = file;
+        Self { topic, partition, path, bytes, batches, records }
+    }
+}
 
 /// What was found in the segments of a partition that was rewritten.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::split_boundaries::{SplitBoundaries, SplitBoundary};
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
-use kafkacomp_core::log::{AbortedRange, OpenSegment, TransactionFilter};
+use kafkacomp_core::log::{AbortedRange, OpenSegment, ReadAt, ReadError, TransactionFilter};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyString;
 
+use crate::error::read_to_py;
 use crate::file_object::{PySegment, Raised};
 use crate::gil::{Held, attribute};
 use crate::input::bytes_like;
+use crate::interrupt::interruptible;
 
 /// A `Partition` of `kafkacomp._storage.partition`.
 pub struct PartitionFields<'py> {
@@ -138,6 +140,20 @@ impl FromPyObject<'_, '_> for Name {
         let escaped = name.call_method1("encode", ("utf-8", "backslashreplace"))?;
         escaped.call_method0("decode")?.extract().map(Self)
     }
+}
+
+/// The bytes of a segment, and their number. Ctrl-C interrupts reading them; `raised` takes the exception of a file object.
+///
+/// # Errors
+/// `TypeError` for a segment that cannot be opened, or the exception of opening it.
+pub fn opened(py: Python<'_>, fields: SegmentFields<'_>, raised: &Raised) -> PyResult<(Arc<dyn ReadAt>, u64)> {
+    let segment = interruptible(segment(fields, raised)?, raised);
+    let opened = py.detach(|| {
+        let source = segment.files.open()?;
+        let length = source.length()?;
+        Ok((source, length))
+    });
+    raised.or(py, opened.map_err(|error| read_to_py(py, &segment.name, ReadError::Io(error))))
 }
 
 /// The partition to read; `raised` takes the exception of a file object that must end the work.

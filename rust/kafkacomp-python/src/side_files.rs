@@ -3,7 +3,7 @@
 use kafkacomp_core::log::{self, OffsetIndex, PartitionMetadata, ProducerSnapshot, TimeIndex, TransactionIndex};
 use kafkacomp_core::memory;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 use crate::error::to_py;
 use crate::input::bytes_like;
@@ -33,20 +33,36 @@ fn parsed<T: Send>(
     py.detach(|| read(&data)).map_err(|error| to_py(py, &error, name.as_deref()))
 }
 
+/// The entries of a file as objects of `class`, made from their `fields`.
+fn entries<'py, T, F>(
+    data: &Bound<'py, PyAny>,
+    name: Option<Name>,
+    class: &PackageClass,
+    read: impl FnOnce(&[u8]) -> Result<Vec<T>, log::ContentError> + Send,
+    fields: impl Fn(T) -> F,
+) -> PyResult<Bound<'py, PyList>>
+where
+    T: Send,
+    F: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
+    PyErr: From<F::Error>,
+{
+    let py = data.py();
+    let found = parsed(data, name, read)?;
+    list(py, found.into_iter().map(|entry| class.make(py, fields(entry))))
+}
+
 /// `OffsetPosition` objects.
 #[pyfunction]
 pub fn read_offset_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<Name>) -> Objects<'py> {
     let read = |data: &[u8]| Ok(memory::collect(OffsetIndex::parse(data, base_offset)?.iter())?);
-    let entries = parsed(data, name, read)?.into_iter();
-    list(data.py(), entries.map(|entry| OFFSET_POSITION.make(data.py(), (entry.offset, entry.position))))
+    entries(data, name, &OFFSET_POSITION, read, |entry| (entry.offset, entry.position))
 }
 
 /// `TimestampOffset` objects.
 #[pyfunction]
 pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<Name>) -> Objects<'py> {
     let read = |data: &[u8]| Ok(memory::collect(TimeIndex::parse(data, base_offset)?.iter())?);
-    let entries = parsed(data, name, read)?.into_iter();
-    list(data.py(), entries.map(|entry| TIMESTAMP_OFFSET.make(data.py(), (entry.timestamp, entry.offset))))
+    entries(data, name, &TIMESTAMP_OFFSET, read, |entry| (entry.timestamp, entry.offset))
 }
 
 /// `AbortedTxn` objects.
@@ -54,14 +70,13 @@ pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Op
 pub fn read_transaction_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<Name>) -> Objects<'py> {
     let read = |data: &[u8]| Ok(memory::collect(TransactionIndex::parse(data, base_offset)?.iter())?);
     let fields = |t: log::AbortedTxn| (t.version, t.producer_id, t.first_offset, t.last_offset, t.last_stable_offset);
-    let entries = parsed(data, name, read)?.into_iter();
-    list(data.py(), entries.map(|entry| ABORTED_TXN.make(data.py(), fields(entry))))
+    entries(data, name, &ABORTED_TXN, read, fields)
 }
 
 /// `ProducerEntry` objects.
 #[pyfunction]
 pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
-    let fields = |entry: &log::ProducerEntry| {
+    let fields = |entry: log::ProducerEntry| {
         (
             entry.producer_id,
             entry.epoch,
@@ -74,25 +89,21 @@ pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<Name>)
             entry.first_sequence(),
         )
     };
-    let snapshot = parsed(data, name, ProducerSnapshot::parse)?;
-    list(data.py(), snapshot.producers.iter().map(|entry| PRODUCER_ENTRY.make(data.py(), fields(entry))))
+    entries(data, name, &PRODUCER_ENTRY, |data| Ok(ProducerSnapshot::parse(data)?.producers), fields)
 }
 
 /// `LeaderEpochEntry` objects.
 #[pyfunction]
 pub fn read_leader_epoch_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
-    let entries = parsed(data, name, log::read_leader_epoch_checkpoint)?.into_iter();
-    list(data.py(), entries.map(|entry| LEADER_EPOCH_ENTRY.make(data.py(), (entry.epoch, entry.start_offset))))
+    let fields = |entry: log::LeaderEpochEntry| (entry.epoch, entry.start_offset);
+    entries(data, name, &LEADER_EPOCH_ENTRY, log::read_leader_epoch_checkpoint, fields)
 }
 
 /// `OffsetCheckpointEntry` objects.
 #[pyfunction]
 pub fn read_offset_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
-    let entries = parsed(data, name, log::read_offset_checkpoint)?.into_iter();
-    let object = |each: log::OffsetCheckpointEntry| {
-        OFFSET_CHECKPOINT_ENTRY.make(data.py(), (each.topic, each.partition, each.offset))
-    };
-    list(data.py(), entries.map(object))
+    let fields = |entry: log::OffsetCheckpointEntry| (entry.topic, entry.partition, entry.offset);
+    entries(data, name, &OFFSET_CHECKPOINT_ENTRY, log::read_offset_checkpoint, fields)
 }
 
 /// A `PartitionMetadata`.

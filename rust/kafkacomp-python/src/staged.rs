@@ -62,15 +62,7 @@ impl StagedBatches {
         let mut guard = self.staged.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let staged = &mut *guard;
         let files = py.detach(|| staged.finish()).map_err(|error| write_to_py(py, error))?;
-        let file = |build::StagedFile { topic, partition, path, bytes, batches, records }| StagedFile {
-            topic,
-            partition,
-            path,
-            bytes,
-            batches,
-            records,
-        };
-        Ok(files.into_iter().map(file).collect())
+        Ok(files.into_iter().map(Into::into).collect())
     }
 }
 

@@ -1,16 +1,12 @@
 //! What the segments of a partition contain, by the headers of their batches: `kafkacomp.log._info`.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use kafkacomp_arrow::log_format::log_format_of;
-use kafkacomp_arrow::report::ScanError;
-use kafkacomp_arrow::{ScanOptions, Segment};
+use kafkacomp_arrow::ScanOptions;
+use kafkacomp_arrow::summary::{self, Summarized};
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::{
-    BatchCounts, BatchFormat, LogFormat, OpenTransaction, OpenTransactions, ReadAt, ReadError, SegmentSummary,
-    Summarizer,
-};
+use kafkacomp_core::log::{BatchCounts, BatchFormat, OpenTransaction};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,47 +23,49 @@ static SUMMARY: PackageClass = PackageClass::new("kafkacomp.log._info", "Segment
 static COUNTS: PackageClass = PackageClass::new("kafkacomp.log._info", "BatchCounts");
 static TRANSACTION: PackageClass = PackageClass::new("kafkacomp.log._info", "OpenTransaction");
 
-/// Objects of Python.
-type Objects<'py> = Vec<Bound<'py, PyAny>>;
-
 /// Summarizes each segment of a partition, in order: `SegmentSummary` objects, or the exception of a segment that cannot be read;
 /// and the transactions that are open at the end. `progress(bytes)` is called after each segment with its length.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn summarize_partition<'py>(
     py: Python<'py>,
     source: PartitionFields<'_>,
     log_format: &str,
-    progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Objects<'py>, Objects<'py>)> {
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Vec<Py<PyAny>>, Vec<Bound<'py, PyAny>>)> {
     let raised = Raised::default();
     let found = partition(source, &raised)?;
     let owner = (found.topic.clone(), found.partition);
     let options = ScanOptions { log_format: crate::scan::log_format(log_format), ..ScanOptions::default() };
-    let mut transactions = OpenTransactions::new();
+    let segments: Vec<_> = found.segments.into_iter().map(|segment| interruptible(segment, &raised)).collect();
     let mut summaries = Vec::new();
-    for segment in found.segments {
-        let segment = interruptible(segment, &raised);
-        let summarized = py.detach(|| summarize(&segment, &options, &mut transactions));
-        let made = match summarized {
-            Ok((summary, bytes_read)) => {
-                let length = summary.length;
-                let made = summary_to_py(py, &segment.name, &owner, &summary, bytes_read)?;
-                if let Some(progress) = progress {
-                    call(progress, (length,))?;
+    let open = py.detach(|| {
+        summary::summarize_partition(&segments, &options, &mut |segment, summarized| {
+            let made = Python::attach(|py| match summarized {
+                Ok(summarized) => {
+                    let made = summary_to_py(py, &segment.name, &owner, &summarized)?.unbind();
+                    if let Some(progress) = &progress {
+                        call(progress.bind(py), (summarized.summary.length,))?;
+                    }
+                    Ok(made)
                 }
-                made
-            }
-            // What the file system says is about this segment; an interrupt ends the work.
-            Err(error) => match raised.or::<()>(py, Err(scan_to_py(py, error))) {
-                Err(error) if is_about_the_segment(py, &error) => error.into_value(py).into_bound(py).into_any(),
-                Err(error) => return Err(error),
-                Ok(()) => continue,
-            },
-        };
-        summaries.push(made);
-    }
-    let mut open: Vec<_> = transactions.into_iter().collect();
-    open.sort_unstable_by_key(|(producer_id, each)| (each.first_offset, *producer_id));
+                // What the file system says is about this segment; an interrupt ends the work.
+                Err(error) => match raised.or::<()>(py, Err(scan_to_py(py, error))) {
+                    Err(error) if is_about_the_segment(py, &error) => Ok(error.into_value(py).into_any()),
+                    Err(error) => Err(error),
+                    Ok(()) => Ok(py.None()),
+                },
+            });
+            made.map_or_else(ControlFlow::Break, |made| {
+                summaries.push(made);
+                ControlFlow::Continue(())
+            })
+        })
+    });
+    let open = match open {
+        ControlFlow::Continue(open) => open,
+        ControlFlow::Break(error) => return Err(error),
+    };
     let open = open.into_iter().map(|(producer_id, each)| {
         let OpenTransaction { producer_epoch, first_offset, last_offset, first_timestamp, records } = each;
         let first_timestamp = timestamp(first_timestamp);
@@ -85,77 +83,11 @@ fn timestamp(found: i64) -> Option<i64> {
     (found >= 0).then_some(found)
 }
 
-fn summarize(
-    segment: &Segment,
-    options: &ScanOptions,
-    transactions: &mut OpenTransactions,
-) -> Result<(SegmentSummary, u64), ScanError> {
-    let io = |error| failed(segment, ReadError::Io(error));
-    let source = Counted { source: segment.files.open().map_err(io)?, bytes: AtomicU64::new(0) };
-    let length = source.length().map_err(io)?;
-    let log_format = log_format_of(segment, &source, length, options)?;
-    let summarizer = Summarizer::new(segment.base_offset, segment.offsets, transactions);
-    let summary = match log_format {
-        LogFormat::MessageSet => summarizer.messages(&source),
-        LogFormat::Records => summarizer.batches(&source),
-    };
-    let summary = summary.map_err(|error| failed(segment, error))?;
-    Ok((summary, source.bytes.load(Ordering::Relaxed)))
-}
-
-/// The error of a segment that cannot be read.
-fn failed(segment: &Segment, error: ReadError) -> ScanError {
-    let segment = Arc::clone(&segment.name);
-    match error {
-        ReadError::Io(error) => ScanError::Io { segment, error },
-        ReadError::Shrunk { length, expected } => ScanError::Shrunk { segment, length, expected },
-    }
-}
-
-/// Counts the bytes that are read.
-struct Counted {
-    source: Arc<dyn ReadAt>,
-    bytes: AtomicU64,
-}
-
-impl ReadAt for Counted {
-    fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
-        let read = self.source.read_at(buffer, position)?;
-        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
-    }
-
-    fn as_slice(&self) -> Option<&[u8]> {
-        self.source.as_slice()
-    }
-
-    fn worth_reading(&self) -> usize {
-        self.source.worth_reading()
-    }
-
-    fn is_remote(&self) -> bool {
-        self.source.is_remote()
-    }
-
-    fn chunk_size(&self) -> u64 {
-        self.source.chunk_size()
-    }
-
-    fn check_interrupt(&self) -> std::io::Result<()> {
-        self.source.check_interrupt()
-    }
-
-    fn length(&self) -> std::io::Result<u64> {
-        self.source.length()
-    }
-}
-
 fn summary_to_py<'py>(
     py: Python<'py>,
     name: &str,
     (topic, partition): &(Option<Arc<str>>, Option<i32>),
-    summary: &SegmentSummary,
-    bytes_read: u64,
+    Summarized { summary, bytes_read }: &Summarized,
 ) -> PyResult<Bound<'py, PyAny>> {
     let missing = summary.missing.ranges().iter();
     let missing: Vec<_> = missing

@@ -12,20 +12,27 @@ use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 use crate::scratch::with_output;
 
+/// A `DataKey` of `kafkacomp.tiered.keys`.
+#[derive(FromPyObject)]
+struct DataKeyFields {
+    private_key: String,
+    wrapped_key: Vec<u8>,
+    aad: Vec<u8>,
+}
+
 /// Decodes the chunks of one segment.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen)]
 pub struct ChunkDecoder(Decoder);
 
 #[pymethods]
 impl ChunkDecoder {
-    /// `encryption` is a private key as PEM, the wrapped data key, and the AAD.
     #[new]
-    fn new(py: Python<'_>, encryption: Option<(String, Vec<u8>, Vec<u8>)>) -> PyResult<Self> {
-        let Some((pem, wrapped, aad)) = encryption else { return Ok(Self(Decoder::new(None))) };
-        let pem = Zeroizing::new(pem);
-        let key = py.detach(|| DataKey::unwrap_with(&pem, &wrapped));
+    fn new(py: Python<'_>, key: Option<DataKeyFields>) -> PyResult<Self> {
+        let Some(fields) = key else { return Ok(Self(Decoder::new(None))) };
+        let pem = Zeroizing::new(fields.private_key);
+        let key = py.detach(|| DataKey::unwrap_with(&pem, &fields.wrapped_key));
         let key = key.map_err(|fault| PyValueError::new_err(fault.to_string()))?;
-        Ok(Self(Decoder::new(Some((&key, aad)))))
+        Ok(Self(Decoder::new(Some((&key, fields.aad)))))
     }
 
     /// The content of a chunk, which must be `size` bytes.

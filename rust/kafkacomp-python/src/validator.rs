@@ -83,7 +83,7 @@ fn append_origin(id: u8) -> PyResult<AppendOrigin> {
 
 fn version(text: &str) -> PyResult<InterBrokerProtocolVersion> {
     InterBrokerProtocolVersion::parse(text)
-        .ok_or_else(|| PyValueError::new_err(format!("inter_broker_protocol_version is no version: {text:?}")))
+        .ok_or_else(|| PyValueError::new_err(format!("invalid inter_broker_protocol_version {text:?}")))
 }
 
 impl Settings {

@@ -187,7 +187,7 @@ fn segment_report<'py>(
         }
     }
     let owner = (segment.topic.as_deref(), segment.partition);
-    let missing = report.missing.ranges().iter().map(|range| missing_range(py, owner, &segment.name, *range));
+    let missing = report.sequence.missing.ranges().iter().map(|range| missing_range(py, owner, &segment.name, *range));
     let missing = PyTuple::new(py, missing.collect::<PyResult<Vec<_>>>()?)?;
     let findings = report.findings.iter().map(|each| {
         let (first, last) = each.missing.unzip();
@@ -202,15 +202,15 @@ fn segment_report<'py>(
     fields.set_item("repeated_batches", report.repeated_batches)?;
     fields.set_item("unreadable_bytes", report.unreadable_bytes)?;
     fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
-    fields.set_item("first_offset", report.first_offset)?;
-    fields.set_item("last_offset", report.last_offset)?;
+    fields.set_item("first_offset", report.sequence.first_offset)?;
+    fields.set_item("last_offset", report.sequence.last_offset)?;
     fields.set_item("first_timestamp", report.first_timestamp)?;
     fields.set_item("last_timestamp", report.last_timestamp)?;
     fields.set_item("missing", missing)?;
-    fields.set_item("more_missing", report.missing.more())?;
-    fields.set_item("is_compacted", report.is_compacted)?;
-    fields.set_item("first_leader_epoch", report.first_leader_epoch)?;
-    fields.set_item("last_leader_epoch", report.last_leader_epoch)?;
+    fields.set_item("more_missing", report.sequence.missing.more())?;
+    fields.set_item("is_compacted", report.sequence.is_compacted)?;
+    fields.set_item("first_leader_epoch", report.sequence.first_leader_epoch)?;
+    fields.set_item("last_leader_epoch", report.sequence.last_leader_epoch)?;
     fields.set_item("findings", findings)?;
     fields.set_item("more_findings", report.more_findings)?;
     fields.set_item("errors", report.errors)?;

@@ -47,7 +47,7 @@ pub enum BuildError {
         row: usize,
     },
     /// A name that no topic can have.
-    #[error("row {row}: {topic:?} is no topic name: 1 to 249 letters, digits, dots, underscores and dashes")]
+    #[error("row {row}: invalid topic name {topic:?}: expected 1 to 249 letters, digits, dots, underscores and dashes")]
     TopicName {
         /// The row.
         row: usize,

@@ -46,8 +46,7 @@ impl Planner {
                     (segment.named_offset.filter(|_| opened.is_ok()), segment.base_offset)
                 {
                     let name = &segment.name;
-                    let warning =
-                        format!("{name}: the segment begins at offset {base}, not at the {named} of its name");
+                    let warning = format!("{name}: the segment begins at offset {base}, but its name is {named}");
                     self.with_report(|report| report.warnings.push(warning));
                 }
                 self.current = Some(current);

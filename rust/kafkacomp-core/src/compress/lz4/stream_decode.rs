@@ -3,29 +3,21 @@
 
 use super::super::input::Input;
 use super::super::skippable::{self, is_skippable};
-use super::super::stream::{FrameDecode, Room, gather};
-use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions, Strictness};
+use super::super::stream::{Elements, FrameDecode, Room};
+use super::super::{CodecError, CompressionType, DecodeOptions, Strictness};
 use super::block::{BlockHeader, WORD};
 use super::decode::{Block, HISTORY, accept, block, verify_content};
 use super::header::{FrameInfo, MAGIC_LENGTH, header_length, read_header};
 use super::skips_skippable;
-use crate::buffer::OutputBuffer;
-use crate::memory::OutOfMemory;
 use xxhash_rust::xxh32::Xxh32;
 
 /// A decoder for one frame.
 pub(in super::super) struct StreamDecoder {
     options: DecodeOptions,
     state: State,
-    /// The bytes of the current element, until it is complete.
-    bytes: Vec<u8>,
-    /// The content of blocks: first `drained` bytes that were returned, then the others.
-    content: OutputBuffer,
-    drained: usize,
+    elements: Elements,
     content_size: u64,
     content_checksum: Xxh32,
-    /// The number of bytes of all frames before the current element.
-    position: u64,
     skippable: bool,
 }
 
@@ -47,12 +39,9 @@ impl StreamDecoder {
         Self {
             options,
             state: State::Magic,
-            bytes: Vec::new(),
-            content: OutputBuffer::default(),
-            drained: 0,
+            elements: Elements::new(CompressionType::Lz4),
             content_size: 0,
             content_checksum: Xxh32::new(0),
-            position: 0,
             skippable: false,
         }
     }
@@ -61,19 +50,19 @@ impl StreamDecoder {
     /// element.
     fn whole(&mut self) -> Result<(State, bool), CodecError> {
         match self.state {
-            State::Magic if skips_skippable(self.options.strictness) && is_skippable(&self.bytes) => {
+            State::Magic if skips_skippable(self.options.strictness) && is_skippable(&self.elements.bytes) => {
                 Ok((State::SkippableSize, true))
             }
             State::Magic => Ok((State::Header, true)),
             State::SkippableSize => {
                 self.skippable = true;
-                let left = u64::from(skippable::data_size(self.element()?));
+                let left = u64::from(skippable::data_size(self.elements.array()?));
                 Ok((if left == 0 { State::End } else { State::Skippable { left } }, false))
             }
             State::Header => {
-                let mut input = Input::new(CompressionType::Lz4, &self.bytes);
+                let mut input = Input::new(CompressionType::Lz4, &self.elements.bytes);
                 let info = read_header(&mut input).and_then(|info| accept(&input, info, self.options));
-                let info = info.map_err(|error| moved(error, self.position))?;
+                let info = info.map_err(|error| self.elements.absolute(error))?;
                 self.begin(&info);
                 Ok((State::BlockSize { info }, false))
             }
@@ -90,27 +79,17 @@ impl StreamDecoder {
     /// Prepares the buffer for the blocks of a frame.
     fn begin(&mut self, info: &FrameInfo) {
         let history = if info.flg.block_independence() { 0 } else { HISTORY };
-        self.content.reset(history + info.bd.block_max_size().bytes());
-        self.drained = 0;
+        self.elements.content.reset(history + info.bd.block_max_size().bytes());
+        self.elements.drained = 0;
         self.content_size = 0;
         self.content_checksum.reset(0);
-    }
-
-    /// The current element, which has this length.
-    fn element<const N: usize>(&self) -> Result<[u8; N], CodecError> {
-        self.bytes.as_slice().try_into().map_err(|_| self.refused(CodecFault::Truncated))
-    }
-
-    /// An error at the current element.
-    fn refused(&self, fault: CodecFault) -> CodecError {
-        CodecError { compression_type: CompressionType::Lz4, position: self.position, fault }
     }
 
     /// The state after the word before a block.
     fn block_size(&self, info: FrameInfo) -> Result<(State, bool), CodecError> {
         let max = info.bd.block_max_size().bytes();
-        let header = BlockHeader::parse(self.element()?, max, self.options.strictness);
-        let header = header.map_err(|fault| self.refused(fault))?;
+        let header = BlockHeader::parse(self.elements.array()?, max, self.options.strictness);
+        let header = header.map_err(|fault| self.elements.error(0, fault))?;
         if header == BlockHeader::EndMark {
             return Ok((State::EndOfFrame { info }, false));
         }
@@ -120,14 +99,16 @@ impl StreamDecoder {
 
     fn block(&mut self, info: &FrameInfo) -> Result<State, CodecError> {
         let history = if info.flg.block_independence() { 0 } else { HISTORY };
-        self.content.keep_tail(history);
-        let before = self.content.len();
-        self.drained = before;
-        let mut input = Input::new(CompressionType::Lz4, &self.bytes);
+        let Elements { bytes, content, drained, .. } = &mut self.elements;
+        content.keep_tail(history);
+        let before = content.len();
+        *drained = before;
+        let mut input = Input::new(CompressionType::Lz4, bytes);
         let strictness = self.options.strictness;
-        let decoded = block(&mut input, info, 0, strictness, &mut self.content);
-        let decoded = decoded.map_err(|error| moved(error, self.position))?;
-        let content = self.content.as_slice().split_at(before.min(self.content.len())).1;
+        let decoded = block(&mut input, info, 0, strictness, content);
+        let decoded = decoded.map_err(|error| self.elements.absolute(error))?;
+        let content = self.elements.content.as_slice();
+        let content = content.split_at(before.min(content.len())).1;
         self.content_size += content.len() as u64;
         if info.flg.content_checksum() && strictness == Strictness::Specification {
             self.content_checksum.update(content);
@@ -143,14 +124,10 @@ impl StreamDecoder {
         if self.options.strictness != Strictness::Specification {
             return Ok(());
         }
-        let input = Input::new(CompressionType::Lz4, &self.bytes);
-        let stored = self.bytes.first_chunk::<WORD>().map(|stored| u32::from_le_bytes(*stored));
+        let input = Input::new(CompressionType::Lz4, &self.elements.bytes);
+        let stored = self.elements.bytes.first_chunk::<WORD>().map(|stored| u32::from_le_bytes(*stored));
         verify_content(&input, info, self.content_size, stored, || self.content_checksum.digest())
-            .map_err(|error| moved(error, self.position))
-    }
-
-    fn out_of_memory(&self, error: OutOfMemory) -> CodecError {
-        CodecError { compression_type: CompressionType::Lz4, position: self.position(), fault: CodecFault::from(error) }
+            .map_err(|error| self.elements.absolute(error))
     }
 
     /// The length of the current element, or a lower bound if too few of its bytes are known.
@@ -158,7 +135,7 @@ impl StreamDecoder {
         match self.state {
             State::Magic => MAGIC_LENGTH,
             State::SkippableSize => skippable::HEADER_LENGTH,
-            State::Header => header_length(&self.bytes),
+            State::Header => header_length(&self.elements.bytes),
             State::BlockSize { .. } => WORD,
             State::Block { length, .. } => length,
             State::EndOfFrame { info } if info.flg.content_checksum() => WORD,
@@ -167,16 +144,10 @@ impl StreamDecoder {
     }
 }
 
-/// Converts an error of the current element to one of the whole data.
-fn moved(error: CodecError, position: u64) -> CodecError {
-    CodecError { position: error.position + position, ..error }
-}
-
 impl FrameDecode for StreamDecoder {
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
         loop {
-            self.drained += output.put(self.content.as_slice().split_at(self.drained.min(self.content.len())).1);
-            if self.drained < self.content.len() {
+            if !self.elements.drain(output) {
                 return Ok(false);
             }
             match self.state {
@@ -184,7 +155,7 @@ impl FrameDecode for StreamDecoder {
                 State::Skippable { left } => {
                     let length = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                     *input = input.split_at(length).1;
-                    self.position += length as u64;
+                    self.elements.skip(length);
                     let left = left - length as u64;
                     self.state = if left == 0 { State::End } else { State::Skippable { left } };
                     if left > 0 {
@@ -193,19 +164,17 @@ impl FrameDecode for StreamDecoder {
                 }
                 _ => {
                     let want = self.want();
-                    let whole = gather(&mut self.bytes, want, input).map_err(|error| self.out_of_memory(error))?;
-                    if !whole {
+                    if !self.elements.gather(want, input)? {
                         return Ok(false);
                     }
                     // The first bytes of the header give its length.
-                    if self.bytes.len() < self.want() {
+                    if self.elements.bytes.len() < self.want() {
                         continue;
                     }
                     let (state, stays) = self.whole()?;
                     self.state = state;
                     if !stays {
-                        self.position += self.bytes.len() as u64;
-                        self.bytes.clear();
+                        self.elements.advance();
                     }
                 }
             }
@@ -213,11 +182,7 @@ impl FrameDecode for StreamDecoder {
     }
 
     fn finish(&self) -> Result<(), CodecError> {
-        if self.state == State::End && self.drained == self.content.len() {
-            return Ok(());
-        }
-        let position = self.position();
-        Err(CodecError { compression_type: CompressionType::Lz4, position, fault: CodecFault::Truncated })
+        if self.state == State::End && self.elements.is_drained() { Ok(()) } else { Err(self.elements.truncated()) }
     }
 
     fn in_header(&self) -> bool {
@@ -229,15 +194,12 @@ impl FrameDecode for StreamDecoder {
     }
 
     fn position(&self) -> u64 {
-        self.position + self.bytes.len() as u64
+        self.elements.position()
     }
 
     fn reset(&mut self) {
         self.state = State::Magic;
         self.skippable = false;
-        self.position += self.bytes.len() as u64;
-        self.bytes.clear();
-        self.content.reset(0);
-        self.drained = 0;
+        self.elements.reset();
     }
 }

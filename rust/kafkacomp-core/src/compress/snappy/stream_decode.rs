@@ -3,30 +3,23 @@
 //! then and decoded in one call.
 
 use super::super::input::Input;
-use super::super::stream::{FrameDecode, Room, gather};
+use super::super::stream::{Elements, FrameDecode, Room};
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::decode::{KAFKA_READ, raw_block};
 use super::raw_length::BlockLength;
 use super::xerial::{Element, HEADER_LENGTH, Header, MAGIC, Rules, SIZE_LENGTH};
-use crate::buffer::OutputBuffer;
 
 /// A decoder for streams or a raw block.
 pub(in super::super) struct StreamDecoder {
     rules: Rules,
     state: State,
-    /// The bytes of the current element, until it is complete.
-    bytes: Vec<u8>,
-    /// The content of a block: first `drained` bytes that were returned, then the others.
-    content: OutputBuffer,
-    drained: usize,
+    elements: Elements,
     raw_length: BlockLength,
     limit: u64,
     /// Content of the blocks so far.
     produced: u64,
     /// Where the first of Kafka's reads begins; see [`KAFKA_READ`].
     reads: u64,
-    /// The number of bytes before the current element.
-    position: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,19 +46,12 @@ impl StreamDecoder {
         Self {
             rules: Rules::of(strictness),
             state: State::Start,
-            bytes: Vec::new(),
-            content: OutputBuffer::default(),
-            drained: 0,
+            elements: Elements::new(CompressionType::Snappy),
             raw_length: BlockLength::default(),
             limit,
             produced: 0,
             reads: 0,
-            position: 0,
         }
-    }
-
-    fn moved(&self, error: CodecError) -> CodecError {
-        CodecError { position: error.position + self.position, ..error }
     }
 
     /// Handles a complete element. Returns the next state, and whether its bytes are kept as the first part of a larger
@@ -87,21 +73,10 @@ impl StreamDecoder {
         }
     }
 
-    /// The current element, which has this length.
-    fn element<const N: usize>(&self) -> Result<[u8; N], CodecError> {
-        self.bytes.as_slice().try_into().map_err(|_| self.refused(0, CodecFault::Truncated))
-    }
-
-    /// An error at a byte of the current element.
-    fn refused(&self, offset: usize, fault: CodecFault) -> CodecError {
-        let position = self.position + offset as u64;
-        CodecError { compression_type: CompressionType::Snappy, position, fault }
-    }
-
     fn header(&mut self, first: bool) -> Result<State, CodecError> {
-        let header = Header::parse(self.element()?);
+        let header = Header::parse(self.elements.array()?);
         let checked = if first { self.rules.check_first(header) } else { self.rules.check_further(header) };
-        checked.map_err(|(offset, fault)| self.refused(offset, fault))?;
+        checked.map_err(|(offset, fault)| self.elements.error(offset, fault))?;
         if !header.has_magic() {
             // In Kafka it ends the read, and the content if the read is still empty.
             if (self.produced - self.reads).is_multiple_of(KAFKA_READ as u64) {
@@ -113,7 +88,7 @@ impl StreamDecoder {
     }
 
     fn size(&self) -> Result<(State, bool), CodecError> {
-        Ok(match self.rules.element(self.element()?).map_err(|fault| self.refused(0, fault))? {
+        Ok(match self.rules.element(self.elements.array()?).map_err(|fault| self.elements.error(0, fault))? {
             Element::Header => (State::Header { first: false }, true),
             Element::Block { length } => (State::Block { length: SIZE_LENGTH + length }, true),
         })
@@ -122,27 +97,20 @@ impl StreamDecoder {
     /// Decodes the block that begins at this byte of the element.
     fn block(&mut self, start: usize) -> Result<(), CodecError> {
         let left = usize::try_from(self.limit - self.produced.min(self.limit)).unwrap_or(usize::MAX);
-        self.content.reset(left);
-        self.drained = 0;
-        let input = Input::new(CompressionType::Snappy, &self.bytes);
-        let block = self.bytes.split_at(start.min(self.bytes.len())).1;
-        let decoded = raw_block(&input, 0, block, &mut self.content).map_err(|error| match error.fault {
+        let Elements { bytes, content, drained, .. } = &mut self.elements;
+        content.reset(left);
+        *drained = 0;
+        let input = Input::new(CompressionType::Snappy, bytes);
+        let block = bytes.split_at(start.min(bytes.len())).1;
+        let decoded = raw_block(&input, 0, block, content).map_err(|error| match error.fault {
             CodecFault::OutputLimit { .. } => {
                 CodecError { fault: CodecFault::OutputLimit { limit: self.limit }, ..error }
             }
             _ => error,
         });
-        decoded.map_err(|error| self.moved(error))?;
-        self.produced += self.content.len() as u64;
+        decoded.map_err(|error| self.elements.absolute(error))?;
+        self.produced += self.elements.content.len() as u64;
         Ok(())
-    }
-
-    /// Takes bytes of the current element; `true` as soon as it has `want` of them.
-    fn gather(&mut self, want: usize, input: &mut &[u8]) -> Result<bool, CodecError> {
-        gather(&mut self.bytes, want, input).map_err(|error| {
-            let (compression_type, position) = (CompressionType::Snappy, self.position());
-            CodecError { compression_type, position, fault: CodecFault::from(error) }
-        })
     }
 
     /// Takes the missing bytes of the current element; `true` as soon as it is complete.
@@ -150,21 +118,21 @@ impl StreamDecoder {
         match self.state {
             State::Start => {
                 // No more bytes than needed to decide: a raw block can have a single byte.
-                while self.bytes.len() < MAGIC.len() {
-                    let want = self.bytes.len() + 1;
-                    if !self.gather(want, input)? {
+                while self.elements.bytes.len() < MAGIC.len() {
+                    let want = self.elements.bytes.len() + 1;
+                    if !self.elements.gather(want, input)? {
                         return Ok(false);
                     }
-                    if !MAGIC.starts_with(&self.bytes) {
+                    if !MAGIC.starts_with(&self.elements.bytes) {
                         self.state = State::Raw;
                         return self.take(input);
                     }
                 }
                 Ok(true)
             }
-            State::Header { .. } => self.gather(HEADER_LENGTH, input),
-            State::Size => self.gather(SIZE_LENGTH, input),
-            State::Block { length } => self.gather(length, input),
+            State::Header { .. } => self.elements.gather(HEADER_LENGTH, input),
+            State::Size => self.elements.gather(SIZE_LENGTH, input),
+            State::Block { length } => self.elements.gather(length, input),
             State::Raw => self.raw(input),
             State::End | State::Ignored => Ok(true),
         }
@@ -173,10 +141,9 @@ impl StreamDecoder {
     /// Takes the bytes of a raw block, but none after it.
     fn raw(&mut self, input: &mut &[u8]) -> Result<bool, CodecError> {
         loop {
-            let error =
-                |fault| CodecError { compression_type: CompressionType::Snappy, position: self.position, fault };
-            let Some(want) = self.raw_length.advance(&self.bytes, self.limit).map_err(error)? else { return Ok(true) };
-            if !self.gather(want, input)? {
+            let want = self.raw_length.advance(&self.elements.bytes, self.limit);
+            let Some(want) = want.map_err(|fault| self.elements.error(0, fault))? else { return Ok(true) };
+            if !self.elements.gather(want, input)? {
                 return Ok(false);
             }
         }
@@ -186,14 +153,13 @@ impl StreamDecoder {
 impl FrameDecode for StreamDecoder {
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError> {
         loop {
-            self.drained += output.put(self.content.as_slice().split_at(self.drained.min(self.content.len())).1);
-            if self.drained < self.content.len() {
+            if !self.elements.drain(output) {
                 return Ok(false);
             }
             match self.state {
                 State::End => return Ok(true),
                 State::Ignored => {
-                    self.position += input.len() as u64;
+                    self.elements.skip(input.len());
                     *input = &[];
                     return Ok(false);
                 }
@@ -204,8 +170,7 @@ impl FrameDecode for StreamDecoder {
                     let (state, stays) = self.whole()?;
                     self.state = state;
                     if !stays {
-                        self.position += self.bytes.len() as u64;
-                        self.bytes.clear();
+                        self.elements.advance();
                     }
                 }
             }
@@ -213,17 +178,13 @@ impl FrameDecode for StreamDecoder {
     }
 
     fn finish(&self) -> Result<(), CodecError> {
-        let rest = self.bytes.len();
+        let rest = self.elements.bytes.len();
         let whole = match self.state {
             State::End | State::Ignored => true,
             State::Size => rest == 0 || (rest < SIZE_LENGTH && self.rules.ignores_short_size),
             State::Start | State::Header { .. } | State::Block { .. } | State::Raw => false,
         };
-        if whole && self.drained == self.content.len() {
-            return Ok(());
-        }
-        let position = self.position();
-        Err(CodecError { compression_type: CompressionType::Snappy, position, fault: CodecFault::Truncated })
+        if whole && self.elements.is_drained() { Ok(()) } else { Err(self.elements.truncated()) }
     }
 
     fn in_header(&self) -> bool {
@@ -231,15 +192,12 @@ impl FrameDecode for StreamDecoder {
     }
 
     fn position(&self) -> u64 {
-        self.position + self.bytes.len() as u64
+        self.elements.position()
     }
 
     fn reset(&mut self) {
         self.state = State::Start;
-        self.position += self.bytes.len() as u64;
-        self.bytes.clear();
-        self.content.reset(0);
-        self.drained = 0;
+        self.elements.reset();
         self.raw_length = BlockLength::default();
     }
 }

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod decoder;
+mod elements;
 mod encoder;
 mod frame_decode;
 mod multi_frame;
@@ -12,6 +13,7 @@ mod plain;
 
 pub(super) use blocks::{BlockEncoder, Blocks};
 pub use decoder::{DecoderOptions, decoder};
+pub(super) use elements::Elements;
 pub use encoder::encoder;
 pub(super) use frame_decode::{FrameDecode, Room};
 pub use multi_frame::MultiFrameDecoder;

@@ -97,13 +97,8 @@ pub fn verify_segment<B>(
     if let ControlFlow::Break(ended) = progress(end) {
         return Ok(ControlFlow::Break(ended));
     }
-    report.first_offset = found.first_offset;
-    report.last_offset = found.last_offset;
-    report.missing = found.missing;
-    report.is_compacted = found.is_compacted;
-    report.first_leader_epoch = found.first_leader_epoch;
-    report.last_leader_epoch = found.last_leader_epoch;
-    if report.is_compacted {
+    report.sequence = found;
+    if report.sequence.is_compacted {
         report.forgive_gaps();
     }
     indexes.finish(&mut report);
@@ -248,7 +243,7 @@ impl<B> Check<'_, '_, B> {
         match judgement.place {
             Place::InOrder => {}
             Place::BelowBaseOffset { base_offset } => {
-                let message = format!("the segment begins at offset {first}, below the {base_offset} of its name");
+                let message = format!("the segment begins at offset {first}, but its name is {base_offset}");
                 self.report.add_error(at, message, None);
             }
             Place::Repeated => {

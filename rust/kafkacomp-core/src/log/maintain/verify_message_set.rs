@@ -51,7 +51,7 @@ pub fn verify_message_set<B>(
                 if tolerated {
                     report.add(FindingFile::Log, position, false, cut);
                 } else {
-                    let missing = positions.lose(&mut report.missing, position, end);
+                    let missing = positions.lose(&mut report.sequence.missing, position, end);
                     report.add_error(position, cut, missing);
                 }
                 break;
@@ -63,14 +63,14 @@ pub fn verify_message_set<B>(
                 report.corrupt_batches += 1;
                 report.unreadable_bytes += length;
                 let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
-                let missing = positions.lose(&mut report.missing, position, next);
+                let missing = positions.lose(&mut report.sequence.missing, position, next);
                 report.add_error(position, left_out, missing);
             }
         }
     }
     if let Some(base) = options.base_offset.filter(|_| end > 0) {
-        report.first_offset = Some(base);
-        report.last_offset = Some(base.saturating_add_unsigned(end).saturating_sub(1));
+        report.sequence.first_offset = Some(base);
+        report.sequence.last_offset = Some(base.saturating_add_unsigned(end).saturating_sub(1));
     }
     Ok(progress(end).map_continue(|()| report))
 }
@@ -111,7 +111,7 @@ fn count(
     if let Some(error) = unwrapped.error {
         report.corrupt_batches += 1;
         let position = begin.saturating_add(entry.position as u64);
-        let missing = positions.lose(&mut report.missing, position, begin.saturating_add(entry.end as u64));
+        let missing = positions.lose(&mut report.sequence.missing, position, begin.saturating_add(entry.end as u64));
         report.add_error(position, error.in_file(begin).to_string(), missing);
     } else if let Some(counts) = compression_type
         .ok()

@@ -53,8 +53,9 @@ impl LogFormat {
         Self::of_entries(source, length, u64::MAX, None)
     }
 
-    /// As [`of_content`](Self::of_content), but if the content does not decide, the name does. If the name can decide, entries
-    /// of more than 1 MiB are not read: a corrupt size may span the whole file.
+    /// As [`of_content`](Self::of_content), for a file whose [name](Self::of_name) the caller can use where the content does not
+    /// decide. If the name decides, entries of more than 1 MiB are not read, because a corrupt size may span the whole file, and
+    /// bytes that neither format has are not taken for batches against the name.
     ///
     /// # Errors
     /// The bytes cannot be read.

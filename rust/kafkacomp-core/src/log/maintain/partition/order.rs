@@ -198,14 +198,14 @@ impl<'a> SegmentsInOrder<'a> {
         let (Some(base), Some(first)) = (self.base_offset(), found.first_offset) else { return };
         let named = self.next_index().and_then(|index| self.job.segments.get(index)?.named_offset);
         if let Some(named) = named {
-            self.warnings.push(format!("{name}: the segment begins at offset {first}, not at the {named} of its name"));
+            self.warnings.push(format!("{name}: the segment begins at offset {first}, but its name is {named}"));
         } else if first < base {
-            self.warnings.push(format!("{name}: the segment begins at offset {first}, below the {base} of its name"));
+            self.warnings.push(format!("{name}: the segment begins at offset {first}, but its name is {base}"));
         } else if base < self.end && first >= self.end {
             let before = self.end.saturating_sub(1);
             self.warnings.push(format!(
-                "{name}: the segment begins at offset {first}, and those before it have offset {before}: {base}, the offset of \
-                 its name, is not where it begins"
+                "{name}: the segment begins at offset {first}, but its name is {base}, and the segments before it end at \
+                 offset {before}"
             ));
         }
     }

@@ -196,7 +196,9 @@ impl<'a> IndexChecks<'a> {
             && !(batch.is_control_batch() && batch.producer_id() == txn.producer_id)
         {
             let producer_id = txn.producer_id;
-            let message = format!("entry at byte {byte}: offset {last_offset} is no marker of producer {producer_id}");
+            let message = format!(
+                "entry at byte {byte}: the record at offset {last_offset} is not a marker of producer {producer_id}"
+            );
             report.add(FindingFile::TransactionIndex, byte, true, message);
         }
     }
@@ -209,12 +211,13 @@ impl<'a> IndexChecks<'a> {
         // Offsets that are missing at the end are a finding of the log, unless compaction could have removed them. Then only the
         // index shows that the file was longer.
         let is_tail_lost = last_lost.is_some_and(|lost| lost >= end)
-            || !report.is_compacted
+            || !report.sequence.is_compacted
                 && report
+                    .sequence
                     .missing
                     .ranges()
                     .last()
-                    .is_some_and(|range| report.last_offset.is_none_or(|last| range.first_offset > last));
+                    .is_some_and(|range| report.sequence.last_offset.is_none_or(|last| range.first_offset > last));
         let mut is_index_longer = false;
         while let Some((entry, byte)) = self.offsets.take_if(|_| true) {
             let OffsetPosition { offset, position } = entry;
@@ -231,7 +234,7 @@ impl<'a> IndexChecks<'a> {
         let is_zero = self.side_files.time_index.is_some_and(|data| data.iter().all(|&b| b == 0));
         while let Some((entry, byte)) = self.times.take_if(|_| !is_zero && !is_tail_lost && !is_index_longer) {
             let TimestampOffset { timestamp, offset } = entry;
-            let last = report.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
+            let last = report.sequence.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
             wrong_times.add(byte, || {
                 format!(
                     "entry for timestamp {timestamp}, offset {offset}, at byte {byte}: the segment's last offset is {last}"

@@ -1,7 +1,8 @@
 //! The report of a check of a segment.
 
 use crate::CompressionType;
-use crate::log::continuity::missing::{MissingRanges, MissingReason};
+use crate::log::continuity::missing::MissingReason;
+use crate::log::continuity::sequence::SequenceReport;
 
 /// The most findings that are kept; further ones are only counted. Otherwise a file of noise would fill the memory.
 const MAX_FINDINGS: usize = 10_000;
@@ -76,22 +77,13 @@ pub struct SegmentReport {
     pub zero_tail_bytes: u64,
     /// The segment's length.
     pub length: u64,
-    /// The first offset of an intact batch in order.
-    pub first_offset: Option<i64>,
-    /// The last offset of an intact batch in order.
-    pub last_offset: Option<i64>,
+    /// The offsets of the intact batches in order. Offsets are missing from the base offset on, up to the base offset of the
+    /// next segment if it is given.
+    pub sequence: SequenceReport,
     /// The least timestamp in the headers of intact batches, ms.
     pub first_timestamp: Option<i64>,
     /// The greatest timestamp in the headers of intact batches, ms.
     pub last_timestamp: Option<i64>,
-    /// Missing offsets: from the base offset on, up to the base offset of the next segment if it is given.
-    pub missing: MissingRanges,
-    /// Whether compaction has removed records from batches of the segment.
-    pub is_compacted: bool,
-    /// The leader epoch of the first batch that has one.
-    pub first_leader_epoch: Option<i32>,
-    /// The leader epoch of the last batch that has one.
-    pub last_leader_epoch: Option<i32>,
     /// The findings in the order in which they were found.
     pub findings: Vec<Finding>,
     /// The number of findings that were not kept.
@@ -154,7 +146,7 @@ pub struct SideFiles<'a> {
 impl SegmentReport {
     /// Drops the findings of gaps, because compaction explains them.
     pub(super) fn forgive_gaps(&mut self) {
-        self.missing.relabel(MissingReason::Gap, MissingReason::Compacted);
+        self.sequence.missing.relabel(MissingReason::Gap, MissingReason::Compacted);
         let before = self.findings.len();
         self.findings.retain(|finding| !finding.is_gap);
         self.errors = self.errors.saturating_sub((before - self.findings.len()) as u64);

@@ -67,7 +67,10 @@ fn a_sound_segment() {
         SideFiles { offset_index: Some(&offsets), time_index: Some(&timestamps), transaction_index: Some(&[]) };
     let report = run(&log, side_files);
     assert_eq!(messages(&report), []);
-    assert_eq!((report.first_offset, report.last_offset, report.length), (Some(0), Some(2), 3 * size));
+    assert_eq!(
+        (report.sequence.first_offset, report.sequence.last_offset, report.length),
+        (Some(0), Some(2), 3 * size)
+    );
     let counts = report.by_compression_type[0];
     assert_eq!((counts.batches, counts.records, counts.stored_bytes), (3, 3, 3 * size));
     let zeros = [log.as_slice(), &[0; 100]].concat();
@@ -102,7 +105,7 @@ fn indexes_that_lead_astray() {
     }
     let aborted = [&0_i16.to_be_bytes()[..], &[7_i64, 0, 1, 2].map(i64::to_be_bytes).concat()].concat();
     let report = run(&log, SideFiles { transaction_index: Some(&aborted), ..SideFiles::default() });
-    assert!(messages(&report)[0].2.contains("no marker of producer 7"), "{report:?}");
+    assert!(messages(&report)[0].2.contains("not a marker of producer 7"), "{report:?}");
 }
 
 #[test]
@@ -135,7 +138,8 @@ fn offsets_that_fall_back() {
     let log = [batch(5, 1), batch(4, 1)].concat();
     let report = run(&log, SideFiles::default());
     assert!(messages(&report)[0].2.contains("offset 0 is expected there; offset 5 is missing"), "{report:?}");
-    let missing: Vec<_> = report.missing.ranges().iter().map(|range| (range.first_offset, range.last_offset)).collect();
+    let missing: Vec<_> =
+        report.sequence.missing.ranges().iter().map(|range| (range.first_offset, range.last_offset)).collect();
     assert_eq!(missing, [(0, 3), (5, 5)]);
     let side_files = SideFiles::default();
     let captured = verify_segment::<Infallible>(&InMemory(&log), side_files, options(None, None), &mut |_| {
