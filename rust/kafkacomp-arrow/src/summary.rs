@@ -19,12 +19,15 @@ pub struct Summarized {
     pub bytes_read: u64,
 }
 
+/// Takes a segment and its summary, or its error.
+pub type Each<'e, B> = &'e mut dyn FnMut(&Segment, Result<Summarized, ScanError>) -> ControlFlow<B>;
+
 /// Summarizes segments in order, and returns the transactions without an end marker by their first offsets. `each` is called with
 /// every segment and its summary, or the error of a segment that cannot be read; [`ControlFlow::Break`] ends the work.
 pub fn summarize_partition<B>(
     segments: &[Segment],
     options: &ScanOptions,
-    each: &mut dyn FnMut(&Segment, Result<Summarized, ScanError>) -> ControlFlow<B>,
+    each: Each<'_, B>,
 ) -> ControlFlow<B, Vec<(i64, OpenTransaction)>> {
     let mut transactions = OpenTransactions::new();
     for segment in segments {
