@@ -23,16 +23,19 @@ static SUMMARY: PackageClass = PackageClass::new("kafkacomp.log._info", "Segment
 static COUNTS: PackageClass = PackageClass::new("kafkacomp.log._info", "BatchCounts");
 static TRANSACTION: PackageClass = PackageClass::new("kafkacomp.log._info", "OpenTransaction");
 
+/// Objects of Python.
+type Objects = Vec<Py<PyAny>>;
+
 /// Summarizes each segment of a partition, in order: `SegmentSummary` objects, or the exception of a segment that cannot be read;
 /// and the transactions that are open at the end. `progress(bytes)` is called after each segment with its length.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
-pub fn summarize_partition<'py>(
-    py: Python<'py>,
+pub fn summarize_partition(
+    py: Python<'_>,
     source: PartitionFields<'_>,
     log_format: &str,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vec<Py<PyAny>>, Vec<Bound<'py, PyAny>>)> {
+) -> PyResult<(Objects, Objects)> {
     let raised = Raised::default();
     let found = partition(source, &raised)?;
     let owner = (found.topic.clone(), found.partition);
@@ -69,7 +72,8 @@ pub fn summarize_partition<'py>(
     let open = open.into_iter().map(|(producer_id, each)| {
         let OpenTransaction { producer_epoch, first_offset, last_offset, first_timestamp, records } = each;
         let first_timestamp = timestamp(first_timestamp);
-        TRANSACTION.make(py, (producer_id, producer_epoch, first_offset, last_offset, first_timestamp, records))
+        let fields = (producer_id, producer_epoch, first_offset, last_offset, first_timestamp, records);
+        TRANSACTION.make(py, fields).map(Bound::unbind)
     });
     Ok((summaries, open.collect::<PyResult<_>>()?))
 }
