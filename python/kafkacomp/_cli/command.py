@@ -90,9 +90,10 @@ def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each ki
         # The reader of the pipe has closed it. Without this, Python would report a second error when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
-    except SystemExit:
-        # If the pipe of standard output is closed, click replaces standard output and exits with 1.
-        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+    except SystemExit as error:
+        # If the pipe of standard output is closed, click and rich replace standard output and exit with 1.
+        is_replaced = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
+        if is_replaced or isinstance(error.__context__, BrokenPipeError):
             return PIPE_CLOSED
         raise
     except (KeyboardInterrupt, click.Abort):

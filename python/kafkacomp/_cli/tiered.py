@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from kafkacomp._cli.common import FINE, say_json, waiting
+from kafkacomp._cli.common import CORRUPT, FINE, complain, say_json, waiting
 from kafkacomp._storage.files import find
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
@@ -142,22 +142,26 @@ def tiered(path: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - h
 
     PATH is a folder or URL of a remote storage of Kafka's LocalTieredStorage or Aiven's plugin, or a folder in it.
     Without --remote-log-metadata the states are unknown; without --local-log-dir the valid offsets of overlapping
-    segments are unknown.
+    segments are unknown. The exit status is 1 if a manifest cannot be read or two segments have the same id.
     """
     opened = partial(open_filesystem, storage_options=options["storage_options"])
     with waiting("reading manifests"):
         found = inspect(path, TieredOptions.of(**options), opened)
+    problems = [each for each in found if each.problem is not None]
+    for each in problems:
+        complain(f"{each.topic}-{each.partition}: segment {each.id}: {each.problem}")
+    status = CORRUPT if problems else FINE
     if as_json:
         for each in found:
             say_json(each.as_dict())
-        return FINE
+        return status
     table = Table(box=None, pad_edge=False)
     for name in ("partition", "segment", "state", "offsets", "epochs", "size", "stored", "chunks", "key", "read"):
         table.add_column(name, overflow="fold", justify="right" if name in {"size", "stored"} else "left")
     for each in found:
         table.add_row(*_cells(each))
     Console(highlight=False, markup=False, width=None if _is_terminal() else 200).print(table)
-    return FINE
+    return status
 
 
 def _is_terminal() -> bool:
