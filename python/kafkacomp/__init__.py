@@ -12,7 +12,7 @@ repair a corrupt log                                             :func:`kafkacom
 write a table as a log that a broker can load                    :func:`write`
 read a captured fetch response                                   :func:`scan` of its bytes, :mod:`kafkacomp.record`
 convert a log to another message format, or recompress it        :func:`kafkacomp.log.convert`
-show what a broker of some version does with a record set        :class:`kafkacomp.broker.LogValidator`
+show what a broker of a given version does with a record set     :class:`kafkacomp.broker.BrokerProfile`
 decompress a column; read and write logs in Spark                :mod:`kafkacomp.spark`
 compress and decompress bytes or files as Kafka does             :func:`compress`, :func:`decompress`, :func:`open`
 recommend compression for topics                                 :func:`advise`

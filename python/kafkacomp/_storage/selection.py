@@ -51,5 +51,5 @@ def _collection(name: str, values: object) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         what = "names" if name == "topics" else "numbers"
         kind = "the string " if isinstance(values, str) else ""
-        raise TypeError(f"{name} must be a collection of {what}, not {kind}{values!r}")
+        raise TypeError(f"{name} must be a collection of {what}, not {kind}{values!r}: use [{values!r}]")
     return list(values)

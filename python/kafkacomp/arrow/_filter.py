@@ -75,6 +75,8 @@ class FilteredReader:
 
     def __init__(self, reader: ScanReader, conditions: Conditions, limit: int | None) -> None:
         pa = require("pyarrow")
+        if not hasattr(reader, "__arrow_c_stream__"):
+            raise TypeError(f"reader must be the result of scan, not {type(reader).__name__}")
         self._reader = reader
         self._schema = pa.schema(reader)
         self._conditions = conditions

@@ -299,6 +299,10 @@ def milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
         ValueError: it is before 1970, or has no time zone.
         TypeError: neither an int nor a datetime.
     """
+    given: object = time
+    if not isinstance(given, int | dt.datetime | None):
+        expected = "milliseconds since the epoch, or a datetime with a time zone"
+        raise TypeError(f"{name} must be {expected}, not {type(given).__name__}")
     if not isinstance(time, dt.datetime):
         _offset(name, time)
         return time

@@ -69,7 +69,7 @@ class BrokerProfile:
         """The profile of a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4; ValueError for any other."""
         name = _kafkacomp.profile_name(version)
         if name is None:
-            raise ValueError(f"no profile of a broker {version!r} ({', '.join(self.NAMES)}, 4.x)")
+            raise ValueError(f"no profile of a broker {version!r}: expected one of {', '.join(self.NAMES)}, 4.x")
         self._name = name
 
     @property

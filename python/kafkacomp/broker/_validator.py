@@ -174,7 +174,9 @@ class ValidatorConfig:
         if self.timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
             raise ValueError("timestamp_type must be CREATE_TIME or LOG_APPEND_TIME")
         if self.to_magic not in _MAGICS:
-            raise ValueError(f"to_magic must be 0, 1 or 2, not {self.to_magic!r}")
+            raise ValueError(
+                f"to_magic must be 0 (Kafka 0.8, 0.9), 1 (0.10) or 2 (0.11 and later), not {self.to_magic!r}"
+            )
         integer("timestamp_before_max_ms", self.timestamp_before_max_ms, (0, MAX_LONG))
         integer("timestamp_after_max_ms", self.timestamp_after_max_ms, (0, MAX_LONG))
         integer("partition_leader_epoch", self.partition_leader_epoch, (-MAX_INT - 1, MAX_INT))

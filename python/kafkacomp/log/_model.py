@@ -128,7 +128,10 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         except KeyError:
             known = ", ".join(f"{topic}-{number}" for topic, number in list(self._partitions)[:_SHOWN])
             more = ", ..." if len(self._partitions) > _SHOWN else ""
-            raise KeyError(f"no partition {key!r} in {self._path}: expected one of {known}{more}") from None
+            given: object = key
+            how = "" if isinstance(given, tuple) else "give topic and partition, as in logs['orders', 3]; "
+            message = f"no partition {key!r} in {self._path}: {how}expected one of {known}{more}"
+            raise KeyError(message) from None
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return iter(self._partitions)

@@ -248,7 +248,7 @@ def convert(
         5
     """
     if to_magic not in {0, 1, 2}:
-        message = f"to_magic must be 0, 1 or 2, not {to_magic!r}"
+        message = f"to_magic must be 0 (Kafka 0.8, 0.9), 1 (0.10) or 2 (0.11 and later), not {to_magic!r}"
         raise ValueError(message)
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
     check_log_format(log_format)

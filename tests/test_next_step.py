@@ -1,0 +1,76 @@
+"""Wrong first tries at the tasks of docs/tutorial.md: the error says what to write instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import kafkacomp as kc
+from kafkacomp import arrow, broker, log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
+    "a topic": (
+        lambda logs: kc.LogDir(logs)["orders"],  # type: ignore[index]
+        KeyError,
+        r"no partition 'orders' in .*: give topic and partition, as in logs\['orders', 3\]; expected one of orders-0",
+    ),
+    "a partition that does not exist": (
+        lambda logs: kc.LogDir(logs)["orders", 1],
+        KeyError,
+        r"no partition \('orders', 1\) in .*: expected one of orders-0",
+    ),
+    "one topic": (
+        lambda logs: kc.scan(logs, topics="orders"),
+        TypeError,
+        r"topics must be a collection of names, not the string 'orders': use \['orders'\]",
+    ),
+    "one partition": (
+        lambda logs: kc.scan(logs, partitions=0),  # type: ignore[arg-type]
+        TypeError,
+        r"partitions must be a collection of numbers, not 0: use \[0\]",
+    ),
+    "a time as text": (
+        lambda logs: kc.scan(logs, start_time="2026-01-02T08:00:00Z"),  # type: ignore[arg-type]
+        TypeError,
+        "start_time must be milliseconds since the epoch, or a datetime with a time zone, not str",
+    ),
+    "rows of a path": (
+        lambda logs: arrow.filter_rows(logs, key="k"),
+        TypeError,
+        "reader must be the result of scan, not PosixPath|WindowsPath",
+    ),
+    "a version in place of a message format": (
+        lambda logs: log.convert(logs, logs / "new", to_magic="0.10"),  # type: ignore[arg-type]
+        ValueError,
+        r"to_magic must be 0 \(Kafka 0.8, 0.9\), 1 \(0.10\) or 2 \(0.11 and later\), not '0.10'",
+    ),
+    "an unknown broker": (
+        lambda _: broker.BrokerProfile("0.7"),
+        ValueError,
+        "no profile of a broker '0.7': expected one of 0.8.2, .*, 2.8, ",
+    ),
+    "rows without a topic": (
+        lambda logs: kc.write(pa.table({"value": ["x"]}), logs),
+        ValueError,
+        "the rows have no column 'topic': add the column, or give the argument topic",
+    ),
+    "a target that exists": (
+        lambda logs: kc.write(pa.table({"value": ["x"]}), logs, topic="orders"),
+        FileExistsError,
+        "the target exists: choose another one, or remove it: .*orders-0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRIES)
+def test_the_error_says_what_to_write(name: str, tmp_path: Path) -> None:
+    kc.write(pa.table({"value": ["x"]}), tmp_path, topic="orders")
+    attempt, error, message = TRIES[name]
+    with pytest.raises(error, match=message):
+        attempt(tmp_path)
