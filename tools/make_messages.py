@@ -241,7 +241,7 @@ def module(name: str) -> str:
         "from __future__ import annotations",
         "",
         "from dataclasses import dataclass",
-        "from typing import TYPE_CHECKING, ClassVar, Final, Self",
+        "from typing import TYPE_CHECKING, ClassVar, Self",
         "",
         "if TYPE_CHECKING:",
         "    from kafkacomp.tiered.messages.reader import Reader",
@@ -251,11 +251,6 @@ def module(name: str) -> str:
     messages = [Message(schema) for schema in schemas]
     for message in messages:
         lines += message.lines()
-    keyed = sorted((each for each in messages if "apiKey" in each.schema), key=lambda each: each.schema["apiKey"])
-    if keyed:
-        lines += ["#: The classes by their API key.", "MESSAGES: Final = {"]
-        lines += [f"    {each.schema['apiKey']}: {each.name}," for each in keyed]
-        lines += ["}"]
     return formatted("\n".join(lines) + "\n")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["TIMESTAMP_NAMES", "Damage", "batch_row", "batches", "bytes_fields", "record_row", "segment_of"]
+__all__ = ["TIMESTAMP_NAMES", "Corruption", "batch_row", "batches", "bytes_fields", "record_row", "segment_of"]
 
 TIMESTAMP_NAMES = {
     TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
@@ -26,7 +26,7 @@ TIMESTAMP_NAMES = {
 }
 
 
-class Damage(NamedTuple):
+class Corruption(NamedTuple):
     """A corrupt batch, or corruption that ends a file's batches."""
 
     position: int
@@ -39,15 +39,15 @@ def segment_of(file: SourceFile) -> Segment:
 
 
 def batches(
-    file: SourceFile, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, *, may_be_cut: bool = False
-) -> Iterator[RecordBatch | Damage]:
+    file: SourceFile, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE, *, may_be_truncated: bool = False
+) -> Iterator[RecordBatch | Corruption]:
     """Iterate over a file's batches in chunks; corrupt framing is yielded last and ends the iteration."""
-    options = {"verify_crc": False, "may_be_truncated": may_be_cut}  # callers report wrong checksums
+    options = {"verify_crc": False, "may_be_truncated": may_be_truncated}  # callers report wrong checksums
     try:
         with BatchStream(segment_of(file), max_output_size, **options) as found:
             yield from found
     except KafkaCompError as error:
-        yield Damage(error.position or 0, str(error))
+        yield Corruption(error.position or 0, str(error))
 
 
 def batch_row(batch: RecordBatch) -> dict[str, Any]:

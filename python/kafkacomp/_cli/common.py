@@ -100,14 +100,14 @@ class Bar:
         self._is_shown = is_shown
         if is_shown:
             columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-            # Standard output stays what it is: rows go there meanwhile.
+            # Standard output is not redirected: the command writes rows to it meanwhile.
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
             self._task = self._bar.add_task(what, total=total)
             self._since = time.monotonic()
             self._starting = threading.Lock()
 
     def __call__(self, step: int, known: int | None = None) -> None:
-        """Go on by ``step`` bytes; ``known`` is the total, if it was not known at first."""
+        """Advance by ``step`` bytes; ``known`` is the total, if it was unknown at first."""
         if not self._is_shown:
             return
         self._bar.update(self._task, advance=step, total=known)
@@ -116,14 +116,14 @@ class Bar:
                 self._bar.start()
 
     def clear(self) -> None:
-        """Remove it until nothing has been written to the terminal for two seconds."""
+        """Remove the bar; it appears again two seconds after the last output to the terminal."""
         if self._is_shown:
             self._since = time.monotonic()
             if self._bar.live.is_started:
                 self._bar.stop()
 
 
-class _Beside:
+class _AboveBar:
     """Standard output on the terminal that a bar is on: the bar is removed before anything is written."""
 
     def __init__(self, out: TextIO, bar: Bar) -> None:
@@ -137,7 +137,7 @@ class _Beside:
 
 def beside(bar: Bar) -> TextIO:
     """Standard output for rows that are written while a bar may be shown."""
-    return _Beside(sys.stdout, bar) if sys.stdout.isatty() else sys.stdout  # type: ignore[return-value] # what is used
+    return _AboveBar(sys.stdout, bar) if sys.stdout.isatty() else sys.stdout  # type: ignore[return-value] # what is used
 
 
 @contextmanager

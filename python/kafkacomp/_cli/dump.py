@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from kafkacomp._cli.batches import Damage, batch_row, batches, record_row
+from kafkacomp._cli.batches import Corruption, batch_row, batches, record_row
 from kafkacomp._cli.filters import Bounds
 from kafkacomp._cli.message_sets import entries as entries_of_07
 from kafkacomp._cli.message_sets import entry_row, message_row, placed
@@ -88,7 +88,7 @@ def dump(
             sound &= dumping.last_of([file for file in group if not _is_old(file, log_format, selected)])
             continue
         for file in group:
-            if dumping.course.is_none:
+            if dumping.course.is_complete:
                 break
             sound &= dumping.file(file, is_old=_is_old(file, log_format, selected))
     return sound
@@ -126,8 +126,8 @@ class _Course:
             self._folder, self._of_partition = folder, first
 
     @property
-    def is_none(self) -> bool:
-        """Whether no further record is shown."""
+    def is_complete(self) -> bool:
+        """Whether all chosen records have been shown."""
         return self._of_all == 0 or self._of_partition == 0
 
     def take(self, records: list[Record]) -> list[Record]:
@@ -152,11 +152,11 @@ class _Dump:
     course: _Course
     progress: Callable[[int], object]
 
-    def batches(self, file: SourceFile) -> Iterator[RecordBatch | Damage]:
+    def batches(self, file: SourceFile) -> Iterator[RecordBatch | Corruption]:
         """The batches of a file, which count as read one by one."""
-        for batch in batches(file, self.max_output_size, may_be_cut=file.kind == "record set"):
+        for batch in batches(file, self.max_output_size, may_be_truncated=file.kind == "record set"):
             yield batch
-            if not isinstance(batch, Damage):
+            if not isinstance(batch, Corruption):
                 self.progress(batch.size_in_bytes)
 
     def file(self, file: SourceFile, *, is_old: bool) -> bool:
@@ -179,12 +179,12 @@ class _Dump:
     def batches_of(self, file: SourceFile) -> bool:
         sound = True
         for batch in self.batches(file):
-            if isinstance(batch, Damage):
+            if isinstance(batch, Corruption):
                 self.complain(_named(file, batch.message))
                 return False
             if not self.selected.bounds.has_batch(batch):
                 continue
-            if self.course.is_none:
+            if self.course.is_complete:
                 break
             if not self.selected.chooses_records:
                 self.out.row("batch", batch_row(batch))
@@ -262,7 +262,7 @@ class _Dump:
         )
         kept: list[tuple[RecordBatch, list[Record]]] = []
         for batch in self.batches(file):
-            if isinstance(batch, Damage):
+            if isinstance(batch, Corruption):
                 self.complain(_named(file, batch.message))
                 sound = False
                 break
@@ -299,8 +299,8 @@ class _Dump:
 
     def messages_of(self, file: SourceFile) -> bool:
         sound = True
-        for entry in entries_of_07(file, file.base_offset or 0, may_be_cut=file.kind == "record set"):
-            if isinstance(entry, Damage):
+        for entry in entries_of_07(file, file.base_offset or 0, may_be_truncated=file.kind == "record set"):
+            if isinstance(entry, Corruption):
                 self.complain(_named(file, entry.message))
                 return False
             self.out.row("entry", entry_row(entry))

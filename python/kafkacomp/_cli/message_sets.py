@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import message_set
-from kafkacomp._cli.batches import Damage, bytes_fields, segment_of
+from kafkacomp._cli.batches import Corruption, bytes_fields, segment_of
 from kafkacomp._kafkacomp import MessageChunks
 from kafkacomp.exceptions import KafkaCompError
 
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
         return message_set.read_messages(self.data, initial_offset=start, max_output_size=max_output_size)
 
 
-def entries(source: SourceFile, initial_offset: int, *, may_be_cut: bool) -> Iterator[Entry | Damage]:
+def entries(source: SourceFile, initial_offset: int, *, may_be_truncated: bool) -> Iterator[Entry | Corruption]:
     """Iterate over a file's top-level messages in chunks; corruption is yielded last and ends the iteration."""
     position = 0
     try:
@@ -50,12 +50,12 @@ def entries(source: SourceFile, initial_offset: int, *, may_be_cut: bool) -> Ite
                 yield Entry(position, initial_offset + position_after, message, chunk.data[start:end])
                 start, position = end, position_after
     except KafkaCompError as error:
-        yield Damage(position, placed(error, position))
+        yield Corruption(position, placed(error, position))
         return
     rest = source.size - position
     # As in Kafka, a truncated message is an error if it is the only one.
-    if rest and (not may_be_cut or (not position and rest >= _SIZE_LENGTH)):
-        yield Damage(position, f"message at byte {position}: truncated by the file's end after {rest} bytes")
+    if rest and (not may_be_truncated or (not position and rest >= _SIZE_LENGTH)):
+        yield Corruption(position, f"message at byte {position}: truncated by the file's end after {rest} bytes")
 
 
 def placed(error: KafkaCompError, position: int) -> str:
@@ -77,7 +77,7 @@ def _row(message: Message, offset: int) -> dict[str, Any]:
     try:
         codec: str | None = str(message.compression_type)
     except KafkaCompError:
-        codec = None  # 3, which there is not
+        codec = None  # 3, an id that Kafka does not have
     return {
         "offset": offset,
         "size": message.size_in_bytes,

@@ -11,7 +11,7 @@ tools/kafka-messages/NOTICE.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 if TYPE_CHECKING:
     from kafkacomp.tiered.messages.reader import Reader
@@ -353,12 +353,3 @@ class RemotePartitionDeleteMetadataRecord:
         for tag, data in source.tagged_fields() if flexible else ():
             source.skip(tag, data)
         return cls(topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state)
-
-
-#: The classes by their API key.
-MESSAGES: Final = {
-    0: RemoteLogSegmentMetadataRecord,
-    1: RemoteLogSegmentMetadataUpdateRecord,
-    2: RemotePartitionDeleteMetadataRecord,
-    3: RemoteLogSegmentMetadataSnapshotRecord,
-}
