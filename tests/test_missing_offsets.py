@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiokafka.record.util import calc_crc32c
 
 import kafkacomp as kc
 from kafkacomp import log as kafka_log
@@ -350,6 +351,25 @@ def test_records_that_consumers_do_not_see(tmp_path: Path, threads: int, codec: 
         assert report.missing == ()
     _, report, _ = read(folder, threads=threads, start_offset=20, end_offset=75)
     assert (report.records_below_log_start, report.records_above_high_watermark) == (3, 3)
+
+
+@threads
+@pytest.mark.parametrize("at", [0, 90])
+def test_a_negative_record_count_that_consumers_do_not_see(tmp_path: Path, threads: int, at: int) -> None:
+    """A broker sends no batch outside the visible offsets, so no consumer fails; a scan of all records does."""
+    bad = bytearray(batch(at))
+    struct.pack_into(">i", bad, 57, -1)
+    struct.pack_into(">I", bad, 17, calc_crc32c(bytes(bad[21:])))
+    batches = [bytes(bad) if first == at else batch(first) for first in range(0, 100, EACH)]
+    folder = log(tmp_path, {0: batches})
+    tmp_path.joinpath("log-start-offset-checkpoint").write_text("0\n1\nt 0 23\n", encoding="utf-8")
+    tmp_path.joinpath("replication-offset-checkpoint").write_text("0\n1\nt 0 72\n", encoding="utf-8")
+    offsets, report, error = read(folder, threads=threads, visible_only=True)
+    assert error is None
+    assert offsets == list(range(23, 72))
+    assert report.records_below_log_start == (23 if at else 18)
+    assert report.records_above_high_watermark == (23 if at else 28)
+    assert isinstance(read(folder, threads=threads)[2], kc.InvalidRecordError)
 
 
 def test_offsets_below_the_high_watermark_after_the_end(tmp_path: Path) -> None:
