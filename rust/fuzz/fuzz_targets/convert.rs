@@ -34,7 +34,7 @@ fn carry_over(data: &[u8], to_magic: i8) {
     let (mut reader, mut payloads, mut leads) = (MessageSetReader::new(LIMIT), Vec::new(), Vec::new());
     let mut entries = Entries::new(data);
     for entry in &mut entries {
-        let Ok(entry) = entry else { unreachable!("a damaged entry was carried over") };
+        let Ok(entry) = entry else { unreachable!("a corrupt entry was carried over") };
         leads.push((entry.position as i64, payloads.len() as i64));
         payloads.extend(reader.unwrap(&entry).messages().map(|(message, _)| message.payload().to_vec()));
     }

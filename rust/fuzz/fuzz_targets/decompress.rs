@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let first = decompress(compression_type, options, data, &mut out);
     assert!(out.len() <= LIMIT);
     let content = out.as_slice().to_vec();
-    // Kept contexts must not remember the frame before, not even a damaged one.
+    // Kept contexts must not remember the frame before, not even a corrupt one.
     out.reset(LIMIT);
     let second = decompress(compression_type, options, data, &mut out);
     assert_eq!(first.is_ok(), second.is_ok());

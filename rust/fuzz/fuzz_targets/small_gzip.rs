@@ -2,7 +2,7 @@
 //! byte: what it accepts, they accept with the same bytes.
 //!
 //! Input: a byte that picks where the deflate stream comes from; two for the size of its content, or for where it is
-//! damaged and how; then the stream, or what is compressed to one.
+//! corrupted and how; then the stream, or what is compressed to one.
 
 #![no_main]
 

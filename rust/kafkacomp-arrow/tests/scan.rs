@@ -1,4 +1,4 @@
-//! Scans over record sets made here: order, bounds, batch limits, damage, threads.
+//! Scans over record sets made here: order, bounds, batch limits, corruption, threads.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
@@ -27,7 +27,7 @@ fn partition(data: Vec<u8>) -> Partition {
 
 fn offsets(scan: Scan) -> Vec<i64> {
     scan.flat_map(|batch| {
-        let batch = batch.expect("no damage");
+        let batch = batch.expect("no corruption");
         batch.column_by_name("offset").unwrap().as_primitive::<Int64Type>().values().to_vec()
     })
     .collect()
@@ -78,7 +78,7 @@ fn a_scan_that_is_dropped_ends_its_threads() {
 }
 
 #[test]
-fn damage_comes_after_the_rows_before_it() {
+fn corruption_comes_after_the_rows_before_it() {
     let mut data = log(10, 10, 100);
     // Behind the offset of the sixth batch, which its checksum does not cover.
     let middle = data.len() / 2 + 70;
@@ -103,7 +103,7 @@ fn damage_comes_after_the_rows_before_it() {
 }
 
 #[test]
-fn a_damaged_length_costs_only_its_own_batch() {
+fn a_corrupt_length_costs_only_its_own_batch() {
     let mut data = log(10, 10, 100);
     let size = data.len() / 10;
     // The third batch claims to be 300 bytes longer than it is.
@@ -176,7 +176,7 @@ fn bounds_of_offsets_are_half_open() {
 }
 
 #[test]
-fn a_damaged_last_batch_before_the_end_offset_is_reported() {
+fn a_corrupt_last_batch_before_the_end_offset_is_reported() {
     let mut data = log(10, 10, 100);
     let middle = data.len() / 2 + 70;
     *data.get_mut(middle).unwrap() ^= 1;
@@ -239,7 +239,7 @@ fn blocks_of_records_make_the_columns_that_single_records_make() {
         // A bound has every record looked at by itself.
         let start_offset = bounded.then_some(0);
         let scan = Scan::new(vec![Partition { start_offset, ..partition(data.clone()) }], all.clone(), size);
-        scan.map(|batch| batch.expect("no damage")).collect::<Vec<_>>()
+        scan.map(|batch| batch.expect("no corruption")).collect::<Vec<_>>()
     };
     let blocks = table(false);
     assert_eq!(blocks.iter().map(|batch| batch.num_rows() as i64).sum::<i64>(), offset);

@@ -1,4 +1,4 @@
-//! Round trips with other libraries' encoders, and what damage may do: an error or the same data, never a
+//! Round trips with other libraries' encoders, and what corruption may do: an error or the same data, never a
 //! panic, never a byte above the cap.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]

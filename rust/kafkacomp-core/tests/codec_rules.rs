@@ -26,7 +26,7 @@ fn with_header_checksum(frame: &[u8]) -> Vec<u8> {
     patched(frame, info.position + info.header_length - 1, &[info.checksum_of_descriptor])
 }
 
-/// What a reader says of damaged data: `None` if it reads them.
+/// The fault that a reader reports for corrupt data; `None` if it reads them.
 type Verdict = Option<(CodecFault, u64)>;
 
 fn check(codec: CompressionType, data: &[u8], strict: &Verdict, record_set: &Verdict, plain: &[u8]) {

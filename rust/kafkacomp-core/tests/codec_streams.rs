@@ -1,4 +1,4 @@
-//! Damaged data of every codec: the verdict of Kafka's own streams, and every byte that they deliver before it.
+//! Corrupt data of every codec: the result of Kafka's own streams, and every byte that they deliver before it.
 //!
 //! `tests/kafka/make_stream_vectors.py` made the vectors with kafka-clients 4.3.1; `tests/kafka/test_codec_streams.py`
 //! asks it about others.

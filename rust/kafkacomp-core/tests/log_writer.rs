@@ -17,7 +17,7 @@ fn partitions() -> Vec<PathBuf> {
         let Ok(topics) = fs::read_dir(&place) else { continue };
         for topic in topics {
             let topic = topic.unwrap().path();
-            // Damaged logs are no writer's, and a cleaner indexes by its own steps.
+            // Corrupt logs were not written so, and a cleaner adds index entries at other positions.
             let name = topic.file_name().unwrap().to_string_lossy().into_owned();
             if !topic.is_dir() || name.starts_with("damaged-") || name.starts_with("compact") {
                 continue;

@@ -1,4 +1,4 @@
-//! Message sets of Kafka 0.7 without Python: offsets, nesting, caps, and damage of any kind.
+//! Message sets of Kafka 0.7 without Python: offsets, nesting, limits, and corruption of any kind.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

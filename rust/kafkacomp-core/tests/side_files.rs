@@ -70,7 +70,7 @@ fn time_indexes() {
     let mut entries = 0;
     for (path, data, printed) in with_expectation(".timeindex") {
         let index = TimeIndex::parse(&data, base_offset(&path)).unwrap();
-        // Kafka checks each entry against the log: where the log is damaged, complaints follow the entries.
+        // Kafka checks each entry against the log: where the log is corrupt, findings follow the entries.
         let printed = printed.unwrap_or_default();
         let mut ours = String::new();
         for entry in index.iter() {

@@ -1,5 +1,5 @@
 //! Small gzip members, which have a decoder of their own: beside zlib-rs, with encoders of two libraries, and with
-//! damage at every bit.
+//! corruption at every bit.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
@@ -105,7 +105,7 @@ proptest! {
         }
     }
 
-    /// Checksum and size are right, the codes are anything: the damage that only the deflate stream shows.
+    /// Checksum and size are right, the codes are anything: the corruption that only the deflate stream shows.
     #[test]
     fn corrupt_streams_with_right_trailers(plain in plain(), noise in prop::collection::vec(any::<(u16, u8)>(), 1..6)) {
         let mut data = by_libdeflate(&plain, 6);

@@ -185,7 +185,7 @@ pub enum CodecFaultKind {
     OutputLimit,
     /// More memory may allow it.
     OutOfMemory,
-    /// Nothing mends it.
+    /// The data are corrupt, whatever the limits are.
     Malformed,
     /// It happened on the way to compressed data.
     Encoding,
