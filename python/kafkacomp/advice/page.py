@@ -1,4 +1,4 @@
-"""The report as one HTML file: it asks for nothing from anywhere, and its Content-Security-Policy says so."""
+"""The report as one HTML file without network requests, which its Content-Security-Policy forbids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["html"]
 
-#: Topics that get pictures, the largest first; the table has them all.
+#: The most topics with charts, the largest first; the table has all topics.
 MOST_PICTURES: Final = 40
 
 

@@ -1,6 +1,6 @@
-"""What the user pays and how much is sent: a small TOML file, of which ``example-prices.toml`` is an example.
+"""Prices and traffic from a TOML file; ``example-prices.toml`` is an example.
 
-Nothing is built in. A key that is not known, or a number that cannot be, is named and left out; the rest counts.
+There are no built-in prices. Unknown keys and invalid numbers are reported and ignored.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _PRICES: Final = ("storage_gb_month", "network_in_gb", "network_replication_gb",
 _TRAFFIC: Final = ("replication_factor", "consumers", "gb_per_day", "retention_days")
 _TOP: Final = ("currency", "date", "prices", "traffic")
 _MOST_REPLICAS: Final = 1000
-#: A device has no end.
+#: The most bytes of a file; a device has no end.
 _MOST_CHARACTERS: Final = 1 << 20
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """How a topic is used."""
+    """The traffic of a topic."""
 
     replication_factor: float = 1
-    #: How many times each record is read.
+    #: How many times each record is read by consumers.
     consumers: float = 1
-    #: What producers send, in GB (10^9 bytes) as they compress today; None: by the records' timestamps.
+    #: GB (10^9 bytes) per day from producers, compressed as today; ``None``: by the records' timestamps.
     gb_per_day: float | None = None
-    #: None: what is on disk is what is stored.
+    #: Days that records are kept; ``None``: storage is what is on disk.
     retention_days: float | None = None
 
 
@@ -47,13 +47,13 @@ class Prices:
     currency: str = ""
     #: When the prices were looked up.
     date: str | None = None
-    #: By the names in the file; what was not given is not there.
+    #: Prices by the names in the file, without those that it does not have.
     prices: Mapping[str, float] = field(default_factory=dict)
     traffic: Traffic = Traffic()
     topics: Mapping[str, Traffic] = field(default_factory=dict)
 
     def traffic_of(self, topic: str, share: float) -> Traffic:
-        """How one topic is used; ``share`` is its part of all topics' bytes."""
+        """Return the traffic of a topic; ``share`` is its share of the bytes of all topics."""
         own = self.topics.get(topic)
         if own is not None:
             return own
@@ -62,7 +62,7 @@ class Prices:
 
 
 def example() -> str:
-    """The example file's text.
+    """Return the text of the example file.
 
     Example:
         >>> from kafkacomp.advice import prices
@@ -73,11 +73,11 @@ def example() -> str:
 
 
 def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str], object]) -> Prices:
-    """Prices as they are, or those of a file.
+    """Read a price file; prices are returned unchanged.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not TOML, or is longer than a mebibyte.
+        ValueError: it is not TOML, or longer than 1 MiB.
 
     Example:
         >>> from kafkacomp.advice import prices
@@ -97,12 +97,12 @@ def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:
     """Read a price file.
 
     Args:
-        text: Its content.
-        name: What messages call it.
-        failed: Told each key that is not known and each value that cannot be; they are left out.
+        text: The content of the file.
+        name: The name of the file in messages.
+        failed: Called with a message for each unknown key and each invalid value; they are ignored.
 
     Raises:
-        ValueError: it is no TOML.
+        ValueError: it is not TOML.
 
     Example:
         >>> from kafkacomp.advice import prices

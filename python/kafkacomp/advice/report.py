@@ -1,4 +1,4 @@
-"""What comes out: the figures of all topics as one object, for JSON, the terminal and HTML alike."""
+"""The report: the figures of all topics, for JSON, the terminal and HTML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "Report", "TopicReport"]
 
-#: Rises when a reader of the JSON would have to change.
+#: Increases if readers of the JSON have to change.
 FORMAT: Final = 1
 
 
@@ -181,21 +181,21 @@ class Report:
     settings: Settings
     prices: Prices
     topics: Sequence[TopicReport]
-    #: What could not be read, in words.
+    #: Messages about what could not be read.
     problems: list[str]
     #: Topics without batches.
     empty: list[str]
-    #: Kafka's own topics, which were left out.
+    #: Kafka's internal topics, which were left out.
     internal: list[str]
     environment: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was named was read."""
+        """Whether everything could be read."""
         return not self.problems
 
     def refuse_nothing(self) -> None:
-        """Raise ValueError if everything was read and there is no batch in any of it."""
+        """Raise ValueError if everything could be read and contains no batch."""
         if self.topics or self.problems:
             return
         if self.internal:
@@ -203,7 +203,7 @@ class Report:
         raise ValueError(f"no batches: {', '.join(self.empty) or 'there is nothing'}")
 
     def totals(self) -> dict[str, Any]:
-        """All topics together: today, with the advice followed, and with one codec for all at today's batches."""
+        """Return the sums of all topics: today, with the advice, and with one codec for all at today's batches."""
         before = sum(topic.figures.size for topic in self.topics)
         after = sum(topic.bytes_with(topic.chosen) for topic in self.topics)
         plain = sum(topic.figures.plain_size for topic in self.topics)
@@ -258,7 +258,7 @@ class Report:
         }
 
     def to_html(self) -> str:
-        """The report with pictures as one HTML file, which fetches nothing.
+        """Format the report with charts as one HTML file, which makes no network requests.
 
         Raises:
             ModuleNotFoundError: the extra ``report`` is not installed.

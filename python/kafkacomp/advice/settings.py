@@ -31,13 +31,13 @@ ASSUMED_BATCH_SIZE: Final = 16384
 #: In place of a batch size: the batches as they are stored.
 TODAY: Final = 0
 
-#: A week.
+#: The greatest time budget: a week.
 _LONGEST: Final = 604_800.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How the sample is taken and what is measured on it."""
+    """The size of the sample, and the codecs and batch sizes to measure."""
 
     codecs: tuple[Codec, ...] = tuple(parse_codecs(DEFAULT_CODECS))
     #: ``batch.size`` of producers, bytes.

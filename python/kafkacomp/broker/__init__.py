@@ -1,7 +1,7 @@
-"""What a broker does with a record set that is appended to a log.
+"""Show what a broker does with a record set: store it as it is, change it, or refuse it.
 
 :class:`LogValidator` and :func:`analyze_and_validate_records` are the checks of a current broker, with its
-configuration; :class:`BrokerProfile` answers as a broker of a given version does, from 0.8.2 on.
+configuration; :class:`BrokerProfile` answers as a broker of a given version, from 0.8.2 on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What brokers of each era do with a record set; the public names are in :mod:`kafkacomp.broker`."""
+"""Brokers of each era, which store or refuse a record set; the public names are in :mod:`kafkacomp.broker`."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class TopicSettings(NamedTuple):
 
 
 class BrokerProfile:
-    """A broker of a certain version, as far as it decides about a record set and its topic's settings alone.
+    """A broker of a given version: what it stores for a record set and the topic's settings, or how it refuses it.
 
-    The answers were seen with brokers 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1; those of
-    4.3 and 4.4 come from the LogValidator of 4.3.1 and 4.4.0. Out of reach is what hangs on more: transactional ids,
-    the sequences of a producer, a null record set.
+    The answers were observed on brokers 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1; those
+    of 4.3 and 4.4 come from the LogValidator of 4.3.1 and 4.4.0. Checks that need more than the record set are not
+    made: transactional ids, the sequences of a producer, a null record set.
 
     Example:
         >>> from kafkacomp import broker, record
@@ -62,11 +62,11 @@ class BrokerProfile:
         [(40, 'lz4')]
     """
 
-    #: The versions that there are profiles of, each standing for those up to the next.
+    #: The versions with a profile, each of which is valid up to the next one.
     NAMES: Final = tuple(_kafkacomp.profile_names())
 
     def __init__(self, version: str) -> None:
-        """The profile of a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4; ValueError for any other."""
+        """Select a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4; others raise ValueError."""
         name = _kafkacomp.profile_name(version)
         if name is None:
             raise ValueError(f"no profile of a broker {version!r}: expected one of {', '.join(self.NAMES)}, 4.x")
@@ -74,7 +74,7 @@ class BrokerProfile:
 
     @property
     def name(self) -> str:
-        """The version that stands for the era."""
+        """The version of the profile."""
         return self._name
 
     def append(
@@ -95,15 +95,15 @@ class BrokerProfile:
         produce_version: int | None = None,
         max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     ) -> bytes:
-        """What the broker stores when a producer sends ``records``; it may be nothing.
+        """Return the bytes that the broker stores when a producer sends ``records``; they may be empty.
 
-        A setting that this broker does not know is without effect, as it is there.
+        Settings that this broker does not have are without effect.
 
         Args:
             records: A produce request's record set, bytes-like. It is not changed.
-            compression_type: ``compression.type``; 0.8.2 does not know it.
-            compacted: Whether ``cleanup.policy`` has compact.
-            message_format_version: ``message.format.version``, from 0.10.0 to 2.8; ``None`` is the broker's own.
+            compression_type: ``compression.type``; 0.8.2 does not have it.
+            compacted: Whether ``cleanup.policy`` contains compact.
+            message_format_version: ``message.format.version``, from 0.10.0 to 2.8; ``None`` is the broker's default.
             timestamp_type: ``message.timestamp.type``, from 0.10.0 on.
             timestamp_before_max_ms: ``message.timestamp.before.max.ms``; ``...difference.max.ms`` of older brokers.
             timestamp_after_max_ms: ``message.timestamp.after.max.ms``, from 3.6 on.
@@ -111,15 +111,15 @@ class BrokerProfile:
             max_decompressed_message_bytes: ``max.decompressed.message.bytes``, from 4.4 on: the most bytes that a
                 record of a compressed batch may have, 1 to 2^31 - 9. The default is Kafka's, no limit.
             offset: The first record's offset.
-            now: The time of the append, ms since the epoch; default: the clock's.
+            now: The time of the append, ms since the epoch; default: the current time.
             partition_leader_epoch: The epoch that batches of magic 2 get.
-            produce_version: The version of the produce request; ``None`` leaves out what hangs on it.
+            produce_version: The version of the produce request; ``None`` leaves out the checks that depend on it.
             max_output_size: The most bytes that one batch may decompress to.
 
         Raises:
-            KafkaCompError: what the broker finds; its ``error_code`` is the broker's answer, ``None`` where that closes
-                the connection instead.
-            ValueError: an argument that no configuration has.
+            KafkaCompError: the broker refuses the records; ``error_code`` is its answer, ``None`` if it closes the
+                connection instead.
+            ValueError: an argument is not a valid setting.
         """
         timestamp_type = TimestampType(timestamp_type)
         if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
@@ -145,11 +145,11 @@ class BrokerProfile:
         return _kafkacomp.profile_append(self._name, settings, records)
 
     def __repr__(self) -> str:
-        """As it is made."""
+        """Return the constructor's call."""
         return f"BrokerProfile({self._name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its name."""
+        """Pickle by name."""
         return type(self), (self._name,)
 
 

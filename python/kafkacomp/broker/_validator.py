@@ -1,4 +1,4 @@
-"""What a broker does with a record set that is appended; the public names are in :mod:`kafkacomp.broker`."""
+"""The checks of a current broker on append; the public names are in :mod:`kafkacomp.broker`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _MAGICS = (0, 1, 2)
 
 
 class AppendOrigin(enum.IntEnum):
-    """Who appends (``AppendOrigin``)."""
+    """The origin of an append (``AppendOrigin``)."""
 
-    #: A follower that copies its leader's log.
+    #: A follower, which copies the leader's log.
     REPLICATION = 0
     #: The group or transaction coordinator.
     COORDINATOR = 1
@@ -53,7 +53,7 @@ class AppendOrigin(enum.IntEnum):
 
 
 class BrokerCompressionType(enum.Enum):
-    """``compression.type`` of a broker or topic (KIP-110); a producer's ``none`` is ``uncompressed`` there.
+    """``compression.type`` of a broker or topic (KIP-110); ``uncompressed`` is a producer's ``none``.
 
     Example:
         >>> from kafkacomp import broker
@@ -66,12 +66,12 @@ class BrokerCompressionType(enum.Enum):
     LZ4 = "lz4"
     SNAPPY = "snappy"
     GZIP = "gzip"
-    #: What the producer chose.
+    #: The compression type of the producer.
     PRODUCER = "producer"
 
     @classmethod
     def for_name(cls, name: str) -> BrokerCompressionType:
-        """The type with this name, whatever its case; ValueError for any other, ``none`` among them."""
+        """Find the type with this name in any case; ValueError for other names, including ``none``."""
         for member in cls:
             if member.value == name.lower():
                 return member
@@ -84,16 +84,15 @@ def target_compression_type(
     *,
     broker: str | BrokerCompressionType = BrokerCompressionType.PRODUCER,
 ) -> CompressionType:
-    """The codec in which a broker stores what comes with ``source``.
+    """Return the compression type in which a broker stores batches of a producer.
 
     Args:
-        config: The topic's ``compression.type``; ``None`` where the topic does not set it.
-        source: What the producer used.
-        broker: The broker's ``compression.type``, which counts where the topic does not set it.
+        config: The topic's ``compression.type``; ``None`` if the topic does not set it.
+        source: The producer's compression type.
+        broker: The broker's ``compression.type``, which is used if the topic does not set it.
 
     Raises:
-        ValueError: a name that the configuration does not have. It is lower case there, and ``none`` is a
-            producer's word.
+        ValueError: an unknown name. Names are in lower case, and ``none`` exists only for producers.
 
     Example:
         >>> from kafkacomp import broker
@@ -129,10 +128,10 @@ def _target(kind: CompressionType | BrokerCompressionType | str) -> CompressionT
 
 @dataclass(frozen=True, kw_only=True)
 class ValidatorConfig:
-    """The settings of a topic and its broker that decide about a batch.
+    """The settings of a topic and its broker that validation depends on.
 
     Raises:
-        ValueError: a value that Kafka's configuration does not have, or a level that the codec does not have.
+        ValueError: a value is not valid in Kafka's configuration, or the codec does not have the level.
     """
 
     #: The compression type of the records that were sent, or its name: ``LogAppendInfo.source_compression``.
@@ -154,7 +153,7 @@ class ValidatorConfig:
     timestamp_after_max_ms: int = MAX_LONG
     #: The epoch that batches of magic 2 get.
     partition_leader_epoch: int = 0
-    #: Who appends.
+    #: The origin of the append.
     origin: AppendOrigin = AppendOrigin.CLIENT
     #: As in the broker's configuration, such as "2.0"; below 2.1 zstd is refused. ``None`` is the newest.
     inter_broker_protocol_version: str | None = None
@@ -165,7 +164,7 @@ class ValidatorConfig:
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 
     def __post_init__(self) -> None:
-        """Take names for enum members, and check every number's range."""
+        """Convert names to enum members, and check the ranges of numbers."""
         put = object.__setattr__
         put(self, "source_compression_type", compression_type_of(self.source_compression_type))
         put(self, "target_compression_type", _target(self.target_compression_type))
@@ -190,7 +189,7 @@ class ValidatorConfig:
 
 
 class RecordValidationStats(NamedTuple):
-    """What validating and rebuilding the records took."""
+    """Counts of the validation and rebuilding of records."""
 
     #: Bytes of uncompressed records that Kafka counts, read and written.
     temporary_memory_bytes: int
@@ -200,7 +199,7 @@ class RecordValidationStats(NamedTuple):
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """The result for a record set that is accepted."""
+    """The result for an accepted record set."""
 
     #: The record set that a broker would store.
     validated_records: bytes
@@ -255,7 +254,7 @@ class LogValidator:
         Args:
             records: A produce request's record set, bytes-like. It is not changed.
             offset: The first record's offset.
-            now: The time of the append, ms since the epoch; default: the clock's.
+            now: The time of the append, ms since the epoch; default: the current time.
 
         Raises:
             InvalidRecordError: the batches break a rule, or records do (``record_errors``).
@@ -263,7 +262,7 @@ class LogValidator:
             UnsupportedForMessageFormatError: transactions or producer ids for a topic of format 0 or 1.
             UnsupportedCompressionTypeError: zstd on brokers below 2.1.
             CorruptRecordError: a wrong size, magic or inner checksum, or records that do not decompress.
-            UnknownServerError: a fault that Kafka has no code for, such as headers for a topic of format 0 or 1.
+            UnknownServerError: an error for which Kafka has no code, such as headers for a topic of format 0 or 1.
             OutputLimitError: a batch decompresses to more than ``max_output_size``.
             ValueError: ``offset`` or ``now`` does not fit into 64 bits.
         """
@@ -273,13 +272,13 @@ class LogValidator:
         return self._validator.validate(records, offset, now)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its configuration."""
+        """Pickle by configuration."""
         return type(self), (self._config,)
 
 
 @dataclass(frozen=True)
 class LogAppendInfo:
-    """What the headers of a record set contain (``LogAppendInfo``)."""
+    """The content of the headers of a record set (``LogAppendInfo``)."""
 
     #: The first batch's base offset; -1 if its header does not have it (magic 0 and 1), and without batches.
     first_offset: int
@@ -357,7 +356,7 @@ def analyze_and_validate_records(
 
 
 def trim_invalid_bytes(records: Buffer, info: LogAppendInfo) -> bytes:
-    """Drop what is not to be appended: a truncated batch at the end, and batches above the replica's leader epoch.
+    """Drop bytes that are not appended: a truncated batch at the end, and batches above the replica's leader epoch.
 
     Example:
         >>> from kafkacomp import broker, record
