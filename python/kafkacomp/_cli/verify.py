@@ -178,10 +178,12 @@ def verify(
     segments = [file for file in files if file.kind in BATCHES]
     known = {file.path for file in segments}
     begins = _begins(segments)
+    batches = {file.folder: _kafkacomp.KnownBatches() for file in segments}
     following = {file.name: base for group in _partitions(segments, begins) for file, base in _following(group, begins)}
 
     def check(file: SourceFile) -> log.SegmentReport | OSError:
-        return _segment(file, (_begin(file, begins), following.get(file.name)), max_output_size, progress, log_format)
+        bounds = (_begin(file, begins), following.get(file.name))
+        return _segment(file, bounds, batches[file.folder], max_output_size, progress, log_format)
 
     found = {}
     for file, each in _on_threads(check, segments, threads):
@@ -288,6 +290,7 @@ def _following(group: Sequence[SourceFile], begins: Mapping[str, int]) -> Iterat
 def _segment(
     file: SourceFile,
     bounds: tuple[int | None, int | None],
+    known: _kafkacomp.KnownBatches,
     max_output_size: int,
     progress: Callable[[int], object],
     log_format: LogFormat,
@@ -310,6 +313,7 @@ def _segment(
             log_format=log_format,
             max_output_size=max_output_size,
             progress=step,
+            known=known,
         )
     except OSError as error:
         if file.stored is None or error.errno not in {errno.EIO, errno.ENOENT}:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
 from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
 from kafkacomp._storage.partition import Segment
 from kafkacomp.exceptions import CorruptRecordError
@@ -83,6 +83,7 @@ def verify_segment(
         log_format=log_format,
         max_output_size=max_output_size,
         progress=progress,
+        known=KnownBatches(),
     )
 
 
@@ -94,8 +95,12 @@ def check_segment(
     log_format: LogFormat,
     max_output_size: int,
     progress: Callable[[int], object] | None,
+    known: KnownBatches,
 ) -> SegmentReport:
-    """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition."""
+    """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition.
+
+    ``known`` is shared by the checks of the segments of a folder.
+    """
     name = segment.name
     is_named = not name.startswith("<")
     old = log_format_of(segment.source, name if is_named else None, log_format) == "0.7"
@@ -116,7 +121,7 @@ def check_segment(
             time_index=segment.side_file("timeindex"),
             transaction_index=segment.side_file("txnindex"),
         )
-    return _kafkacomp.verify_segment(job, max_output_size, progress)
+    return _kafkacomp.verify_segment(job, max_output_size, progress, known)
 
 
 def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
@@ -154,6 +159,7 @@ def check_partition(
     owner = (partition.topic, partition.partition)
     bases = [each.base_offset for each in partition.segments]
     checked = []
+    known = KnownBatches()
     for index, segment in enumerate(partition.segments):
         base = segment.base_offset
         following = None if base is None else next((b for b in bases[index:] if b is not None and b > base), None)
@@ -165,6 +171,7 @@ def check_partition(
             log_format=log_format,
             max_output_size=max_output_size,
             progress=None,
+            known=known,
         )
         if progress is not None:
             progress(segment.size)

@@ -453,6 +453,7 @@ class LogSegment:
             log_format="auto",
             max_output_size=max_output_size,
             progress=None,
+            known=_kafkacomp.KnownBatches(),
         )
 
     def _resolved(self) -> list[Partition]:

@@ -4,9 +4,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, Span};
+use kafkacomp_core::log::{HeaderWalk, Hop, ReadAt, Span};
 
 use crate::committed::whole_batch;
+use crate::known_headers::{Header, KnownHeaders, Place, walk_headers};
 use crate::options::Segment;
 
 /// The most searches for one segment.
@@ -19,20 +20,21 @@ const MOST_COMPARED: usize = 64 << 20;
 const MAGIC: usize = 16;
 
 /// The condition of a search: gets a source, a header, and the last offset of the batch before it.
-type IsFound<'f> = &'f dyn Fn(&dyn ReadAt, &BatchHeader, Option<i64>) -> bool;
+type IsFound<'f> = &'f dyn Fn(&dyn ReadAt, &Header, Option<i64>) -> bool;
 
 /// The other batches of a segment's partition: those before in the segment, and those of the other segments.
 #[derive(Debug, Clone)]
 pub struct OtherBatches {
     segments: Arc<[Segment]>,
     index: usize,
+    known: Arc<KnownHeaders>,
     searches: Cell<u32>,
 }
 
 impl OtherBatches {
-    /// For the segment with this index.
-    pub fn new(segments: Arc<[Segment]>, index: usize) -> Self {
-        Self { segments, index, searches: Cell::new(0) }
+    /// For the segment with this index. `known` has the headers of the partition's segments that were searched before.
+    pub fn new(segments: Arc<[Segment]>, index: usize, known: Arc<KnownHeaders>) -> Self {
+        Self { segments, index, known, searches: Cell::new(0) }
     }
 
     /// The segment itself.
@@ -43,10 +45,10 @@ impl OtherBatches {
     /// Whether there is a copy of the batch at `position` of the segment, whose bytes are `source`: before it, or in the segment
     /// that should have it. After too many searches, the result is false.
     pub fn has_copy(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
-        let is_same = |other: &dyn ReadAt, header: &BatchHeader, _: Option<i64>| {
+        let is_same = |other: &dyn ReadAt, header: &Header, _: Option<i64>| {
             let Span { first, last, crc } = header.span;
             let is_first = first.is_none() || span.first.is_none() || first == span.first;
-            is_first && (last, crc) == (span.last, span.crc) && is_same(source, position, other, header)
+            is_first && (last, crc) == (span.last, span.crc) && is_same(source, position, other, header.position)
         };
         self.any(source, span, position, &is_same).unwrap_or_default()
     }
@@ -55,10 +57,10 @@ impl OtherBatches {
     /// many searches, the result is true.
     pub fn has_offsets(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let least = span.first.unwrap_or(span.last);
-        let overlaps = |_: &dyn ReadAt, header: &BatchHeader, before: Option<i64>| {
+        let overlaps = |_: &dyn ReadAt, header: &Header, before: Option<i64>| {
             // The header of a wrapper has only its last offset.
             let first = header.span.first.or(before.map(|last| last.saturating_add(1))).unwrap_or(i64::MIN);
-            first <= span.last && header.last_offset >= least
+            first <= span.last && header.span.last >= least
         };
         self.any(source, span, position, &overlaps).unwrap_or(true)
     }
@@ -70,46 +72,47 @@ impl OtherBatches {
         if searches > MAX_SEARCHES {
             return None;
         }
-        if any(source, position, found) {
+        if self.has(Place::Index(self.index), source, position, found) {
             return Some(true);
         }
-        let Some(other) = self.open(span.first.unwrap_or(span.last)) else { return Some(false) };
-        let length = other.length().unwrap_or_default();
-        Some(any(other.as_ref(), length, found))
+        let Some((place, other)) = self.open(span.first.unwrap_or(span.last)) else { return Some(false) };
+        Some(self.has(place, other.as_ref(), u64::MAX, found))
+    }
+
+    /// Whether a header of a batch that ends at or before `end` satisfies the condition.
+    fn has(&self, place: Place, source: &dyn ReadAt, end: u64, found: IsFound<'_>) -> bool {
+        let mut before = None;
+        let mut is_found = |header: &Header| found(source, header, before.replace(header.span.last));
+        match self.known.of(place, source) {
+            Some(headers) => headers.iter().take_while(|header| header.end <= end).any(is_found),
+            None => walk_headers(source, end, &mut is_found),
+        }
     }
 
     /// The other segment that should have an offset according to its name. A task of Spark has only its own segment and searches
     /// the folder.
-    fn open(&self, offset: i64) -> Option<Arc<dyn ReadAt>> {
+    fn open(&self, offset: i64) -> Option<(Place, Arc<dyn ReadAt>)> {
         let others = self.segments.iter().enumerate().rev().filter(|&(index, _)| index != self.index);
         let mut having = others.filter(|(_, segment)| segment.first_offset().is_some_and(|first| first <= offset));
-        if let Some((_, segment)) = having.next() {
-            return segment.files.open().ok();
+        if let Some((index, segment)) = having.next() {
+            return Some((Place::Index(index), segment.files.open().ok()?));
         }
         let others = self.segment()?.files.others()?;
-        others.open(offset).ok().flatten().map(|(_, source)| source)
+        let (number, source) = others.open(offset).ok().flatten()?;
+        Some((Place::Number(number), source))
     }
-}
-
-/// Whether one of the headers before `end` satisfies the condition.
-fn any(source: &dyn ReadAt, end: u64, found: IsFound<'_>) -> bool {
-    let mut walk = HeaderWalk::new(source, 0, end);
-    let mut before = None;
-    while let Ok(Hop::Batch(header)) = walk.next_batch() {
-        if found(source, &header, before) {
-            return true;
-        }
-        before = Some(header.last_offset);
-    }
-    false
 }
 
 /// Whether the batch at `position` has the bytes of another one, from the magic on.
-fn is_same(source: &dyn ReadAt, position: u64, other: &dyn ReadAt, header: &BatchHeader) -> bool {
-    let Ok(Hop::Batch(own)) = HeaderWalk::new(source, position, u64::MAX).next_batch() else { return false };
+fn is_same(source: &dyn ReadAt, position: u64, other: &dyn ReadAt, other_position: u64) -> bool {
+    let header = |source: &dyn ReadAt, position| match HeaderWalk::sparse(source, position, u64::MAX).next_batch() {
+        Ok(Hop::Batch(header)) => Some(header),
+        _ => None,
+    };
+    let (Some(own), Some(header)) = (header(source, position), header(other, other_position)) else { return false };
     let (mut one, mut two) = (Vec::new(), Vec::new());
     let one = whole_batch(source, &own, MOST_COMPARED, &mut one);
-    let two = whole_batch(other, header, MOST_COMPARED, &mut two);
+    let two = whole_batch(other, &header, MOST_COMPARED, &mut two);
     match (one, two) {
         (Ok(Some(one)), Ok(Some(two))) => one.data().get(MAGIC..) == two.data().get(MAGIC..),
         _ => false,

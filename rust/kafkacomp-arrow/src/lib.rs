@@ -23,6 +23,7 @@ pub mod files;
 mod headers_column;
 mod in_order;
 mod indexed;
+mod known_headers;
 mod leader_epochs;
 pub mod log_format;
 pub mod lookup;

@@ -2,10 +2,10 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use kafkacomp_core::log::LogFormat;
-use kafkacomp_core::log::continuity::overlap::{OverlapError, compare_overlap};
+use kafkacomp_core::log::continuity::overlap::{OverlapError, compare_overlap, position_before};
 use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::source::read_full;
+use kafkacomp_core::log::{LogFormat, ReadAt, SideFile};
 
 use crate::log_format::log_format_of;
 use crate::lookup::end_offset;
@@ -86,7 +86,15 @@ pub fn disagreement(
             let other = PositionedFile { source: other.as_ref(), base: later.base_offset_or_zero() };
             compare_positions(one, other, first, last)
         }
-        LogFormat::Records => compare_overlap(one.as_ref(), other.as_ref(), first, last, options.max_output_size),
+        LogFormat::Records => {
+            let start = |segment: &Segment, source: &dyn ReadAt| {
+                let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten();
+                position_before(source, index.as_deref().unwrap_or_default(), first)
+            };
+            let starts = (start(earlier, one.as_ref()), start(later, other.as_ref()));
+            let (one, other) = ((one.as_ref(), starts.0), (other.as_ref(), starts.1));
+            compare_overlap(one, other, first, last, options.max_output_size)
+        }
     };
     compared.map_err(|error| {
         let (segment, error) = match error {

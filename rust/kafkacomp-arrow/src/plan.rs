@@ -14,6 +14,7 @@ use kafkacomp_core::log::{LargeCorrupt, MissingRange, TransactionFilter};
 use crate::chunk::Chunk;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings};
+use crate::known_headers::KnownHeaders;
 use crate::leader_epochs::LeaderEpochs;
 use crate::missing::PartitionId;
 use crate::open::{Finish, Open, Step};
@@ -34,6 +35,8 @@ struct Current {
     id: PartitionId,
     /// All segments of the partition.
     segments: Arc<[Segment]>,
+    /// The headers of those that were searched for copies of batches.
+    known: Arc<KnownHeaders>,
     /// The index of the next segment.
     next: usize,
     transactions: Option<Arc<TransactionFilter>>,

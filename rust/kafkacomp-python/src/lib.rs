@@ -139,5 +139,6 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<staged::StagedBatches>()?;
     m.add_function(wrap_pyfunction!(staged::assemble_log, m)?)?;
     m.add_class::<tiered::ChunkDecoder>()?;
+    m.add_class::<verify::KnownBatches>()?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use kafkacomp_arrow::files::LocalSegment;
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{
-    self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, ReadAt, ReadError, SideFiles, VerifyOptions,
+    self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, ReadAt, ReadError, SideFile, SideFiles, VerifyOptions,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -86,6 +87,20 @@ struct EpochFields {
     start_offset: i64,
 }
 
+/// The batches of a partition's segments that were searched for copies. The checks of its segments share them, so that each
+/// segment is read once for all searches.
+#[pyclass(frozen, module = "kafkacomp._kafkacomp")]
+#[derive(Debug, Default)]
+pub struct KnownBatches(log::KnownBatches);
+
+#[pymethods]
+impl KnownBatches {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+}
+
 /// Checks a segment: a `kafkacomp.log.SegmentReport`. `progress(bytes_done)`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
@@ -94,7 +109,9 @@ pub fn verify_segment<'py>(
     segment: SegmentFields<'py>,
     max_output_size: usize,
     progress: Option<Py<PyAny>>,
+    known: &Bound<'py, KnownBatches>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let known = &known.get().0;
     let raised = Raised::default();
     let is_local = segment.source.is_instance_of::<PyString>();
     let (name, source) = open(&segment.source, &raised)?;
@@ -117,6 +134,7 @@ pub fn verify_segment<'py>(
         max_output_size,
         may_be_truncated: segment.may_be_truncated,
         others: others.as_ref().map(|others| others as &dyn OtherSegments),
+        known: Some(known),
     };
     let is_message_set = segment.is_message_set;
     let mut on_progress =
@@ -148,6 +166,7 @@ pub fn compare_segments(
     positions: Option<(i64, i64)>,
 ) -> PyResult<Option<i64>> {
     let raised = Raised::default();
+    let indexes = (offset_index(earlier)?, offset_index(later)?);
     let ((earlier_name, earlier), (later_name, later)) = (open(earlier, &raised)?, open(later, &raised)?);
     let (one, other) = (earlier.as_ref(), later.as_ref());
     let compared = py.detach(|| match positions {
@@ -156,7 +175,11 @@ pub fn compare_segments(
                 (PositionedFile { source: one, base: earlier }, PositionedFile { source: other, base: later });
             compare_positions(one, other, first_offset, last_offset)
         }
-        None => log::compare_overlap(one, other, first_offset, last_offset, max_output_size),
+        None => {
+            let one = (one, log::position_before(one, &indexes.0, first_offset));
+            let other = (other, log::position_before(other, &indexes.1, first_offset));
+            log::compare_overlap(one, other, first_offset, last_offset, max_output_size)
+        }
     });
     let (name, error) = match compared {
         Ok(found) => return Ok(found),
@@ -164,6 +187,15 @@ pub fn compare_segments(
         Err(OverlapError::Later(error)) => (later_name, error),
     };
     raised.or(py, Err(log_to_py(py, error, Some(&name))))
+}
+
+/// The offset index next to a local segment; empty if it cannot be read.
+fn offset_index(source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if !source.is_instance_of::<PyString>() {
+        return Ok(Vec::new());
+    }
+    let segment = LocalSegment(source.extract()?);
+    Ok(segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default())
 }
 
 /// Calls the caller's progress function. Its exception, or that of a signal's handler, ends the work.

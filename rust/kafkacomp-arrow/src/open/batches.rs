@@ -157,7 +157,7 @@ fn first_offset(
     end: u64,
     max_output_size: usize,
 ) -> Result<Option<i64>, ReadError> {
-    let Hop::Batch(header) = HeaderWalk::new(source, position, end).next_batch()? else { return Ok(None) };
+    let Hop::Batch(header) = HeaderWalk::sparse(source, position, end).next_batch()? else { return Ok(None) };
     let mut buffer = Vec::new();
     let batch = whole_batch(source, &header, MOST_CHECKED, &mut buffer)?;
     Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(max_output_size))))
@@ -211,7 +211,7 @@ impl Next {
         if !is_there {
             return Ok(Self(None));
         }
-        match HeaderWalk::new(source, position, end).next_batch()? {
+        match HeaderWalk::sparse(source, position, end).next_batch()? {
             Hop::Batch(header) => Ok(Self(Some(header))),
             _ => Ok(Self(None)),
         }

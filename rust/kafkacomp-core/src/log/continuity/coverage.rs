@@ -46,18 +46,27 @@ pub struct Overlap {
     pub last_offset: i64,
 }
 
-/// The files that have offsets in common with an earlier one. `files` are in the order of their base offsets.
+/// The files that have offsets in common with an earlier one. `files` are in the order of their base offsets. Each offset of a
+/// file is in at most one overlap: with the first file that has it, which is the one that is read.
 pub fn overlaps(files: &[FileOffsets]) -> Vec<Overlap> {
     let mut found = Vec::new();
+    let mut read: Vec<FileOffsets> = Vec::new();
+    let mut end = i64::MIN;
     for (later, file) in files.iter().enumerate() {
-        let (Some(first), Some(last)) = (file.first_offset, file.last_offset) else { continue };
-        for (earlier, before) in files.iter().enumerate().take(later) {
+        let own = file.since(end);
+        end = end.max(file.last_offset.map_or(end, |last| last.saturating_add(1)));
+        let (Some(first), Some(last)) = (file.first_offset, file.last_offset) else {
+            read.push(own);
+            continue;
+        };
+        for (earlier, before) in read.iter().enumerate() {
             let (Some(from), Some(to)) = (before.first_offset, before.last_offset) else { continue };
             let (first_offset, last_offset) = (first.max(from), last.min(to));
             if first_offset <= last_offset {
                 found.push(Overlap { earlier, later, first_offset, last_offset });
             }
         }
+        read.push(own);
     }
     found
 }

@@ -11,6 +11,8 @@
 //! explains why that segment extends beyond the name. The segment is then placed by its batches, provided that no other
 //! segment has their offsets, as after an interrupted compaction.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
@@ -40,19 +42,20 @@ type Offsets = (i64, i64, i64);
 /// The segments of a partition whose names are certainly wrong. `base_offsets` are the offsets in the names, in order. The
 /// name of a segment that cannot be read is taken to be right.
 pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -> Vec<Misnamed> {
+    let files = Files { base_offsets, files, last_offsets: RefCell::default(), before: RefCell::default() };
     let mut found = Vec::new();
     for (index, &base) in base_offsets.iter().enumerate() {
         let next = base_offsets.iter().copied().find(|&next| next > base);
-        let Some(segment) = files.get(index) else { continue };
+        let Some(segment) = files.files.get(index) else { continue };
         let Ok(source) = segment.open() else { continue };
         if !is_suspicious(source.as_ref(), base) {
             continue;
         }
         // An index or a segment before that cannot be read is no evidence.
         let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
-        let bounds = Bounds { base, next, before: before(base_offsets, base, files).unwrap_or_default() };
+        let bounds = Bounds { base, next, before: files.before(base).unwrap_or_default() };
         let continues = |first: i64| {
-            let end = first.checked_add(1).and_then(|after| before(base_offsets, after, files).ok());
+            let end = first.checked_add(1).and_then(|after| files.before(after).ok());
             end.and_then(|before| before.last?.checked_add(1)) == Some(first)
         };
         if let Ok(Some(first_offset)) = begins_elsewhere(source.as_ref(), &data, bounds, &continues) {
@@ -64,7 +67,7 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
         .enumerate()
         .map(|(index, &base)| found.iter().find(|each| each.index == index).map_or(base, |each| each.first_offset))
         .collect();
-    found.retain(|each| is_free(&places, *each, files).is_ok_and(|is_free| is_free));
+    found.retain(|each| files.is_free(&places, *each).is_ok_and(|is_free| is_free));
     found
 }
 
@@ -110,32 +113,91 @@ fn is_suspicious(source: &dyn ReadAt, base: i64) -> bool {
     }
 }
 
-/// What the segment before the one with this base offset shows about it.
-fn before(base_offsets: &[i64], base: i64, files: &[Arc<dyn OpenSegment>]) -> Result<Before, ReadError> {
-    let Some(index) = base_offsets.iter().rposition(|&other| other < base) else { return Ok(Before::default()) };
-    let Some(segment) = files.get(index) else { return Ok(Before::default()) };
-    let source = segment.open()?;
-    let mut from = base_offsets[index];
-    let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
-    if let Some(last) = indexed_last(source.as_ref(), &data, from)?.filter(|&last| last < base) {
-        return Ok(Before { last: Some(last), is_beyond: false });
-    }
-    let mut walk = HeaderWalk::new(source.as_ref(), 0, source.length()?);
-    let (mut last, mut is_beyond) = (None, false);
-    let mut beyond: Option<BatchHeader> = None;
-    while let Hop::Batch(header) = walk.next_batch()? {
-        last = last.max(Some(header.last_offset));
-        if header.last_offset < base {
-            from = from.max(header.last_offset.saturating_add(1));
-        } else {
-            is_beyond = beyond.replace(header).is_some();
+/// The segments of a partition, and what was read of them. Their headers are read once, however many names depend on them.
+struct Files<'f> {
+    base_offsets: &'f [i64],
+    files: &'f [Arc<dyn OpenSegment>],
+    /// The last offset by segment.
+    last_offsets: RefCell<HashMap<usize, Option<i64>>>,
+    /// What a segment shows about the one with this base offset.
+    before: RefCell<HashMap<(usize, i64), Before>>,
+}
+
+impl Files<'_> {
+    /// What the segment before the one with this base offset shows about it.
+    fn before(&self, base: i64) -> Result<Before, ReadError> {
+        let Some(index) = self.base_offsets.iter().rposition(|&other| other < base) else {
+            return Ok(Before::default());
+        };
+        if let Some(known) = self.before.borrow().get(&(index, base)) {
+            return Ok(*known);
         }
+        let known = self.last_offsets.borrow().get(&index).copied();
+        let found = match known {
+            Some(last) if last.is_none_or(|last| last < base) => Before { last, is_beyond: false },
+            _ => self.read_before(index, base)?,
+        };
+        self.before.borrow_mut().insert((index, base), found);
+        Ok(found)
     }
-    if let Some(header) = beyond.filter(|_| !is_beyond) {
-        let first = header.span.first.unwrap_or(header.last_offset);
-        is_beyond = !may_be_altered(first, header.last_offset, header.offset_field, (from, base));
+
+    fn read_before(&self, index: usize, base: i64) -> Result<Before, ReadError> {
+        let Some(segment) = self.files.get(index) else { return Ok(Before::default()) };
+        let source = segment.open()?;
+        let mut from = self.base_offsets[index];
+        let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        if let Some(last) = indexed_last(source.as_ref(), &data, from)?.filter(|&last| last < base) {
+            return Ok(Before { last: Some(last), is_beyond: false });
+        }
+        let mut walk = HeaderWalk::sparse(source.as_ref(), 0, source.length()?);
+        let (mut last, mut is_beyond) = (None, false);
+        let mut beyond: Option<BatchHeader> = None;
+        while let Hop::Batch(header) = walk.next_batch()? {
+            last = last.max(Some(header.last_offset));
+            if header.last_offset < base {
+                from = from.max(header.last_offset.saturating_add(1));
+            } else {
+                is_beyond = beyond.replace(header).is_some();
+            }
+        }
+        self.last_offsets.borrow_mut().insert(index, last);
+        if let Some(header) = beyond.filter(|_| !is_beyond) {
+            let first = header.span.first.unwrap_or(header.last_offset);
+            is_beyond = !may_be_altered(first, header.last_offset, header.offset_field, (from, base));
+        }
+        Ok(Before { last, is_beyond })
     }
-    Ok(Before { last, is_beyond })
+
+    /// Whether no other segment has offsets of a misnamed one. `places` are the offsets at which the segments begin.
+    fn is_free(&self, places: &[i64], misnamed: Misnamed) -> Result<bool, ReadError> {
+        let Misnamed { index, first_offset } = misnamed;
+        let others = || places.iter().copied().enumerate().filter(|&(other, _)| other != index);
+        let before = others().filter(|&(_, place)| place <= first_offset).max_by_key(|&(_, place)| place);
+        let after = others().map(|(_, place)| place).filter(|&place| place > first_offset).min();
+        if let Some((before, _)) = before
+            && self.last_offset(before)?.is_some_and(|last| last >= first_offset)
+        {
+            return Ok(false);
+        }
+        let last = self.last_offset(index)?;
+        Ok(after.is_none_or(|after| last.is_none_or(|last| last < after)))
+    }
+
+    /// The greatest offset of the batches that are reached by headers.
+    fn last_offset(&self, index: usize) -> Result<Option<i64>, ReadError> {
+        if let Some(known) = self.last_offsets.borrow().get(&index) {
+            return Ok(*known);
+        }
+        let Some(segment) = self.files.get(index) else { return Ok(None) };
+        let source = segment.open()?;
+        let mut walk = HeaderWalk::sparse(source.as_ref(), 0, source.length()?);
+        let mut last = None;
+        while let Hop::Batch(header) = walk.next_batch()? {
+            last = last.max(Some(header.last_offset));
+        }
+        self.last_offsets.borrow_mut().insert(index, last);
+        Ok(last)
+    }
 }
 
 /// The last offset of a segment, read from the last entry of its offset index on, if that entry is right.
@@ -226,31 +288,4 @@ fn index_contradicts(source: &dyn ReadAt, index: &[u8], base: i64) -> Result<boo
         shift = Some(difference);
     }
     Ok(shift.is_some())
-}
-
-/// Whether no other segment has offsets of a misnamed one. `places` are the offsets at which the segments begin.
-fn is_free(places: &[i64], misnamed: Misnamed, files: &[Arc<dyn OpenSegment>]) -> Result<bool, ReadError> {
-    let Misnamed { index, first_offset } = misnamed;
-    let others = || places.iter().copied().enumerate().filter(|&(other, _)| other != index);
-    let before = others().filter(|&(_, place)| place <= first_offset).max_by_key(|&(_, place)| place);
-    let after = others().map(|(_, place)| place).filter(|&place| place > first_offset).min();
-    if let Some((before, _)) = before
-        && last_offset(before, files)?.is_some_and(|last| last >= first_offset)
-    {
-        return Ok(false);
-    }
-    let last = last_offset(index, files)?;
-    Ok(after.is_none_or(|after| last.is_none_or(|last| last < after)))
-}
-
-/// The greatest offset of the batches that are reached by headers.
-fn last_offset(index: usize, files: &[Arc<dyn OpenSegment>]) -> Result<Option<i64>, ReadError> {
-    let Some(segment) = files.get(index) else { return Ok(None) };
-    let source = segment.open()?;
-    let mut walk = HeaderWalk::new(source.as_ref(), 0, source.length()?);
-    let mut last = None;
-    while let Hop::Batch(header) = walk.next_batch()? {
-        last = last.max(Some(header.last_offset));
-    }
-    Ok(last)
 }

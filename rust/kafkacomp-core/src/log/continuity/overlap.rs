@@ -9,12 +9,14 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::error_kind::Category;
 use crate::log::error::{Error, ReadError};
+use crate::log::index::offset::OffsetIndex;
+use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use crate::log::read::source::ReadAt;
 use crate::record::{RecordBatch, RecordReader};
 
-/// The number of bytes of a read.
-const CHUNK: usize = 1 << 20;
+/// The least number of bytes of a read.
+const CHUNK: usize = 128 << 10;
 
 /// Why two files could not be compared: one of them cannot be read, or one of its batches cannot be decoded for a reason other
 /// than corruption.
@@ -29,13 +31,14 @@ pub enum OverlapError {
 }
 
 /// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive, and returns the least offset
-/// at which they differ. Corrupt batches, and batches whose offsets decrease, are skipped.
+/// at which they differ. Corrupt batches, and batches whose offsets decrease, are skipped. Each file has a position at which a
+/// batch begins and before which none has these offsets; see [`position_before`].
 ///
 /// # Errors
 /// [`OverlapError`] if a file cannot be read, or a batch cannot be decoded for a reason other than corruption.
 pub fn compare_overlap(
-    earlier: &dyn ReadAt,
-    later: &dyn ReadAt,
+    earlier: (&dyn ReadAt, u64),
+    later: (&dyn ReadAt, u64),
     first_offset: i64,
     last_offset: i64,
     max_output_size: usize,
@@ -73,6 +76,35 @@ pub fn compare_overlap(
     }
 }
 
+/// The position of a batch that ends before `offset`, by the offset index of a segment; 0 if there is no such entry, if an entry
+/// does not agree with the segment, or if the segment is remote, where each entry that is compared would take a request.
+pub fn position_before(source: &dyn ReadAt, index: &[u8], offset: i64) -> u64 {
+    // Positions do not depend on the base offset, which the name may not show.
+    let Some(index) = OffsetIndex::parse(index, 0).ok().filter(|_| !source.is_remote()) else { return 0 };
+    let Ok(length) = source.length() else { return 0 };
+    let mut base_offset = None;
+    let mut last_offset = |at: usize| {
+        let entry = index.get(at)?;
+        let position = u64::from(entry.position);
+        let Ok(Hop::Batch(header)) = HeaderWalk::sparse(source, position, length).next_batch() else { return None };
+        // All entries are relative to the same base offset.
+        let base = header.last_offset.wrapping_sub(entry.offset);
+        (*base_offset.get_or_insert(base) == base).then_some((position, header.last_offset))
+    };
+    let (mut found, mut low, mut high) = (0, 0, index.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        let Some((position, last)) = last_offset(middle) else { return 0 };
+        if last < offset {
+            found = position;
+            low = middle.saturating_add(1);
+        } else {
+            high = middle;
+        }
+    }
+    found
+}
+
 /// Whether two batches are equal except for the leader epoch, which brokers set.
 fn same_bytes(one: Option<RecordBatch<'_>>, other: Option<RecordBatch<'_>>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
@@ -104,12 +136,12 @@ struct Side<'s> {
 }
 
 impl<'s> Side<'s> {
-    fn new(source: &'s dyn ReadAt, range: (i64, i64), max_output_size: usize) -> Result<Self, Error> {
+    fn new((source, start): (&'s dyn ReadAt, u64), range: (i64, i64), max_output_size: usize) -> Result<Self, Error> {
         let end = source.length()?;
         Ok(Self {
             source,
             range,
-            chunks: ChunkReader::new(0, end, true),
+            chunks: ChunkReader::new(start, end, true),
             buffer: Vec::new(),
             chunk: (0, 0),
             batch: 0,
@@ -172,6 +204,12 @@ impl<'s> Side<'s> {
                 }
                 self.skip();
             }
+            if self.expected > self.range.1 {
+                // No batch after it has an offset of the range that is in order.
+                self.ended = true;
+                self.batch = self.chunk.1;
+                return Ok(());
+            }
             match self.batch().map(|batch| (batch.last_offset(), batch.base_offset())) {
                 Some((last, _)) if last < self.expected => self.skip(),
                 Some((_, Some(first))) if first > self.range.1 => self.skip(),
@@ -184,9 +222,10 @@ impl<'s> Side<'s> {
 
     fn read_chunk(&mut self) -> Result<(), ReadError> {
         let position = self.chunks.position();
+        let target = CHUNK.max(self.source.worth_reading());
         let below = self.range.0;
         let check = |batch: &RecordBatch<'_>| if batch.last_offset() < below { Ok(()) } else { batch.ensure_valid() };
-        let (used, end) = self.chunks.read(self.source, &mut self.buffer, CHUNK, check)?;
+        let (used, end) = self.chunks.read(self.source, &mut self.buffer, target, check)?;
         self.chunk = (position, used);
         self.batch = 0;
         match end {
@@ -272,8 +311,9 @@ mod tests {
     }
 
     fn compare(one: &[u8], other: &[u8], first: i64, last: i64) -> Option<i64> {
-        let forth = compare_overlap(&InMemory(one), &InMemory(other), first, last, CAP).unwrap();
-        assert_eq!(forth, compare_overlap(&InMemory(other), &InMemory(one), first, last, CAP).unwrap());
+        let (one, other) = (InMemory(one), InMemory(other));
+        let forth = compare_overlap((&one, 0), (&other, 0), first, last, CAP).unwrap();
+        assert_eq!(forth, compare_overlap((&other, 0), (&one, 0), first, last, CAP).unwrap());
         forth
     }
 

@@ -13,6 +13,7 @@ mod copies;
 mod epochs;
 mod fields;
 mod hand_out;
+mod known_batches;
 mod offsets;
 mod reorder;
 mod start;
@@ -20,6 +21,7 @@ mod visitor;
 mod walk;
 
 pub use epochs::EpochFault;
+pub use known_batches::KnownBatches;
 pub use start::start_offset;
 pub use visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor};
 pub use walk::walk_in_order;

@@ -94,6 +94,11 @@ impl<'a> OffsetIndex<'a> {
         self.entries.is_empty()
     }
 
+    /// The entry with this index.
+    pub fn get(&self, index: usize) -> Option<OffsetPosition> {
+        self.entries.get(index).map(|entry| absolute(*entry, self.base_offset))
+    }
+
     /// The entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = OffsetPosition> + 'a {
         let base_offset = self.base_offset;

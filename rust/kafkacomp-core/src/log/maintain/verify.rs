@@ -15,7 +15,9 @@ pub use report::{CodecCounts, Finding, FindingFile, SegmentReport, SideFiles};
 use super::check_batch::{BatchChecker, Counted};
 use crate::buffer::OutputBuffer;
 use crate::error_kind::Category;
-use crate::log::continuity::sequence::{Content, EpochFault, Judgement, Place, SegmentBounds, Visitor, walk_in_order};
+use crate::log::continuity::sequence::{
+    Content, EpochFault, Judgement, KnownBatches, Place, SegmentBounds, Visitor, walk_in_order,
+};
 use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
@@ -43,6 +45,8 @@ pub struct VerifyOptions<'a> {
     pub may_be_truncated: bool,
     /// The other segments of the partition, of which batches may be copies.
     pub others: Option<&'a dyn OtherSegments>,
+    /// The batches of the partition's segments that were searched before.
+    pub known: Option<&'a KnownBatches>,
 }
 
 /// Verifies a segment. `progress` is called repeatedly with the number of bytes done; [`ControlFlow::Break`] ends the check.
@@ -79,6 +83,7 @@ pub fn verify_segment<B>(
         leader_epochs: options.leader_epochs,
         leader_epoch: None,
         others: options.others,
+        known: options.known,
     };
     let mut check = Check {
         report,

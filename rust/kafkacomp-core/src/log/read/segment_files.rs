@@ -2,8 +2,9 @@
 
 use std::fmt::Debug;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::source::{ReadAt, open_file};
@@ -60,7 +61,10 @@ pub trait OtherSegments: Debug + Sync {
     ///
     /// # Errors
     /// An I/O error.
-    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>>;
+    fn open(&self, offset: i64) -> io::Result<Option<(u64, Arc<dyn ReadAt>)>>;
+
+    /// The number of the segment itself; `None` if it has none.
+    fn own(&self) -> Option<u64>;
 }
 
 /// The other segments in the folder of a segment.
@@ -71,7 +75,7 @@ pub struct FolderSegments(
 );
 
 impl OtherSegments for FolderSegments {
-    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>> {
+    fn open(&self, offset: i64) -> io::Result<Option<(u64, Arc<dyn ReadAt>)>> {
         let Some(folder) = self.0.parent() else { return Ok(None) };
         let folder = if folder.as_os_str().is_empty() { std::path::Path::new(".") } else { folder };
         let mut found: Option<(i64, PathBuf)> = None;
@@ -86,8 +90,19 @@ impl OtherSegments for FolderSegments {
             }
         }
         match found.filter(|(_, path)| path.file_name() != self.0.file_name()) {
-            Some((base, path)) => Ok(Some((base as usize, Arc::new(open_file(&path)?)))),
+            Some((_, path)) => Ok(Some((number_of(&path), Arc::new(open_file(&path)?)))),
             None => Ok(None),
         }
     }
+
+    fn own(&self) -> Option<u64> {
+        Some(number_of(&self.0))
+    }
+}
+
+/// A number for a file of a folder. Files may have the same base offset, so it is a hash of the name.
+fn number_of(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.file_name().hash(&mut hasher);
+    hasher.finish()
 }

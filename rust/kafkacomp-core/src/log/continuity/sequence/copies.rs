@@ -3,46 +3,55 @@
 //! A batch whose offsets cannot be right may have an altered offset field, or it may be a copy of another batch, written over
 //! the one that belongs there. Restoring the offset field of a copy would invent records.
 
-use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use super::known_batches::{Fingerprint, KnownBatches, SegmentBatches, batches_of, low};
 use crate::log::error::ReadError;
 use crate::log::read::segment_files::OtherSegments;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::{SegmentPart, walk_segment};
-use crate::memory;
 use crate::record::{Batches, RecordBatch};
 
 /// The most searches in the other segments of a partition for one segment.
 const MAX_SEARCHES: usize = 16;
 
-/// The fingerprints of the batches of a segment and of other ones.
+/// The batches of a segment and of the other ones.
 #[derive(Debug)]
 pub(super) struct Copies<'a> {
-    own: Option<Vec<Fingerprint>>,
+    own: Option<Arc<SegmentBatches>>,
     others: Option<&'a dyn OtherSegments>,
+    known: Option<&'a KnownBatches>,
     /// The other segment that was searched last.
-    other: Option<(usize, Vec<Fingerprint>)>,
+    other: Option<(u64, Arc<SegmentBatches>)>,
     searches: usize,
 }
 
 impl<'a> Copies<'a> {
-    pub(super) fn new(others: Option<&'a dyn OtherSegments>) -> Self {
-        Self { own: None, others, other: None, searches: 0 }
+    pub(super) fn new(others: Option<&'a dyn OtherSegments>, known: Option<&'a KnownBatches>) -> Self {
+        Self { own: None, others, known, other: None, searches: 0 }
     }
 
-    fn own(&mut self, source: &dyn ReadAt) -> Result<&[Fingerprint], ReadError> {
+    fn batches(&self, number: Option<u64>, source: &dyn ReadAt) -> Result<Arc<SegmentBatches>, ReadError> {
+        match (self.known, number) {
+            (Some(known), Some(number)) => known.of(number, source),
+            _ => batches_of(source),
+        }
+    }
+
+    /// The batches of the segment itself.
+    pub(super) fn own(&mut self, source: &dyn ReadAt) -> Result<Arc<SegmentBatches>, ReadError> {
         let own = match self.own.take() {
             Some(own) => own,
-            None => fingerprints(source)?,
+            None => self.batches(self.others.and_then(OtherSegments::own), source)?,
         };
-        Ok(self.own.insert(own))
+        Ok(Arc::clone(self.own.insert(own)))
     }
 
     /// Whether the partition has a copy of the batch.
     pub(super) fn has(&mut self, source: &dyn ReadAt, batch: &RecordBatch<'_>) -> Result<bool, ReadError> {
         let wanted = Fingerprint::of(batch);
-        let own = self.own(source)?;
+        let own = &self.own(source)?.fingerprints;
         let at = own.partition_point(|each| *each < wanted);
         if own.get(at.saturating_add(1)) == Some(&wanted) {
             return Ok(true);
@@ -60,9 +69,9 @@ impl<'a> Copies<'a> {
                 return Ok(true);
             }
             self.searches = self.searches.saturating_add(1);
-            self.other = Some((number, fingerprints(source.as_ref())?));
+            self.other = Some((number, self.batches(Some(number), source.as_ref())?));
         }
-        Ok(self.other.as_ref().is_some_and(|(_, all)| all.binary_search(&wanted).is_ok()))
+        Ok(self.other.as_ref().is_some_and(|(_, all)| all.fingerprints.binary_search(&wanted).is_ok()))
     }
 
     /// The last offset of the segment that should have `offset`, if it exists and ends before that offset.
@@ -92,54 +101,11 @@ impl<'a> Copies<'a> {
     ) -> Result<bool, ReadError> {
         let itself = Fingerprint::of(batch);
         let wanted = Fingerprint { field: low(field), ..itself };
-        let own = self.own(source)?;
+        let own = &self.own(source)?.fingerprints;
         let after = own.partition_point(|each| u64::from(each.field) <= wanted.last());
         // Batches that do not overlap are in the order of their last offsets, too, so that two are enough to look at: one of
         // them may be the batch itself.
         let mut before = own.get(..after).unwrap_or_default().iter().rev().take(2);
         Ok(before.any(|each| *each != itself && each.last() >= u64::from(wanted.field)))
     }
-}
-
-/// What identifies a batch: the lower half of its offset field, its checksum, and how many offsets after that field it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Fingerprint {
-    field: u32,
-    crc: u32,
-    delta: u32,
-}
-
-impl Fingerprint {
-    fn of(batch: &RecordBatch<'_>) -> Self {
-        let delta = if batch.magic() >= 2 { batch.last_offset_delta() } else { 0 };
-        Self { field: low(batch.offset_field()), crc: batch.crc(), delta: u32::try_from(delta).unwrap_or_default() }
-    }
-
-    fn last(self) -> u64 {
-        u64::from(self.field).saturating_add(u64::from(self.delta))
-    }
-}
-
-fn low(field: i64) -> u32 {
-    (field as u64 & u64::from(u32::MAX)) as u32
-}
-
-/// The fingerprints of all batches of a segment, sorted.
-fn fingerprints(source: &dyn ReadAt) -> Result<Vec<Fingerprint>, ReadError> {
-    let mut found = Vec::new();
-    let walked = walk_segment(source, &mut |part, _| {
-        if let SegmentPart::Batches { data, position } = part {
-            for batch in Batches::new(data, position).map_while(Result::ok) {
-                if let Err(error) = memory::push(&mut found, Fingerprint::of(&batch)) {
-                    return ControlFlow::Break(error);
-                }
-            }
-        }
-        ControlFlow::Continue(())
-    })?;
-    if let ControlFlow::Break(error) = walked {
-        return Err(io::Error::from(error).into());
-    }
-    found.sort_unstable();
-    Ok(found)
 }

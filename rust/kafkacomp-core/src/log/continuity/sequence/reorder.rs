@@ -7,24 +7,13 @@
 //! In a compacted log, gaps are not evidence. There, batches were swapped if they do not overlap, and if altering a single bit of
 //! one offset field cannot put the batches in order.
 
-use std::ops::ControlFlow;
-
-use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use crate::log::error::ReadError;
-use crate::log::read::source::ReadAt;
-use crate::log::read::walk::{SegmentPart, walk_segment};
-use crate::memory;
-use crate::record::{Batches, RecordReader};
+use super::known_batches::{KnownBatch, SegmentBatches};
+use crate::memory::{self, OutOfMemory};
 
 /// A batch in the order of offsets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ordered {
-    first: i64,
-    last: i64,
-    field: i64,
-    /// Its position in the file.
-    pub position: u64,
-    pub size: usize,
+    pub batch: KnownBatch,
     /// The first offset of the batch that belongs in its place; `None` if it is in its own place.
     pub expected: Option<i64>,
 }
@@ -32,62 +21,46 @@ pub(super) struct Ordered {
 /// The batches from `position` on in the order of their offsets, if they continue one another from the start to the end of
 /// `range`, or have only gaps that compaction explains; `None` otherwise, or if something is corrupt.
 pub(super) fn reordered(
-    source: &dyn ReadAt,
+    segment: &SegmentBatches,
     position: u64,
     range: (i64, Option<i64>),
-    mut is_compacted: bool,
-) -> Result<Option<Vec<Ordered>>, ReadError> {
-    let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
-    let mut found = Vec::new();
-    let walked = walk_segment(source, &mut |part, _| match part {
-        SegmentPart::Batches { data, position: begin } => {
-            for batch in Batches::new(data, begin).map_while(Result::ok) {
-                if batch.position() < position {
-                    continue;
-                }
-                let Ok(first) = reader.base_offset(&batch) else { return ControlFlow::Break(None) };
-                is_compacted |= batch.records_count().is_some_and(|count| count <= batch.last_offset_delta());
-                let each = Ordered {
-                    first,
-                    last: batch.last_offset(),
-                    field: batch.offset_field(),
-                    position: batch.position(),
-                    size: batch.size_in_bytes(),
-                    expected: None,
-                };
-                if let Err(error) = memory::push(&mut found, each) {
-                    return ControlFlow::Break(Some(std::io::Error::from(error)));
-                }
-            }
-            ControlFlow::Continue(())
-        }
-        SegmentPart::Corrupt(range) if range.position >= position => ControlFlow::Break(None),
-        SegmentPart::Corrupt(_) | SegmentPart::ZeroTail { .. } => ControlFlow::Continue(()),
-    })?;
-    match walked {
-        ControlFlow::Break(Some(error)) => return Err(error.into()),
-        ControlFlow::Break(None) => return Ok(None),
-        ControlFlow::Continue(()) => {}
-    }
-    let may_be_altered = is_compacted && has_alterable(&found, range);
-    found.sort_unstable_by_key(|batch| (batch.first, batch.position));
-    let is_complete = continues(&found, range);
-    if !is_complete && (!is_compacted || may_be_altered || !rises(&found, range)) {
+    is_compacted: bool,
+) -> Result<Option<Vec<Ordered>>, OutOfMemory> {
+    if segment.last_corrupt.is_some_and(|corrupt| corrupt >= position) {
         return Ok(None);
     }
-    let mut places = memory::with_capacity(found.len()).map_err(std::io::Error::from)?;
-    places.extend(found.iter().map(|batch| batch.position));
-    places.sort_unstable();
-    let firsts: Vec<_> = found.iter().map(|batch| batch.first).collect();
-    for batch in &mut found {
-        let stands = places.partition_point(|&place| place < batch.position);
-        batch.expected = firsts.get(stands).copied().filter(|&first| first != batch.first);
+    let is_compacted = is_compacted || segment.last_thinned.is_some_and(|thinned| thinned >= position);
+    let from = segment.batches.partition_point(|batch| batch.position < position);
+    let places = segment.batches.get(from..).unwrap_or_default();
+    if !may_continue(places, range) && !is_compacted {
+        return Ok(None);
     }
+    let mut sorted = memory::collect(places.iter().copied())?;
+    sorted.sort_unstable_by_key(|batch| (batch.first, batch.position));
+    let is_complete = continues(&sorted, range);
+    if !is_complete && (!is_compacted || has_alterable(places, range) || !rises(&sorted, range)) {
+        return Ok(None);
+    }
+    let firsts = memory::collect(sorted.iter().map(|batch| batch.first))?;
+    let found = memory::collect(sorted.iter().map(|&batch| {
+        let stands = places.partition_point(|place| place.position < batch.position);
+        let expected = firsts.get(stands).copied().filter(|&first| first != batch.first);
+        Ordered { batch, expected }
+    }))?;
     Ok(found.iter().any(|batch| batch.expected.is_some()).then_some(found))
 }
 
+/// Whether batches may fill a range in some order, judged by their number of offsets, without sorting them.
+fn may_continue(batches: &[KnownBatch], (from, until): (i64, Option<i64>)) -> bool {
+    let count = |first: i64, end: i64| i128::from(end).saturating_sub(i128::from(first));
+    let offsets: i128 = batches.iter().map(|batch| count(batch.first, batch.last).saturating_add(1)).sum();
+    let last = batches.iter().map(|batch| batch.last).max();
+    let end = until.or_else(|| last?.checked_add(1)).unwrap_or(from);
+    offsets == count(from, end) && batches.iter().map(|batch| batch.first).min().is_none_or(|first| first == from)
+}
+
 /// Whether batches fill a range without gap or overlap.
-fn continues(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool {
+fn continues(batches: &[KnownBatch], (from, until): (i64, Option<i64>)) -> bool {
     let mut next = from;
     for batch in batches {
         if batch.first != next || batch.last < batch.first {
@@ -99,15 +72,15 @@ fn continues(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool {
 }
 
 /// Whether batches are within a range and do not overlap.
-fn rises(batches: &[Ordered], range: (i64, Option<i64>)) -> bool {
+fn rises(batches: &[KnownBatch], range: (i64, Option<i64>)) -> bool {
     rising(batches, range.0) == batches.len()
         && batches.last().is_none_or(|last| range.1.is_none_or(|until| last.last < until))
 }
 
 /// The number of batches, from the first one on, whose offsets increase from `from`.
-fn rising(batches: &[Ordered], from: i64) -> usize {
+fn rising(batches: &[KnownBatch], from: i64) -> usize {
     let mut next = from;
-    let does_not_rise = |batch: &Ordered| {
+    let does_not_rise = |batch: &KnownBatch| {
         let rises = batch.first >= next && batch.last >= batch.first;
         next = batch.last.saturating_add(1);
         !rises
@@ -117,11 +90,11 @@ fn rising(batches: &[Ordered], from: i64) -> usize {
 
 /// Whether the offsets of the batches would increase, in the order of the file, if a single bit of one offset field were
 /// flipped.
-fn has_alterable(batches: &[Ordered], (from, until): (i64, Option<i64>)) -> bool {
+fn has_alterable(batches: &[KnownBatch], (from, until): (i64, Option<i64>)) -> bool {
     let until = until.unwrap_or(i64::MAX);
     let latest = rising(batches, from);
     let mut next = until;
-    let does_not_rise = |batch: &Ordered| {
+    let does_not_rise = |batch: &KnownBatch| {
         let rises = batch.last < next && batch.last >= batch.first;
         next = batch.first;
         !rises

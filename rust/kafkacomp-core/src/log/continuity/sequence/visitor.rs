@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::epochs::EpochFault;
+use super::known_batches::KnownBatches;
 use crate::log::LeaderEpochEntry;
 use crate::log::continuity::missing::MissingRanges;
 use crate::log::error::{ContentError, Error};
@@ -31,6 +32,8 @@ pub struct SegmentBounds<'a> {
     pub leader_epoch: Option<i32>,
     /// The other segments of the partition, of which batches may be copies.
     pub others: Option<&'a dyn OtherSegments>,
+    /// The batches of the partition's segments that were searched before.
+    pub known: Option<&'a KnownBatches>,
 }
 
 /// How a batch fits its place in the segment.

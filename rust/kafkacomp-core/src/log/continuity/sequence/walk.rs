@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::copies::Copies;
 use super::epochs::{Epochs, NextEpochs};
 use super::fields::{copy_of, has_field_of, restore, unread};
+use super::known_batches::KnownBatch;
 use super::reorder::{self, reordered};
 use super::visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor};
 use crate::log::continuity::missing::{MissingRange, MissingReason};
@@ -40,7 +41,7 @@ pub fn walk_in_order<V: Visitor>(
         previous: None,
         has_zero_tail: false,
         is_done: false,
-        copies: Copies::new(bounds.others),
+        copies: Copies::new(bounds.others, bounds.known),
         epochs: Epochs::new(bounds.leader_epochs, bounds.leader_epoch),
         report: SequenceReport::default(),
         visitor,
@@ -207,24 +208,26 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// The batches from this one on in the right order, if none is missing.
-    fn order_from(&self, batch: &RecordBatch<'_>) -> Result<Option<Vec<reorder::Ordered>>, ReadError> {
+    fn order_from(&mut self, batch: &RecordBatch<'_>) -> Result<Option<Vec<reorder::Ordered>>, ReadError> {
         if !self.before.is_empty() || !self.after.is_empty() {
             return Ok(None);
         }
         let end = self.bounds.end_offset.filter(|&end| end >= self.expected);
-        reordered(self.source, batch.position(), (self.expected, end), self.report.is_compacted)
+        let segment = self.copies.own(self.source)?;
+        let order = reordered(&segment, batch.position(), (self.expected, end), self.report.is_compacted);
+        Ok(order.map_err(std::io::Error::from)?)
     }
 
     /// Passes the last batches of the segment to the visitor, in the order of their offsets.
     fn deliver(&mut self, order: &[reorder::Ordered]) -> Result<(), Error> {
         self.is_done = true;
         let mut data = Vec::new();
-        for each in order {
-            memory::resize(&mut data, each.size).map_err(|error| ReadError::Io(error.into()))?;
-            read_full(self.source, &mut data, each.position).map_err(ReadError::from)?;
-            let batch = RecordBatch::new(&data, each.position).map_err(unread)?;
+        for &reorder::Ordered { batch: KnownBatch { position, size, .. }, expected } in order {
+            memory::resize(&mut data, size).map_err(|error| ReadError::Io(error.into()))?;
+            read_full(self.source, &mut data, position).map_err(ReadError::from)?;
+            let batch = RecordBatch::new(&data, position).map_err(unread)?;
             let content = self.visitor.read(&batch)?;
-            let place = each.expected.map_or(Place::InOrder, |expected| Place::Reordered { expected });
+            let place = expected.map_or(Place::InOrder, |expected| Place::Reordered { expected });
             let judgement = Judgement { place, span: content.span, epoch: None, missing: None };
             self.accept(&batch, content, judgement)?;
         }

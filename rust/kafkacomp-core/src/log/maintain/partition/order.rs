@@ -9,8 +9,8 @@ use super::job::{PartitionJob, SourceSegment};
 use crate::log::LeaderEpochEntry;
 use crate::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
 use crate::log::continuity::missing::MissingRange;
-use crate::log::continuity::overlap::{OverlapError, compare_overlap};
-use crate::log::continuity::sequence::{SegmentBounds, SequenceReport};
+use crate::log::continuity::overlap::{OverlapError, compare_overlap, position_before};
+use crate::log::continuity::sequence::{KnownBatches, SegmentBounds, SequenceReport};
 use crate::log::error::ReadError;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
 use crate::log::index::time::{TimeIndex, TimestampOffset};
@@ -62,6 +62,8 @@ pub struct SegmentsInOrder<'a> {
     offset_index: Vec<OffsetPosition>,
     time_index: Vec<TimestampOffset>,
     others: OtherFiles<'a>,
+    /// The batches of the segments that were searched for copies.
+    known: KnownBatches,
     warnings: Vec<String>,
 }
 
@@ -73,13 +75,17 @@ struct OtherFiles<'a> {
 }
 
 impl OtherSegments for OtherFiles<'_> {
-    fn open(&self, offset: i64) -> io::Result<Option<(usize, Arc<dyn ReadAt>)>> {
+    fn open(&self, offset: i64) -> io::Result<Option<(u64, Arc<dyn ReadAt>)>> {
         let bases = self.segments.iter().enumerate().filter_map(|(index, segment)| Some((segment.base_offset?, index)));
         let found = bases.filter(|&(base, _)| base <= offset).max().filter(|&(_, index)| index != self.current);
         let Some((index, segment)) = found.and_then(|(_, index)| Some((index, self.segments.get(index)?))) else {
             return Ok(None);
         };
-        Ok(Some((index, segment.files.open()?)))
+        Ok(Some((index as u64, segment.files.open()?)))
+    }
+
+    fn own(&self) -> Option<u64> {
+        Some(self.current as u64)
     }
 }
 
@@ -115,6 +121,7 @@ impl<'a> SegmentsInOrder<'a> {
             offset_index: Vec::new(),
             time_index: Vec::new(),
             others: OtherFiles { segments: &job.segments, current: 0 },
+            known: KnownBatches::default(),
             warnings: Vec::new(),
         })
     }
@@ -143,10 +150,18 @@ impl<'a> SegmentsInOrder<'a> {
     /// The segments have different records, or cannot be read.
     pub fn compare(&mut self, source: &dyn ReadAt) -> Result<(), PartitionError> {
         let (Some(base), Some(index)) = (self.base_offset(), self.next_index()) else { return Ok(()) };
-        for (&earlier, file) in self.order.iter().zip(&self.files) {
+        let max_output_size = self.job.max_output_size;
+        // Each offset is compared with the segment of which it is written.
+        for (&earlier, file) in self.order.iter().zip(&self.written) {
             let Some(last) = file.last_offset.filter(|&last| last >= base) else { continue };
+            let first = file.first_offset.unwrap_or(base).max(base);
             let before = self.job.open(earlier)?;
-            let found = compare_overlap(before.as_ref(), source, base, last, self.job.max_output_size);
+            let side = |index: usize, source: &dyn ReadAt| {
+                let data = self.job.segments[index].files.side_file(SideFile::OffsetIndex).ok().flatten();
+                position_before(source, data.as_deref().unwrap_or_default(), first)
+            };
+            let starts = (side(earlier, before.as_ref()), side(index, source));
+            let found = compare_overlap((before.as_ref(), starts.0), (source, starts.1), first, last, max_output_size);
             let found = found.map_err(|error| match error {
                 OverlapError::Earlier(error) => self.job.at(earlier, error),
                 OverlapError::Later(error) => self.job.at(index, error),
@@ -189,6 +204,7 @@ impl<'a> SegmentsInOrder<'a> {
             leader_epochs: &self.leader_epochs,
             leader_epoch: self.leader_epoch.filter(|_| follows),
             others: Some(&self.others),
+            known: Some(&self.known),
         };
         Ok(SegmentTask { source, bounds, from: self.end, index })
     }

@@ -31,6 +31,7 @@ fn options(base_offset: Option<i64>, next_base_offset: Option<i64>) -> VerifyOpt
         max_output_size: 1 << 20,
         may_be_truncated: false,
         others: None,
+        known: None,
     }
 }
 
