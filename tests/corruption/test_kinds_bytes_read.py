@@ -90,4 +90,5 @@ def test_bytes_read_do_not_depend_on_the_number_of_batches_out_of_place(
         with contextlib.suppress(kc.CorruptRecordError, kc.InvalidRecordError):
             use(folder, tmp_path / "out" / folder.name)
         read = read_so_far() - before
-        assert read <= MOST * size + EXTRA, f"{name}: {read / size:.2f} bytes for each"
+        # If the first batch of a segment is another one, its name is compared with the headers of the segment before.
+        assert read <= (MOST + 1) * size + EXTRA, f"{name}: {read / size:.2f} bytes for each"

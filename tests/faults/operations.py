@@ -53,6 +53,17 @@ def make_log(folder: Path) -> None:
     (folder / "t-0" / f"{0:020}.log").write_bytes(b"".join(batches))
 
 
+def _alternating(count: int) -> bytes:
+    """Batches of one record each; every second one has neither key nor headers. Their columns have runs of one row."""
+    kinds = []
+    for key, headers in ((b"k", [("h", b"x")]), (None, [])):
+        builder = record.RecordBatchBuilder(base_offset=0)
+        builder.append(b"v", key=key, timestamp=0, headers=headers)
+        kinds.append(builder.build()[8:])
+    # No checksum covers the base offset.
+    return b"".join(offset.to_bytes(8, "big") + kinds[offset % 2] for offset in range(count))
+
+
 class Sink:
     """Takes what is written. ``io.BytesIO`` would be closed by an allocation that fails in it."""
 
@@ -95,6 +106,8 @@ class Operations:
         self.epochs = b"0\n%d\n" % len(numbers) + b"".join(b"%d %d\n" % (n, n) for n in numbers)
         self.table = pa.table({"value": pa.array([VALUE] * 4, pa.binary()), "key": pa.array([b"k"] * 4, pa.binary())})
 
+        self.alternating = _alternating(150_000)
+
     def named(self) -> dict[str, Callable[[], Any]]:
         """All of them."""
         found: dict[str, Callable[[], Any]] = {
@@ -124,6 +137,11 @@ class Operations:
 
     def _do_scan_skip_threads(self) -> list[Any]:
         return self._scanned(threads=2, on_error="skip", columns=kc.arrow.COLUMNS)
+
+    def _do_scan_alternating(self) -> list[Any]:
+        columns = ["key", "headers", "baseOffset"]
+        reader = kc.scan(self.alternating, columns=columns, threads=1, batch_rows=1 << 20)
+        return [pa.record_batch(batch) for batch in reader]
 
     def _do_verify(self) -> object:
         report = log.verify_segment(str(self.segment))

@@ -52,7 +52,7 @@ impl BytesColumn {
         if !value_bytes.is_empty() {
             self.data.extend_from_slice(value_bytes);
         }
-        self.validity.push(value.is_some());
+        self.validity.push(value.is_some(), lacks);
         self.offsets.push(self.data.len() as i32);
     }
 
@@ -72,7 +72,7 @@ impl BytesColumn {
         }
         if spans.nulls() == rows {
             self.offsets.resize(self.offsets.len().saturating_add(rows), end);
-            self.validity.push_many(false, rows);
+            self.validity.push_many(false, rows, lacks);
             return;
         }
         for span in spans.iter() {
@@ -83,10 +83,10 @@ impl BytesColumn {
             end
         }));
         if spans.nulls() == 0 {
-            self.validity.push_many(true, rows);
+            self.validity.push_many(true, rows, lacks);
         } else {
             for span in spans.iter() {
-                self.validity.push(!span.is_null());
+                self.validity.push(!span.is_null(), lacks);
             }
         }
     }

@@ -178,7 +178,8 @@ impl ColumnBuilder {
         }
         if self.wants.timestamp {
             push(&mut self.timestamp, record.timestamp, &mut self.lacks);
-            self.timestamp_validity.push(record.timestamp_type != TimestampType::NoTimestampType);
+            let has_timestamp = record.timestamp_type != TimestampType::NoTimestampType;
+            self.timestamp_validity.push(has_timestamp, &mut self.lacks);
         }
         if self.wants.timestamp_type {
             self.timestamp_type.push_one(Some(i32::from(record.timestamp_type as i8)));
@@ -228,7 +229,8 @@ impl ColumnBuilder {
                 Some(time) => self.timestamp.resize(self.timestamp.len() + rows, time),
                 None => self.timestamp.extend(deltas.map(|&delta| base.wrapping_add(i64::from(delta)))),
             }
-            self.timestamp_validity.push_many(timestamp_type != TimestampType::NoTimestampType, rows);
+            let has_timestamps = timestamp_type != TimestampType::NoTimestampType;
+            self.timestamp_validity.push_many(has_timestamps, rows, &mut self.lacks);
         }
         if self.wants.timestamp_type {
             self.timestamp_type.push(&Some(i32::from(timestamp_type as i8)), rows);

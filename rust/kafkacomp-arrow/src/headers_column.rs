@@ -53,7 +53,7 @@ impl HeadersColumn {
         if !headers.is_empty() {
             self.push_pairs(headers, buffers, lacks);
         }
-        self.validity.push(!headers.is_empty());
+        self.validity.push(!headers.is_empty(), lacks);
         if let Err(error) = memory::push(&mut self.offsets, self.key.rows() as i32) {
             *lacks = Some(error);
         }
@@ -76,7 +76,7 @@ impl HeadersColumn {
             *lacks = Some(error);
             return;
         }
-        self.validity.push_many(false, rows);
+        self.validity.push_many(false, rows, lacks);
         self.offsets.resize(self.offsets.len() + rows, self.key.rows() as i32);
     }
 

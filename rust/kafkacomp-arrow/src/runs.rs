@@ -25,12 +25,13 @@ fn rows<T>(runs: &[(T, usize)]) -> usize {
 
 fn primitive<T: ArrowPrimitiveType>(runs: &[(Option<T::Native>, usize)]) -> Result<ArrayRef, OutOfMemory> {
     let mut values = memory::with_capacity(rows(runs))?;
-    let mut validity = Validity::default();
+    let (mut validity, mut lacks) = (Validity::default(), None);
     for (value, rows) in runs {
         // The value of a null row is never read.
         values.resize(values.len().saturating_add(*rows), value.unwrap_or_default());
-        validity.push_many(value.is_some(), *rows);
+        validity.push_many(value.is_some(), *rows, &mut lacks);
     }
+    lacks.map_or(Ok(()), Err)?;
     Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), validity.finish())))
 }
 
@@ -64,15 +65,16 @@ impl RunValue for Option<Arc<str>> {
         }
         let mut offsets = memory::with_capacity(rows(runs).saturating_add(1))?;
         let mut data = memory::with_capacity(bytes)?;
-        let mut validity = Validity::default();
+        let (mut validity, mut lacks) = (Validity::default(), None);
         offsets.push(0);
         for (value, rows) in runs {
             for _ in 0..*rows {
                 data.extend_from_slice(value.as_deref().unwrap_or_default().as_bytes());
                 offsets.push(data.len() as i32);
             }
-            validity.push_many(value.is_some(), *rows);
+            validity.push_many(value.is_some(), *rows, &mut lacks);
         }
+        lacks.map_or(Ok(()), Err)?;
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
         Ok(Arc::new(StringArray::new(offsets, data.into(), validity.finish())))
     }
@@ -82,20 +84,22 @@ impl RunValue for Option<Arc<str>> {
 #[derive(Debug)]
 pub struct RunColumn<T> {
     runs: Vec<(T, usize)>,
+    /// A failed allocation. The number of rows is right then, but the values of the last ones may be wrong.
+    lacks: Option<OutOfMemory>,
     cached: Option<(T, ArrayRef)>,
 }
 
 impl<T: RunValue> RunColumn<T> {
     /// An empty column.
     pub fn new() -> Self {
-        Self { runs: Vec::new(), cached: None }
+        Self { runs: Vec::new(), lacks: None, cached: None }
     }
 
     /// Appends `rows` times `value`.
     pub fn push(&mut self, value: &T, rows: usize) {
         match self.runs.last_mut() {
             Some((last, count)) if last == value => *count = count.saturating_add(rows),
-            _ => self.runs.push((value.clone(), rows)),
+            _ => self.begin(value.clone(), rows),
         }
     }
 
@@ -104,7 +108,16 @@ impl<T: RunValue> RunColumn<T> {
     pub fn push_one(&mut self, value: T) {
         match self.runs.last_mut() {
             Some((last, count)) if *last == value => *count += 1,
-            _ => self.runs.push((value, 1)),
+            _ => self.begin(value, 1),
+        }
+    }
+
+    fn begin(&mut self, value: T, rows: usize) {
+        if let Err(error) = memory::push(&mut self.runs, (value, rows)) {
+            self.lacks = Some(error);
+            if let Some((_, count)) = self.runs.last_mut() {
+                *count = count.saturating_add(rows);
+            }
         }
     }
 
@@ -125,9 +138,10 @@ impl<T: RunValue> RunColumn<T> {
     /// Returns the column and leaves it empty.
     ///
     /// # Errors
-    /// As [`RunValue::array`].
+    /// As [`RunValue::array`], and for rows pushed before.
     pub fn finish(&mut self) -> Result<ArrayRef, OutOfMemory> {
         let runs = std::mem::take(&mut self.runs);
+        self.lacks.take().map_or(Ok(()), Err)?;
         let [(value, rows)] = runs.as_slice() else { return T::array(&runs) };
         match &self.cached {
             Some((cached, array)) if cached == value && array.len() >= *rows => Ok(array.slice(0, *rows)),

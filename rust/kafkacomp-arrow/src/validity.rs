@@ -1,8 +1,10 @@
 //! The nulls of a column, as runs. In most columns no row or every row is null; then each row costs one comparison.
 
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use kafkacomp_core::memory::{self, OutOfMemory};
 
-/// A growing validity mask.
+/// A growing validity mask. A failed allocation is noted in `lacks`; the number of rows is right then, but the last ones may be
+/// null that are not.
 #[derive(Debug, Default)]
 pub struct Validity {
     runs: Vec<(bool, usize)>,
@@ -13,24 +15,27 @@ pub struct Validity {
 impl Validity {
     /// Appends a row.
     #[inline]
-    pub fn push(&mut self, valid: bool) {
+    pub fn push(&mut self, valid: bool, lacks: &mut Option<OutOfMemory>) {
         if valid != self.valid {
-            self.turn(valid);
+            self.turn(valid, lacks);
         }
         self.count += 1;
     }
 
     /// Appends `rows` rows.
-    pub fn push_many(&mut self, valid: bool, rows: usize) {
+    pub fn push_many(&mut self, valid: bool, rows: usize, lacks: &mut Option<OutOfMemory>) {
         if rows > 0 && valid != self.valid {
-            self.turn(valid);
+            self.turn(valid, lacks);
         }
         self.count += rows;
     }
 
-    fn turn(&mut self, valid: bool) {
-        if self.count > 0 {
-            self.runs.push((self.valid, self.count));
+    fn turn(&mut self, valid: bool, lacks: &mut Option<OutOfMemory>) {
+        if self.count > 0
+            && let Err(error) = memory::push(&mut self.runs, (self.valid, self.count))
+        {
+            *lacks = Some(error);
+            return;
         }
         (self.valid, self.count) = (valid, 0);
     }
@@ -55,13 +60,15 @@ impl Validity {
 
     /// Returns the mask, or `None` if no row is null, and leaves it empty.
     pub fn finish(&mut self) -> Option<NullBuffer> {
-        self.turn(false);
+        let last = (std::mem::take(&mut self.valid), std::mem::take(&mut self.count));
         let runs = std::mem::take(&mut self.runs);
-        if runs.iter().all(|(valid, _)| *valid) {
+        let runs = || runs.iter().copied().chain([last]).filter(|&(_, count)| count > 0);
+        if runs().all(|(valid, _)| valid) {
             return None;
         }
-        let mut bits = BooleanBufferBuilder::new(runs.iter().map(|(_, count)| count).sum());
-        for (valid, count) in runs {
+        // An eighth of a byte for each row: a mebibyte for eight million rows.
+        let mut bits = BooleanBufferBuilder::new(runs().map(|(_, count)| count).sum());
+        for (valid, count) in runs() {
             bits.append_n(count, valid);
         }
         Some(NullBuffer::new(bits.finish()))
@@ -77,7 +84,7 @@ mod tests {
         let rows = [true, true, false, true, false, false];
         let mut validity = Validity::default();
         for row in rows {
-            validity.push(row);
+            validity.push(row, &mut None);
         }
         validity.drop_last(1);
         let mask = validity.finish().map(|mask| mask.iter().collect::<Vec<_>>());
@@ -89,12 +96,12 @@ mod tests {
     fn dropping_goes_over_runs() {
         let mut validity = Validity::default();
         for row in [true, false, true] {
-            validity.push(row);
+            validity.push(row, &mut None);
         }
         validity.drop_last(2);
-        validity.push(true);
+        validity.push(true, &mut None);
         assert!(validity.finish().is_none());
-        validity.push(false);
+        validity.push(false, &mut None);
         validity.drop_last(5);
         assert!(validity.finish().is_none());
     }

@@ -38,7 +38,7 @@ impl ViewColumn {
             Some(value) => buffers.view(value).and_then(|view| memory::push(&mut self.views, view)),
         };
         match pushed {
-            Ok(()) => self.validity.push(value.is_some()),
+            Ok(()) => self.validity.push(value.is_some(), lacks),
             Err(error) => *lacks = Some(error),
         }
     }
@@ -64,15 +64,15 @@ impl ViewColumn {
         }
         if spans.nulls() == rows {
             self.views.resize(self.views.len() + rows, 0);
-            self.validity.push_many(false, rows);
+            self.validity.push_many(false, rows, lacks);
             return;
         }
         buffers.extend(&mut self.views, spans, payload, lacks);
         if spans.nulls() == 0 {
-            self.validity.push_many(true, rows);
+            self.validity.push_many(true, rows, lacks);
         } else {
             for span in spans.iter() {
-                self.validity.push(!span.is_null());
+                self.validity.push(!span.is_null(), lacks);
             }
         }
     }
