@@ -133,8 +133,9 @@ def test_special_files_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     done = run("validate", path)
     assert done.returncode == 3
     assert f"{path}: not a regular file" in done.stderr
-    # A sample is of files that have bytes.
-    assert run("advise", folder, "--codecs", "none", "--batch-sizes", "1").returncode == 0
+    done = run("advise", folder, "--codecs", "none", "--batch-sizes", "1")
+    assert done.returncode == 1
+    assert f"{path}: not a regular file" in done.stderr
     calls = [
         lambda: log.verify_segment(path),
         lambda: log.detect_log_format(path),

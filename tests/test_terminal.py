@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -58,6 +59,27 @@ def on_terminal(*command: str, is_both: bool = False, **environment: str) -> str
         os.close(ours)
         process.wait()
     return shown.decode()
+
+
+#: What a terminal must not get, in a value: an escape sequence, C1, and marks of bidirectional text.
+HOSTILE = "\x1b]0;title\x07 \x9b31m \x7f \u202e \u2066 \u00e9\u4e2d\t\n"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_an_export_to_a_terminal_is_escaped(kind: str, tmp_path: Path) -> None:
+    """A pipe gets the exact text. Lines of JSON keep their meaning."""
+    source = tmp_path / "batch"
+    source.write_bytes(record.build_batches(pa.table({"value": [HOSTILE.encode() * 9000]})))
+    command = ["export", str(source), "-o", "-", "--format", kind, "--columns", "value", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *command], capture_output=True, check=True)
+    shown, message = on_terminal(*command, is_both=True, NO_COLOR="1").replace("\r\n", "\n").rsplit("kafkacomp: ", 1)
+    assert message == "-: 1 record\n"
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+    assert shown.count("\u00e9\u4e2d") == 9000
+    if kind == "jsonl":
+        assert json.loads(shown) == json.loads(done.stdout) == {"value": HOSTILE * 9000}
+    else:
+        assert done.stdout.decode() == f'value\n"{HOSTILE * 9000}"\n'
 
 
 def test_errors_are_red_on_a_terminal(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 
-__all__ = ["count_text", "json_text", "printable", "size_text", "time_text"]
+__all__ = ["count_text", "escaped_lines", "json_text", "printable", "size_text", "time_text"]
 
 #: The end of the year 9999, the last one of Python's dates, in milliseconds.
 _LAST_DATE = 253402300799999
@@ -17,6 +17,8 @@ _SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 #: Characters to escape in JSON in addition to those of ASCII: C1, separators, marks that change the display order, and
 #: lone surrogates, which stand for bytes of file names that are not UTF-8.
 _UNSAFE = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
+#: Those and the control characters of ASCII but the tab and the end of a line.
+_UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f]|{_UNSAFE.pattern}")
 
 
 def printable(text: str) -> str:
@@ -32,6 +34,11 @@ def printable(text: str) -> str:
 def json_text(value: object) -> str:
     """Format a value as one line of JSON, with control characters escaped."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def escaped_lines(text: str) -> str:
+    """Escape control characters in lines of JSON or CSV, in the notation of JSON; lines of JSON keep their meaning."""
+    return _UNSAFE_IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def count_text(number: int, noun: str) -> str:

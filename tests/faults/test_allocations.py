@@ -84,7 +84,9 @@ def under_shim(place: Place, arguments: list[str]) -> subprocess.CompletedProces
     return done
 
 
-@pytest.mark.parametrize("name", ["scan_skip", "scan_alternating", "repair", "decompress_zstd", "decompress_cells", "side_files"])
+@pytest.mark.parametrize(
+    "name", ["scan_skip", "scan_alternating", "repair", "decompress_zstd", "decompress_cells", "side_files"]
+)
 def test_a_failed_allocation_is_a_memory_error(place: Place, tmp_path: Path, name: str) -> None:
     assert run(place, tmp_path, name, LARGE, 3) > 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import require
 from kafkacomp._storage.new_file import new_file
+from kafkacomp._text import escaped_lines
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -100,7 +102,8 @@ def export(
         with partitioned(target, kind, partition_by, schema, suffix=suffix, **options) as write:
             return _write_rows(reader, write)
     if is_standard_output(target):
-        return write_to(_Unclosed(sys.stdout.buffer), None)  # type: ignore[arg-type] # what writers call
+        is_shown = is_text(kind) and sys.stdout.isatty()
+        return write_to((_Shown if is_shown else _Unclosed)(sys.stdout.buffer), None)  # type: ignore[arg-type] # what writers call
     try:
         with new_file(target, replace=force) as path, path.open("xb") as file:
             return write_to(file, format_of(target.name)[1])
@@ -148,6 +151,20 @@ class _Unclosed:
     def writable(self) -> bool:
         """Yes."""
         return True
+
+
+class _Shown(_Unclosed):
+    """A terminal, which would execute the control sequences in payloads."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        # A write may end within a character.
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def write(self, data: bytes) -> int:
+        """Write text with control characters escaped."""
+        super().write(escaped_lines(self._decoder.decode(data)).encode())
+        return len(data)
 
     def readable(self) -> bool:
         """No."""

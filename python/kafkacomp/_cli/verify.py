@@ -182,8 +182,8 @@ def verify(
     following = {file.name: base for group in _partitions(segments, begins) for file, base in _following(group, begins)}
 
     def check(file: SourceFile) -> log.SegmentReport | OSError:
-        bounds = (_begin(file, begins), following.get(file.name))
-        return _segment(file, bounds, batches[file.folder], max_output_size, progress, log_format)
+        in_partition = (_begin(file, begins), following.get(file.name), batches[file.folder])
+        return _segment(file, in_partition, max_output_size, progress, log_format)
 
     found = {}
     for file, each in _on_threads(check, segments, threads):
@@ -289,8 +289,7 @@ def _following(group: Sequence[SourceFile], begins: Mapping[str, int]) -> Iterat
 
 def _segment(
     file: SourceFile,
-    bounds: tuple[int | None, int | None],
-    known: _kafkacomp.KnownBatches,
+    in_partition: tuple[int | None, int | None, _kafkacomp.KnownBatches],
     max_output_size: int,
     progress: Callable[[int], object],
     log_format: LogFormat,
@@ -303,7 +302,7 @@ def _segment(
         progress(now - done)
         done = now
 
-    base, following = bounds
+    base, following, known = in_partition
     log_format = "0.8+" if file.kind == "checkpoint" else log_format
     try:
         return check_segment(

@@ -12,7 +12,9 @@ follow on one another, so that they can be joined to larger ones.
 from __future__ import annotations
 
 import bisect
+import errno
 import random
+import stat
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -152,7 +154,11 @@ def _sources(
     for partition in opening.resolve(path, failed=failed):
         for segment in partition.segments:
             topic = partition.topic or _stem(segment)
-            modified = _modified(segment)
+            try:
+                modified = _modified(segment)
+            except OSError as error:
+                failed(segment.name, error)
+                continue
             source = Source(
                 LOG, segment.name, segment, segment.size, partition.partition, segment.base_offset, modified
             )
@@ -160,12 +166,20 @@ def _sources(
 
 
 def _modified(segment: Segment) -> int | None:
+    """When a local segment was last changed, ms.
+
+    Raises:
+        OSError: it is a FIFO, socket or device, which has no windows to read.
+    """
     if not isinstance(segment.source, str):
         return None
     try:
-        return Path(segment.source).stat().st_mtime_ns // 1_000_000
+        found = Path(segment.source).stat()
     except OSError:
         return None  # the reading of the window says what is wrong
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", segment.source)
+    return found.st_mtime_ns // 1_000_000
 
 
 def _stem(segment: Segment) -> str:
