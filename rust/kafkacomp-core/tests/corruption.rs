@@ -72,6 +72,7 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
         max_output_size: CAP,
         may_be_truncated: false,
         others: None,
+        known: None,
     };
     let source = InMemory(data);
     let progress = &mut |_| ControlFlow::<Infallible>::Continue(());

@@ -169,17 +169,15 @@ pub fn compare_segments(
     let indexes = (offset_index(earlier)?, offset_index(later)?);
     let ((earlier_name, earlier), (later_name, later)) = (open(earlier, &raised)?, open(later, &raised)?);
     let (one, other) = (earlier.as_ref(), later.as_ref());
-    let compared = py.detach(|| match positions {
-        Some((earlier, later)) => {
-            let (one, other) =
-                (PositionedFile { source: one, base: earlier }, PositionedFile { source: other, base: later });
-            compare_positions(one, other, first_offset, last_offset)
+    let compared = py.detach(|| {
+        if let Some((earlier, later)) = positions {
+            let one = PositionedFile { source: one, base: earlier };
+            let other = PositionedFile { source: other, base: later };
+            return compare_positions(one, other, first_offset, last_offset);
         }
-        None => {
-            let one = (one, log::position_before(one, &indexes.0, first_offset));
-            let other = (other, log::position_before(other, &indexes.1, first_offset));
-            log::compare_overlap(one, other, first_offset, last_offset, max_output_size)
-        }
+        let one = (one, log::position_before(one, &indexes.0, first_offset));
+        let other = (other, log::position_before(other, &indexes.1, first_offset));
+        log::compare_overlap(one, other, first_offset, last_offset, max_output_size)
     });
     let (name, error) = match compared {
         Ok(found) => return Ok(found),

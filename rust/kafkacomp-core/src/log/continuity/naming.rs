@@ -42,11 +42,11 @@ type Offsets = (i64, i64, i64);
 /// The segments of a partition whose names are certainly wrong. `base_offsets` are the offsets in the names, in order. The
 /// name of a segment that cannot be read is taken to be right.
 pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -> Vec<Misnamed> {
-    let files = Files { base_offsets, files, last_offsets: RefCell::default(), before: RefCell::default() };
+    let files = Files { base_offsets, segments: files, last_offsets: RefCell::default(), before: RefCell::default() };
     let mut found = Vec::new();
     for (index, &base) in base_offsets.iter().enumerate() {
         let next = base_offsets.iter().copied().find(|&next| next > base);
-        let Some(segment) = files.files.get(index) else { continue };
+        let Some(segment) = files.segments.get(index) else { continue };
         let Ok(source) = segment.open() else { continue };
         if !is_suspicious(source.as_ref(), base) {
             continue;
@@ -116,7 +116,7 @@ fn is_suspicious(source: &dyn ReadAt, base: i64) -> bool {
 /// The segments of a partition, and what was read of them. Their headers are read once, however many names depend on them.
 struct Files<'f> {
     base_offsets: &'f [i64],
-    files: &'f [Arc<dyn OpenSegment>],
+    segments: &'f [Arc<dyn OpenSegment>],
     /// The last offset by segment.
     last_offsets: RefCell<HashMap<usize, Option<i64>>>,
     /// What a segment shows about the one with this base offset.
@@ -142,7 +142,7 @@ impl Files<'_> {
     }
 
     fn read_before(&self, index: usize, base: i64) -> Result<Before, ReadError> {
-        let Some(segment) = self.files.get(index) else { return Ok(Before::default()) };
+        let Some(segment) = self.segments.get(index) else { return Ok(Before::default()) };
         let source = segment.open()?;
         let mut from = self.base_offsets[index];
         let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
@@ -188,7 +188,7 @@ impl Files<'_> {
         if let Some(known) = self.last_offsets.borrow().get(&index) {
             return Ok(*known);
         }
-        let Some(segment) = self.files.get(index) else { return Ok(None) };
+        let Some(segment) = self.segments.get(index) else { return Ok(None) };
         let source = segment.open()?;
         let mut walk = HeaderWalk::sparse(source.as_ref(), 0, source.length()?);
         let mut last = None;
