@@ -398,7 +398,12 @@ def read_everything(data: bytes) -> tuple[list[Row], bool]:
 
 def scanned(data: bytes, **options: Any) -> list[tuple[Any, ...]] | None:
     """The rows of a scan, or None if it failed."""
-    reader = kc.scan(data, columns=["offset", "key", "value"], max_output_size=CAP, threads=1, **options)
+    try:
+        reader = kc.scan(data, columns=["offset", "key", "value"], max_output_size=CAP, threads=1, **options)
+    except ValueError as error:
+        if "not a log segment" not in str(error):  # the data do not begin as a file of another format does
+            raise
+        return None
     try:
         return list(zip(*pa.table(reader).to_pydict().values(), strict=True))
     except (pa.ArrowException, OSError, kc.KafkaCompError):

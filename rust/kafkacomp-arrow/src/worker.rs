@@ -321,14 +321,19 @@ impl Worker {
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
         let rows = self.builder.rows();
-        let taken = if batch.attributes().compression_id() == 0 {
+        let is_compressed = batch.attributes().compression_id() != 0;
+        if is_compressed {
+            // Without storage, the reader still has the payload of the batch before, to which rows refer.
+            self.make_storage().map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
+        }
+        let taken = if is_compressed {
+            self.compressed_batch_of_views(batch, context, filter, course, sink)
+        } else {
             self.builder.begin_chunk_values();
             let records = self.reader.records(batch).map_err(BatchError::record);
             let mut rows =
                 Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
             records.and_then(|records| rows.take_records(records, batch, course, &mut self.block, sink))
-        } else {
-            self.compressed_batch_of_views(batch, context, filter, course, sink)
         };
         self.builder.end_values();
         if self.builder.rows() == rows {
@@ -351,7 +356,6 @@ impl Worker {
         course: &mut Course<'_>,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
-        self.make_storage().map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
         let offset = self.reader.retained().saturating_add(self.reader.payload().len());
         let records = self.reader.records(batch).map_err(BatchError::record)?;
         let (count, payload) = records.content();
