@@ -143,7 +143,7 @@ def rate_in(topic: TopicFigures, traffic: Traffic, assumed: float | None) -> Rat
 
 
 def bill(amount: Amounts, prices: Prices) -> Bill:
-    """The money."""
+    """Return the money for these amounts by kind."""
     found: dict[str, float | None] = {}
     for kind, number in amount.by_kind().items():
         price = prices.prices.get(KINDS[kind])

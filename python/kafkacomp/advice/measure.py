@@ -1,11 +1,11 @@
-"""What one window gives: its records compressed by every codec, at today's batch boundaries and at others.
+"""Measure one window: compress its records with each codec, at today's batch boundaries and at other batch sizes.
 
-Batches of another size are those that a producer would make with that ``batch.size`` under load: as Kafka's
-``MemoryRecordsBuilder`` it takes records while its *estimate* of the compressed size leaves room, and the estimate
-follows the batches before (``CompressionRatioEstimator``), so that the better a topic compresses, the more records a
-batch gets.
+Batches of another size are those that a producer would build with that ``batch.size`` under load. Like Kafka's
+``MemoryRecordsBuilder``, it appends records while the *estimated* compressed size leaves room, and the estimate follows
+the ratios of earlier batches (``CompressionRatioEstimator``): the better a topic compresses, the more records a batch
+contains.
 
-Processor time is that of the one thread that compresses, so that other threads of this process do not count.
+Processor time is that of the measuring thread only, so that other threads of the process do not count.
 """
 
 from __future__ import annotations
@@ -43,50 +43,53 @@ if TYPE_CHECKING:
 
 __all__ = ["Figures", "Run", "Task", "measure"]
 
-#: A window's batches are counted in this many runs, so that their spread can be told.
+#: The number of runs into which a window's batches are divided, so that their spread can be estimated.
 _RUNS: Final = 4
-#: Batches compressed between two looks at the clock.
+#: The most batches that ``next_run`` builds, compresses and decompresses before it returns.
 _AT_ONCE: Final = 64
-#: A batch of one record costs as much time as this many bytes of a large batch; how many of them a window gives.
+#: A batch of one record takes as much time as this many bytes of a large batch. The fewest and the most such batches to
+#: measure in a window.
 _COST_OF_SINGLE: Final = 4096
 _LEAST_SINGLES: Final = 100
 _MOST_SINGLES: Final = 600
-#: Records that are offered to a batch of one; more would only be looked at.
+#: Rows offered to the builder of a batch of one record; it would examine more rows without using them.
 _OFFERED: Final = 64
-#: Sizes of batches that are kept of a window, for the distribution.
+#: The most batch sizes to keep of a window, for their distribution.
 _MOST_SIZES: Final = 500
-#: What a producer has learned of the ratio after a while is found by this many batches, none larger than that.
+#: The number of batches that determine the estimated ratio of a producer that has run for a while, and the most bytes
+#: of each.
 _TRIALS: Final = 8
 _MOST_OF_A_TRIAL: Final = 1 << 16
-#: A batch that the window's end truncates counts if there are fewer complete ones: it has much of the window.
+#: A batch that the window's end truncates counts if there are fewer complete ones than this: it then contains a large
+#: part of the window.
 _FEW: Final = 4
 _LARGEST_BATCH: Final = 1 << 30
-#: A record's size is not looked at where batches are larger than this many times the largest one and its overheads.
+#: Every record fits if ``batch.size`` is above this multiple of the largest record, plus this overhead in bytes.
 _ROOMY: Final = 2
 _OVERHEADS: Final = 1024
-#: How Kafka's producer lets its estimate follow what it sees (``CompressionRatioEstimator``): with the first ratio that
-#: is a little worse it goes up by much, and comes down bit by bit.
+#: The steps of the estimate in Kafka's producer (``CompressionRatioEstimator``): one worse ratio raises it by at least
+#: the larger step, a better ratio lowers it by at most the smaller one.
 _IMPROVING_STEP: Final = 0.005
 _DETERIORATE_STEP: Final = 0.05
 
 
 class Run(NamedTuple):
-    """Some batches that follow on one another, or a sum of such."""
+    """Consecutive batches, or a sum of such runs."""
 
-    #: Keys, values and headers, bytes.
+    #: Bytes of keys, values and headers.
     payload: int = 0
-    #: Records before compression, as the format lays them out.
+    #: Bytes of the records before compression, in the message format.
     plain: int = 0
-    #: Batches on disk.
+    #: Bytes of the batches on disk.
     size: int = 0
     records: int = 0
     batches: int = 0
-    #: Processor time.
+    #: Processor time in nanoseconds.
     compress_ns: int = 0
     decompress_ns: int = 0
 
     def __add__(self, other: object) -> Run:
-        """The sum, field by field."""
+        """Add field by field."""
         if not isinstance(other, Run):
             return NotImplemented
         return Run(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
@@ -94,49 +97,49 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """A window and what is to be done with it; pickles."""
+    """A window, and what to measure on it; can be pickled."""
 
     topic: str
     format: str
     window: Window
     settings: Settings
-    #: Bytes before compression that are tried at each other batch size, and at least one batch; 0 for none.
+    #: Bytes before compression to try at each other batch size, at least one batch; 0 for none.
     sized_bytes: int
-    #: Whether today's level is looked for.
+    #: Whether to determine today's level.
     levels: bool
 
 
 @dataclass
 class Figures:
-    """What was measured on one window; pickles."""
+    """The measurements of one window; can be pickled."""
 
     topic: str
-    #: As the batches are stored, with the time that their own codec takes at its default level.
+    #: The stored batches, with the processor time of their own codec at its default level.
     today: list[Run] = field(default_factory=list)
     #: The same by compression type.
     types: dict[str, Run] = field(default_factory=dict)
     #: Stored bytes, bytes before compression and records of some batches.
     batches: list[tuple[int, int, int]] = field(default_factory=list)
-    #: By codec and batch size.
+    #: Runs by codec and batch size.
     cells: dict[tuple[Codec, int], list[Run]] = field(default_factory=dict)
     payload: Payload = field(default_factory=Payload)
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
-    #: Bytes on disk that stay as they are.
+    #: Bytes on disk that compression does not change.
     kept: int = 0
-    #: Keys, values and headers of the largest record, bytes.
+    #: Bytes of the key, value and headers of the largest record.
     largest: int = 0
     stamps: Stamps | None = None
-    #: Whether all of the window's batches are counted.
+    #: Whether the window was read completely.
     whole: bool = True
-    #: Whether the window is one of those whose content stands for the topic's.
+    #: Whether the window is one of those that represent the topic's content.
     basis: bool = True
-    #: Whether the batches are stored ones.
+    #: Whether the records are in a log, not in a file of records.
     stored: bool = True
     problems: list[str] = field(default_factory=list)
 
 
 def measure(task: Task) -> Figures:
-    """Do all that is to be done with a window. What is damaged is among the ``problems``."""
+    """Measure a window. Its ``problems`` describe what is corrupt or cannot be read."""
     figures = Figures(task.topic, stored=task.window.source.kind == LOG, basis=task.window.basis)
     form, settings = FORMATS[task.format], task.settings
     try:
@@ -201,7 +204,7 @@ def _at_todays_bounds(content: Content, form: Format, settings: Settings, figure
 
 
 def _size(batch: Batch, form: Format) -> int:
-    """Bytes on disk; of records that are in no log, what they would have uncompressed."""
+    """Return the bytes on disk; for records that are not in a log, the size of an uncompressed batch."""
     return len(batch.section) + form.plain_overhead if batch.stored is None else batch.stored
 
 
@@ -232,10 +235,10 @@ def _at_other_sizes(rows: pa.RecordBatch, form: Format, task: Task, figures: Fig
 
 
 def _sized(batches: _Batches | _OldBatches, size: int, most: int, before: list[int]) -> Iterator[Run]:
-    """Runs of batches of one size, one from each of some equal parts of the window.
+    """Measure runs of batches of one size, one run in each of ``_RUNS`` equal parts of the window.
 
-    Together they have ``most`` bytes of records, and each has at least one batch. A batch that the window's end
-    truncates counts only if there are few.
+    Together they contain about ``most`` bytes of keys, values and headers, and each at least one batch. A batch that
+    the window's end truncates counts only if there are few batches.
     """
     records, total = len(before) - 1, before[-1]
     if size == 1:
@@ -245,7 +248,7 @@ def _sized(batches: _Batches | _OldBatches, size: int, most: int, before: list[i
     for part in range(_RUNS):
         begin = bisect.bisect_left(before, total * part // _RUNS)
         if at < begin < records:
-            # A batch begins where the one before was full, which is often at a large record: that is known after one.
+            # A batch begins where the previous one was full, often at a large record: one batch shows such a place.
             at = begin if size == 1 else begin + batches.next_run(begin, begin + 1, last_counts=False).records
         end = max(total * (part + 1) // _RUNS, before[at] + 1)
         stop = min(bisect.bisect_left(before, min(before[at] + -(-most // _RUNS), end)), records)
@@ -262,18 +265,18 @@ def _sized(batches: _Batches | _OldBatches, size: int, most: int, before: list[i
 
 
 class _Batches:
-    """Makes batches as Kafka's producer does under load (``RecordAccumulator``, ``MemoryRecordsBuilder``)."""
+    """Builds batches as Kafka's producer does under load (``RecordAccumulator``, ``MemoryRecordsBuilder``)."""
 
     def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format, largest: int) -> None:
         self._rows, self._codec, self._size, self._form = rows, codec, size, form
-        # Whether every record fits, whatever its headers take beside their bytes.
+        # Whether every record fits, including the overhead of its headers.
         self._fits = size > _ROOMY * largest + _OVERHEADS
         self._estimate = 1.0
         if codec.type is not CompressionType.NONE:
             self._estimate = self._learned()
 
     def _learned(self) -> float:
-        """The producer's estimate after it has sent batches such as the window's for a while."""
+        """Return the producer's estimate after it has sent batches like the window's for a while."""
         codec, form = self._codec, self._form
         plain = packed = 0
         for trial in range(_TRIALS):
@@ -286,7 +289,7 @@ class _Batches:
         return self._estimate + _DETERIORATE_STEP / 2
 
     def _builder(self, at: int, most: int = _LARGEST_BATCH) -> tuple[record.RecordBatchBuilder, pa.RecordBatch]:
-        """A builder for the batch that begins at a row, and the rows that are offered to it."""
+        """Return a builder for the batch that begins at a row, and the rows to offer to it."""
         form, codec = self._form, self._codec
         limit = max(min(self._size, most), 0 if self._fits else self._upper_bound(at))
         builder = record.RecordBatchBuilder(form.magic, codec.type, codec.level, write_limit=limit)
@@ -294,7 +297,7 @@ class _Batches:
         return builder, self._rows.slice(at, _OFFERED if self._size == 1 else None)
 
     def _upper_bound(self, at: int) -> int:
-        """Kafka's bound on the size of a batch of one row: a batch has this much room whatever ``batch.size`` is."""
+        """Return Kafka's bound on the size of a batch of one row, for which any ``batch.size`` leaves room."""
         row = self._rows.slice(at, 1).to_pylist()[0]
         headers = [(each["key"], each["value"]) for each in row.get("headers") or ()]
         value, key = (each.encode() if isinstance(each, str) else each for each in (row["value"], row.get("key")))
@@ -303,7 +306,7 @@ class _Batches:
         )
 
     def next_run(self, at: int, stop: int, *, last_counts: bool) -> Run:
-        """Some batches from a row on that begin before ``stop``; none if only a truncated one is left."""
+        """Measure some batches that begin at row ``at`` and before ``stop``; none if only a truncated one is left."""
         codec, form = self._codec, self._form
         plain = codec.type is CompressionType.NONE
         total = Run()
@@ -313,7 +316,7 @@ class _Batches:
             count = builder.append_arrow(offered)
             ended = at + count >= self._rows.num_rows and not builder.is_full
             if ended and self._size != 1 and not (last_counts and total.batches < _FEW):
-                break  # the window's end, not the size, ended it
+                break  # the window's end ended the batch, not its size
             section = form.section(self._rows.slice(at, count))
             at += count
             start = time.thread_time_ns()
@@ -333,14 +336,14 @@ class _Batches:
 
 
 class _OldBatches:
-    """Makes wrappers of Kafka 0.7, whose producers count bytes before compression."""
+    """Builds wrappers of Kafka 0.7, whose producers count bytes before compression."""
 
     def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format) -> None:
         self._values = [value.as_py() or b"" for value in rows.column("value")]
         self._codec, self._size, self._form = codec, size, form
 
     def next_run(self, at: int, stop: int, *, last_counts: bool) -> Run:
-        """Some batches from a row on that begin before ``stop``; none if only a truncated one is left."""
+        """Measure some batches that begin at row ``at`` and before ``stop``; none if only a truncated one is left."""
         total, end = Run(), len(self._values)
         sections: list[bytes] = []
         while at < stop and len(sections) < _AT_ONCE:
@@ -364,7 +367,7 @@ class _OldBatches:
 
 
 def _decompress(packed: Iterable[bytes], codec: Codec, magic: int) -> int:
-    """The time that it takes, ns."""
+    """Return the processor time to decompress these batches, in nanoseconds."""
     start = time.thread_time_ns()
     for each in packed:
         kafkacomp.decompress(each, codec.type, magic=magic)

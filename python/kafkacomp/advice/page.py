@@ -25,10 +25,10 @@ MOST_PICTURES: Final = 40
 
 
 def html(report: Report) -> str:
-    """The page.
+    """Render the report as one HTML page.
 
     Raises:
-        ModuleNotFoundError: it needs the extra ``report``.
+        ModuleNotFoundError: the extra ``report`` is not installed.
     """
     charts.check()
     import jinja2  # noqa: PLC0415 - an extra
@@ -55,7 +55,7 @@ def html(report: Report) -> str:
 def _markup(svg: str) -> Any:  # noqa: ANN401 - jinja2 is an extra
     import markupsafe  # noqa: PLC0415 - comes with jinja2
 
-    return markupsafe.Markup(svg)  # noqa: S704 - our own picture, whose texts its maker escaped
+    return markupsafe.Markup(svg)  # noqa: S704 - a chart of this package, with escaped text
 
 
 def _of_all(totals: Mapping[str, Any], currency: str) -> str | None:

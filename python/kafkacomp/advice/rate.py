@@ -1,8 +1,8 @@
-"""How much is sent to a topic: from the records' timestamps, where these can be trusted, else not at all.
+"""Determine the rate of a topic from the records' timestamps, if these are plausible.
 
-A rate is the topic's bytes over the time in which they were sent. That time is taken between quantiles of the
-timestamps, so that single wrong ones change nothing, and it is held against what else is known: the order of the log,
-in which times of sending rise, and the times at which the segment files were last changed. Less than an hour is not
+The rate is the topic's bytes divided by the time in which they were sent. This time is the span between two quantiles
+of the timestamps, so that a few wrong timestamps have no effect. It is compared with the order of the log, in which the
+times of sending increase, and with the modification times of the segment files. A span of less than an hour is not
 extrapolated to a month.
 """
 
@@ -22,24 +22,24 @@ HOUR: Final = 3600.0
 #: The share of the bytes before the first and after the second quantile.
 _TAIL: Final = 0.05
 _BETWEEN: Final = 1 - 2 * _TAIL
-#: Kafka was published in 2011: no record was sent before.
+#: 2011-01-01 in milliseconds: Kafka was published in 2011, so no record is older.
 _EARLIEST: Final = 1_293_840_000_000
-#: How far a producer's clock may be ahead of the file's, ms.
+#: The most milliseconds by which a timestamp may be later than the last modification of a file.
 _AHEAD: Final = 3_600_000
-#: The share of the bytes whose records must have a plausible timestamp.
+#: The least share of the bytes whose records must have a plausible timestamp.
 _ENOUGH: Final = 0.5
-#: Timestamps of a window whose median stands for one point of the log; points of a topic that are compared.
+#: Timestamps of a window whose median is one point of the log, and the most points of a topic to compare.
 _POINT: Final = 8
 _MOST_POINTS: Final = 200
-#: Of all pairs of points, the share that may be out of order, by this share of the span at least.
+#: The greatest share of all pairs of points that may be out of order, by more than this share of the span.
 _OUT_OF_ORDER: Final = 0.25
 _JITTER: Final = 0.02
-#: How many times as long as by the files' times it may have taken by the timestamps, or the other way round.
+#: The greatest factor between the time by timestamps and the time by modification times, in either direction.
 _DISAGREE: Final = 3.0
 
 
 class Stamps(NamedTuple):
-    """Timestamps of a window's records, ms, in the order of the log, at equal distances; -1 for those without."""
+    """Timestamps of every nth record of a window, in milliseconds, in the order of the log; -1 for records without."""
 
     partition: int | None
     #: Bytes of the window's batches.
@@ -49,7 +49,7 @@ class Stamps(NamedTuple):
 
 @dataclass
 class FileTimes:
-    """When a topic's segment files were last changed, by partition, in the order of offsets: ms and bytes."""
+    """Modification times (milliseconds) and sizes (bytes) of a topic's segments, by partition, in offset order."""
 
     partitions: dict[int | None, list[tuple[int, int]]] = field(default_factory=dict)
 
@@ -59,13 +59,14 @@ class FileTimes:
 
     @property
     def newest(self) -> int | None:
-        """The last change of any file; None without local files."""
+        """The latest modification time; None without local files."""
         return max((time for files in self.partitions.values() for time, _ in files), default=None)
 
     def seconds(self) -> float | None:
-        """How long all of the bytes took to be written; None if the files' times do not show an hour of it.
+        """Return the seconds in which all bytes were written; None if the modification times span less than an hour.
 
-        The time between the changes of a partition's first and last segment is that of all bytes but the first's.
+        Between the modifications of a partition's first and last segment, all its bytes except the first segment's were
+        written.
         """
         found = []
         for files in self.partitions.values():
@@ -78,32 +79,33 @@ class FileTimes:
 
 @dataclass(frozen=True)
 class Rate:
-    """How much is sent to a topic, and how that is known."""
+    """The bytes sent to a topic per second, and where this figure comes from."""
 
-    #: Bytes a second from producers, as compressed as today; None if nothing shows it.
+    #: Bytes per second from producers, compressed as today; None if it is unknown.
     bytes_per_second: float | None
-    #: ``timestamps``, ``assumed``, ``price file``; ``unknown`` without a rate.
+    #: ``timestamps``, ``assumed`` or ``price file``; ``unknown`` without a rate.
     source: str
-    #: A sentence: what the rate rests on, or why there is none.
+    #: The basis of the rate, or the reason why it is unknown, as a sentence.
     why: str
-    #: Between which timestamps (ms) the middle 90% of the bytes were sent, and how long all took by that, seconds.
+    #: The timestamps (milliseconds) between which the middle 90% of the bytes were sent, and the resulting time of all
+    #: bytes in seconds.
     first: int | None = None
     last: int | None = None
     seconds: float | None = None
 
 
 def assumed_rate(bytes_per_second: float, source: str) -> Rate:
-    """A rate that the user gives."""
+    """Return a rate that the user gives."""
     return Rate(bytes_per_second, source, f"{bytes_per_second:,.0f} bytes/s as given ({source})")
 
 
 def rate_of(size: int, windows: Iterable[Stamps], files: FileTimes) -> Rate:
-    """The rate of a topic by its timestamps.
+    """Determine the rate of a topic from its timestamps.
 
     Args:
-        size: The topic's bytes.
-        windows: The sample's, in the order of partitions and offsets.
-        files: When the segment files were changed.
+        size: The topic's size in bytes.
+        windows: The timestamps of the sample's windows, in the order of partitions and offsets.
+        files: The modification times of the segment files.
     """
     windows = list(windows)
     newest = files.newest
@@ -132,12 +134,12 @@ def rate_of(size: int, windows: Iterable[Stamps], files: FileTimes) -> Rate:
 
 
 def unknown_rate(why: str, first: int | None = None, last: int | None = None, seconds: float | None = None) -> Rate:
-    """No rate, and why."""
+    """Return an unknown rate with the reason."""
     return Rate(None, "unknown", f"the rate is unknown: {why}", first, last, seconds)
 
 
 def _without(points: Sequence[tuple[int, float]], latest: float) -> str:
-    """Why fewer than half of the bytes have a usable timestamp."""
+    """Return the reason why fewer than half of the bytes have a usable timestamp."""
     if all(time < 0 for time, _ in points):
         return "the records have no timestamps"
     if any(time > latest for time, _ in points):
@@ -155,7 +157,7 @@ def _quantile(weighed: Sequence[tuple[int, float]], wanted: float) -> int:
 
 
 def _rises(windows: Sequence[Stamps], latest: float, span: int) -> bool:
-    """Whether times rise along the log, but for what producers' clocks and delays explain."""
+    """Return whether times increase along the log, apart from what clocks and delays of producers explain."""
     stride = -(-sum(len(window.times) for window in windows) // (_POINT * _MOST_POINTS))
     partitions: dict[int | None, list[int]] = {}
     for window in windows:
@@ -175,8 +177,8 @@ def _parts(times: Sequence[int], size: int) -> list[Sequence[int]]:
 
 
 def _date(milliseconds: int) -> str:
-    """UTC to the second; Arrow's range is wider than that of :mod:`datetime`, a plausible timestamp's is not."""
-    import datetime as dt  # noqa: PLC0415 - only for people
+    """Format a time in UTC to the second; as milliseconds if it is outside the range of :mod:`datetime`."""
+    import datetime as dt  # noqa: PLC0415 - only to format a time
 
     try:
         return f"{dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC):%Y-%m-%d %H:%M:%S}"

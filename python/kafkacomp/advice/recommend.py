@@ -1,13 +1,14 @@
-"""What to do with a topic, and why.
+"""Recommend what to do with a topic, with the reasons.
 
-Options are the measured codecs at today's batch boundaries and at larger batches. With prices for processors and for
-what is stored or sent, the cheapest month wins. Without, bytes are weighed against processor time: going from nothing
-to the fastest codec must save 5% of the bytes, and each doubling of processor time from there 3% more of the
-uncompressed bytes. The winner must save 5% of today's bytes, or money, and the lower bound of the saving must be above
-zero; or, without more bytes than today, 30% of the processor time.
+The options are the measured codecs, at today's batch boundaries and with larger batches. With prices for processors
+and for bytes that are stored or sent, the option with the lowest monthly cost is the best. Without prices, bytes are
+weighed against processor time: the fastest codec must save 5% of the bytes compared with none, and each doubling of
+processor time must save a further 3% of the uncompressed bytes. A change is recommended if the best option saves 5% of
+today's bytes, or of the cost, and the lower bound of the saving is above zero; or if it saves 30% of the processor time
+without more bytes than today.
 
-Larger batches are advised only where the topic's rate fills them within a second of ``linger.ms``; what would take
-longer, or is not known to fill, is named and not counted.
+Larger batches are recommended only if the topic's rate fills them within a ``linger.ms`` of one second. If it does not,
+or if the rate is unknown, the report names their saving without counting it.
 """
 
 from __future__ import annotations
@@ -36,37 +37,38 @@ __all__ = ["CHANGE", "LEAVE", "LINGER", "RAISE", "Advice", "Circumstances", "adv
 LEAVE: Final = "leave it"
 CHANGE: Final = "change"
 RAISE: Final = "raise the batch size first"
-#: The same where the default batch.size is large enough, and batches are sent before they are full.
+#: The same if the default batch.size is sufficient, but batches are sent before they are full.
 LINGER: Final = "raise linger.ms first"
 
-#: What an option must save at least, a share of today's bytes or money.
+#: The least saving of an option, as a share of today's bytes or cost.
 _WORTH: Final = 0.05
-#: What a doubling of processor time must save, a share of the uncompressed bytes.
+#: The least saving of a doubling of processor time, as a share of the uncompressed bytes.
 _A_DOUBLING: Final = 0.03
-#: Processor seconds a GB below which time is not looked at.
+#: Processor seconds per GB below which differences in time are ignored.
 _FREE: Final = 0.3
-#: Larger batches are the first thing to do if they save this share of bytes more than today's, and half as much again.
+#: Larger batches are recommended first if they save this much more than today's batches, as a share of today's bytes,
+#: and this many times as much.
 _MORE_BY_SIZE: Final = 0.10
 _HALF_AS_MUCH: Final = 1.5
-#: Of what larger batches bring, the part that the smallest sufficient one must have.
+#: The smallest batch size that gives this share of the largest saving is chosen.
 _MOST_OF_IT: Final = 0.9
-#: From here on single bytes have next to no pattern, and this share is next to no repetition.
+#: Values count as random from this entropy in bits per byte, if less than this share of their bytes is repetition.
 _RANDOM_BITS: Final = 7.5
 _NO_REPETITION: Final = 0.05
-#: The share of today's processor time that a change must save if it saves fewer bytes than that, but adds none.
+#: The share of today's processor time that a change must save if it saves fewer bytes than required, but adds none.
 _LESS_TIME: Final = 0.3
-#: Bytes without a codec that are about the same as with it, a share of today's bytes.
+#: Uncompressed batches count as about the same size if they add at most this share of today's bytes.
 _SAME_BYTES: Final = 0.02
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What is true of a topic besides its bytes."""
+    """What a recommendation depends on besides the topic's bytes."""
 
     prices: Prices
     traffic: Traffic
     rate: Rate
-    #: Milliseconds that a batch may take longer; None for no limit.
+    #: The most milliseconds that a batch may take longer; None for no limit.
     max_latency_ms: float | None = None
     #: The topic's compression.type today.
     compression_type: str = "producer"
@@ -80,7 +82,7 @@ class Advice:
     #: One sentence.
     headline: str
     reasons: list[str] = field(default_factory=list)
-    #: What to come to; None to leave it.
+    #: The codec and batch size to change to; None to leave the topic as it is.
     option: Cell | None = None
     saving: float = 0.0
     spread: Spread | None = None
@@ -88,7 +90,7 @@ class Advice:
 
 
 class Options:
-    """The cells of a topic with what decides between them."""
+    """The cells of a topic, with the criteria for choosing between them."""
 
     def __init__(self, topic: TopicFigures, about: Circumstances) -> None:
         self.topic, self.about = topic, about
@@ -97,15 +99,15 @@ class Options:
         self._bills: dict[int, Bill] = {}
 
     def saving(self, cell: Cell) -> float:
-        """The share of today's bytes."""
+        """Return the share of today's bytes that a cell saves."""
         return 0.0 if cell is self.today else self.topic.saving(cell)[0]
 
     def seconds(self, cell: Cell) -> float:
-        """Processor seconds of all who work on 1 GB of records: producer, leader and consumers."""
+        """Return the processor seconds of producer, leader and consumers together for 1 GB of records."""
         return cell.compress_seconds + (1 + self.about.traffic.consumers) * cell.decompress_seconds
 
     def bill(self, cell: Cell) -> Bill:
-        """A month's money with producers sending these batches and the topic storing them so."""
+        """Return the cost of a month in which producers send these batches and brokers store them as they are."""
         if id(cell) not in self._bills:
             month = amounts(self.topic, cell, cell, self.about.traffic, self.about.rate)
             self._bills[id(cell)] = bill(month, self.about.prices)
@@ -113,13 +115,13 @@ class Options:
 
     @property
     def by_money(self) -> bool:
-        """Whether the money that is known decides: that of processors and of bytes."""
+        """Whether the cost decides: that of processors is known, and that of bytes of at least one kind."""
         known = self.bill(self.today)
         byte_kinds = ("storage", "networkIn", "networkReplication", "networkOut")
         return "cpuProducers" not in known.missing and any(kind not in known.missing for kind in byte_kinds)
 
     def fill_ms(self, cell: Cell) -> float | None:
-        """How long a partition's records take to fill a batch of another size; None where the rate is not known."""
+        """Return the milliseconds in which a partition's records fill a batch of another size; None without a rate."""
         rate, total = self.about.rate.bytes_per_second, self.topic.total
         if cell.batch_size == TODAY or rate is None or not total.size:
             return None
@@ -127,18 +129,18 @@ class Options:
         return cell.batch_records / a_second * 1000
 
     def fills(self, cell: Cell) -> bool:
-        """Whether the rate fills a cell's batches within a sensible linger.ms."""
+        """Return whether the rate fills a cell's batches within ``LONGEST_LINGER_MS``."""
         if cell.batch_size == TODAY:
             return True
         fill = self.fill_ms(cell)
         return fill is not None and fill <= LONGEST_LINGER_MS
 
     def latency(self, cell: Cell) -> float:
-        """Milliseconds that a batch takes longer than uncompressed ones of today's size."""
+        """Return the milliseconds that a batch takes longer than an uncompressed one of today's size."""
         return sum(cell.milliseconds) + (self.fill_ms(cell) or 0.0)
 
     def at(self, size: int) -> list[Cell]:
-        """The cells of one batch size that the latency limit allows."""
+        """Return the cells of one batch size that the latency limit allows."""
         found = []
         for (_, batch_size), cell in self.topic.cells.items():
             if batch_size != size or not cell.total.plain:
@@ -151,7 +153,7 @@ class Options:
         return found
 
     def best(self, cells: Iterable[Cell]) -> Cell | None:
-        """The winner among cells, by money or by the weighing of bytes and time."""
+        """Return the best cell, by cost or by weighing bytes against processor time; None without cells."""
         cells = list(cells)
         if not cells:
             return None
@@ -176,7 +178,7 @@ class Options:
 
 
 def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
-    """What to do with a topic that has batches."""
+    """Recommend what to do with a topic that has batches."""
     options = Options(topic, about)
     now = options.best(options.at(TODAY))
     larger = _larger(options, filled=True)
@@ -192,9 +194,9 @@ def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
 
 # ------------------------------------------------------------------------------------------------------- deciding
 def _larger(options: Options, *, filled: bool) -> Cell | None:
-    """The best codec at the smallest batch size that has most of what larger batches bring.
+    """Return the best codec at the smallest batch size that gives most of the saving of larger batches.
 
-    With ``filled`` only of batches that the rate fills.
+    With ``filled``, only batches that the topic's rate fills are considered.
     """
     total = options.topic.total
     records = total.records / max(total.batches, 1)
@@ -204,7 +206,7 @@ def _larger(options: Options, *, filled: bool) -> Cell | None:
         best = options.best(cell for cell in cells if not filled or options.fills(cell))
         if best is not None:
             bests.append(best)
-    # Below the default batch.size it is linger.ms alone that ends a batch: what fills the default is not cut short.
+    # batch.size is never set below its default: if the rate fills the default size, smaller batches do not occur.
     full = [cell for cell in bests if cell.batch_size >= DEFAULT_BATCH_SIZE]
     bests = full or bests[-1:]
     if not bests:
@@ -222,7 +224,7 @@ def _size_matters(options: Options, now: Cell | None, larger: Cell) -> bool:
 
 
 def _worth(options: Options, cell: Cell) -> bool:
-    """Whether a change to a cell pays, its uncertainty counted in."""
+    """Return whether a change to a cell is worthwhile, considering the uncertainty of its saving."""
     topic = options.topic
     if cell.batch_size == TODAY and cell.codec == options.today.codec and len(topic.types) == 1:
         return False
@@ -239,10 +241,10 @@ def _worth(options: Options, cell: Cell) -> bool:
 
 
 def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) -> str | None:
-    """Why the values themselves cannot be compressed; None if they can, or money says that it pays all the same."""
+    """Return why the values cannot be compressed; None if they can, or if a change lowers the cost nevertheless."""
     payload = topic.payload
     if topic.type is not CompressionType.NONE and payload.packing is None:
-        return None  # it is compressed: whether another way is better is for the figures
+        return None  # compressed already: the figures decide whether another codec is better
     bits = f"{payload.bits_per_byte:.1f} of 8 bits per byte"
     text = payload.text_of_random_bytes
     repeats = payload.repeated >= _NO_REPETITION
@@ -260,7 +262,7 @@ def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) 
     most = max((options.saving(cell) for cell in winners), default=0.0)
     here = max((options.saving(cell) for cell in winners if cell.batch_size == TODAY), default=0.0)
     if payload.packing is not None and here > 2 * _MORE_BY_SIZE:
-        return None  # many small values of one kind repeat each other's beginnings
+        return None  # many small values of one format begin with the same bytes
     if options.by_money and any(_worth(options, cell) for cell in winners):
         return None
     if most >= _WORTH:
@@ -294,7 +296,7 @@ def _why_not(options: Options, now: Cell | None) -> str:
 
 
 def _too_dear(options: Options) -> str:
-    """What the smallest batches would cost."""
+    """Compare the cost of the fewest bytes with today's."""
     smallest = min(options.at(TODAY), key=lambda cell: cell.per_payload)
     before, after = options.bill(options.today).total or 0.0, options.bill(smallest).total or 0.0
     return (
@@ -305,7 +307,7 @@ def _too_dear(options: Options) -> str:
 
 # -------------------------------------------------------------------------------------------------------- wording
 def money_of(amount: float) -> str:
-    """An amount for people: cents, or three digits of less than one."""
+    """Format an amount of money: with cents, or below 1 with three significant digits."""
     return f"{amount:,.2f}" if abs(amount) >= 1 or not amount else f"{amount:.3g}"
 
 
@@ -327,7 +329,7 @@ def _saves(cell: Cell, options: Options) -> str:
 
 
 def _unfilled(options: Options, saving: float) -> list[str]:
-    """What larger batches would save if the rate filled them, where it does not, or is not known to."""
+    """Describe what full larger batches would save if the rate does not fill them, or is unknown."""
     larger = _larger(options, filled=False)
     if larger is None or options.fills(larger) or options.saving(larger) - max(saving, 0.0) < _WORTH:
         return []
@@ -362,7 +364,7 @@ def _leave(topic: TopicFigures, options: Options, reason: str) -> Advice:
 
 
 def _settings_of(cell: Cell, options: Options) -> str:
-    """The settings of a producer that make a cell's batches."""
+    """Return the producer settings that give a cell's batches."""
     return " ".join(batching(cell.batch_size, options.fill_ms(cell)))
 
 

@@ -1,4 +1,4 @@
-"""A run: topics found, windows chosen, each measured (by threads here, or by Spark), figures added up, advice given."""
+"""A run: find topics, choose windows, measure each of them (in threads or by Spark), sum the figures, recommend."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "finish", "in_threads", "plan"]
 
-#: Partitions of a topic whose newest batch is looked for.
+#: The most partitions of a topic whose newest batch is read.
 _PARTITIONS_ASKED: Final = 32
-#: Windows of a topic on which levels are tried.
+#: The number of windows of a topic on which levels are tried.
 _LEVEL_WINDOWS: Final = 2
 
 
 @dataclass
 class Plan:
-    """What is to be measured."""
+    """The measurements that a run needs."""
 
     settings: Settings
     tasks: list[Task] = field(default_factory=list)
     topics: dict[str, TopicFigures] = field(default_factory=dict)
-    #: What cannot be read, in words.
+    #: Descriptions of what cannot be read.
     problems: list[str] = field(default_factory=list)
-    #: Topics without any bytes, and Kafka's own, which were left out.
+    #: Topics without batches, and Kafka's internal topics that are left out.
     empty: list[str] = field(default_factory=list)
     internal: list[str] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class Plan:
 def plan(
     paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings, opening: SourceOptions | None = None
 ) -> Plan:
-    """Find the topics and choose the windows of their samples. Nothing is decompressed yet."""
+    """Find the topics and choose the windows of their samples, without decompressing anything."""
     made = Plan(settings)
     found = find_topics(paths, lambda name, error: made.problems.append(_named(name, error)), opening)
     left_out = [topic for topic in found if topic.internal and not (topic.named or settings.internal_topics)]
@@ -115,7 +115,7 @@ def _named(name: str, error: Exception) -> str:
 
 
 def _format(topic: Topic) -> str:
-    """The format of the newest batch of some partitions: formats only go up, and what comes next has the last one."""
+    """Return the latest format among the newest batches of some partitions: that of the topic's next batches."""
     newest: dict[int | None, Source] = {}
     for source in topic.sources:
         if source.kind != LOG:
@@ -131,7 +131,7 @@ def _format(topic: Topic) -> str:
 def in_threads(
     tasks: list[Task], threads: int | None, progress: Callable[[int], object]
 ) -> Iterator[tuple[int, Figures]]:
-    """Measure all tasks; each result with its number, as they come. ``progress`` gets the bytes done since last."""
+    """Measure all tasks; yield each task's number and result on completion, and call ``progress`` with its bytes."""
     with ThreadPoolExecutor(checked_threads(threads)) as pool:
         waiting = {pool.submit(measure, task): number for number, task in enumerate(tasks)}
         try:
@@ -153,11 +153,11 @@ def finish(
     compression_type: str = "producer",
     assume_rate: float | None = None,
 ) -> Report:
-    """Add the figures up and advise on every topic; the topics come by what the advice saves, the most first.
+    """Sum the figures and recommend for every topic; topics are sorted by the saving, the largest first.
 
     Raises:
-        ValueError: ``compression_type`` is not a topic's, ``assume_rate`` is not a positive number, or there is no
-            batch in anything that was read.
+        ValueError: ``compression_type`` is not a value of the topic's setting, ``assume_rate`` is not a positive
+            number, or nothing that was read contains a batch.
     """
     if assume_rate is not None and not 0 < assume_rate < math.inf:
         raise ValueError(f"assume_rate must be above 0 bytes/s, not {assume_rate}")

@@ -1,12 +1,13 @@
-"""Which bytes are looked at: windows of a topic's segments, chosen by a seed, spread over all partitions and times.
+"""Choose the bytes to read: windows of a topic's segments, chosen by a seed and spread over all partitions and times.
 
-A topic's segments, in the order of partitions and offsets, are cut into windows, and as many are taken as the sample
-has bytes: one from each of that many equal stretches of the row, so that no partition and no time is left out that has
-the room. Half of the sample are many narrow windows, which show what the topic's content is, wherever it changes; the
-other half are wide ones, larger than the largest batch that is tried, which show what large batches make of it. A
-topic that is not larger than the sample is read completely, in wide windows. The batches that *begin* in a window are
-its own. Every batch is then in the sample with the same probability, whatever its size, and the batches of a window
-follow on one another, so that they can be joined to larger ones.
+A topic's segments, in the order of partitions and offsets, are divided into windows. The sample consists of as many
+windows as its size allows, one from each of that many equal stretches of this sequence, so that no large partition or
+time span is left out. One half of the sample are many narrow windows, which show how the topic's content varies. The
+other half are wide windows, larger than the largest batch size to try, which show the effect of large batches. A topic
+that is not larger than the sample is read completely, in wide windows.
+
+A window contains the batches that *begin* in it. Every batch is then in the sample with the same probability, whatever
+its size, and the batches of a window are consecutive, so that they can be merged into larger ones.
 """
 
 from __future__ import annotations
@@ -32,20 +33,21 @@ if TYPE_CHECKING:
 
 __all__ = ["LINES", "LOG", "PARQUET", "Source", "Topic", "Window", "find_topics", "windows_of"]
 
-#: How many narrow windows there are, and their least and greatest size.
+#: The number of narrow windows, and their least and greatest size in bytes.
 _NARROW_WINDOWS: Final = 64
 _LEAST_NARROW: Final = 64 << 10
 _MOST_NARROW: Final = 1 << 20
-#: A narrow window has room for batches of at most this part of it; what compresses well needs the room.
+#: A narrow window must be this many times as large as a batch size that is tried in it: batches that compress well
+#: contain many more bytes than their size.
 _ROOM: Final = 16
-#: Wide windows have at least this size, and at most that of what is held of one (``content.MOST_PLAIN``).
+#: The least size of a wide window, and the greatest: what is kept in memory of one (``content.MOST_PLAIN``).
 _LEAST_WIDE: Final = 1 << 20
 _MOST_WIDE: Final = 32 << 20
-#: A wide window has room for this many of the largest batches that are tried, if the sample has this many wide windows
-#: then, and in any case for one and a quarter.
+#: A wide window has room for this many of the largest batches, if the sample then has this many wide windows; otherwise
+#: for fewer, but at least for one and a quarter.
 _BATCHES: Final = 4
 _WIDE_WINDOWS: Final = 4
-#: What a source is.
+#: The kinds of sources.
 LOG: Final = "log"
 LINES: Final = "lines"
 PARQUET: Final = "parquet"
@@ -59,13 +61,13 @@ class Source:
 
     kind: str
     name: str
-    #: The :class:`kafkacomp._storage.partition.Segment`; of a file of records its path.
+    #: The :class:`kafkacomp._storage.partition.Segment`; for a file of records, its path.
     source: Any
-    #: Bytes.
+    #: Size in bytes.
     size: int
     partition: int | None = None
     base_offset: int | None = None
-    #: When a local file was last changed, ms.
+    #: Modification time of a local file in milliseconds.
     modified: int | None = None
 
 
@@ -78,7 +80,7 @@ class Window:
     end: int
     #: Whether it is one of the windows that represent the topic.
     basis: bool = True
-    #: The batch sizes that it is large enough for.
+    #: The batch sizes for which it is large enough.
     batch_sizes: tuple[int, ...] = ()
 
 
@@ -117,8 +119,8 @@ def find_topics(
     Args:
         paths: Log folders, partitions, segments, URLs of these, record sets as bytes; files of records by their suffix:
             ``.jsonl``, ``.ndjson``, ``.parquet``.
-        failed: Called with what cannot be read and why; the rest goes on.
-        opening: What the paths and URLs are opened with.
+        failed: Called with the name of what cannot be read, and the error; the rest is still read.
+        opening: The file system, storage options and keys with which to open paths and URLs.
 
     Raises:
         FileNotFoundError: none of the paths exists and contains segments.
@@ -166,7 +168,7 @@ def _sources(
 
 
 def _modified(segment: Segment) -> int | None:
-    """When a local segment was last changed, ms.
+    """Return the modification time of a local segment in milliseconds; None if it is unknown.
 
     Raises:
         OSError: it is a FIFO, socket or device, which has no windows to read.
@@ -176,7 +178,7 @@ def _modified(segment: Segment) -> int | None:
     try:
         found = Path(segment.source).stat()
     except OSError:
-        return None  # the reading of the window says what is wrong
+        return None  # reading the window reports the error
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", segment.source)
     return found.st_mtime_ns // 1_000_000
@@ -187,12 +189,12 @@ def _stem(segment: Segment) -> str:
 
 
 def windows_of(topic: Topic, settings: Settings) -> list[Window]:
-    """The windows of a topic's sample, in the order of its partitions and offsets; narrow ones before wide ones."""
+    """Choose the windows of a topic's sample: narrow, then wide ones, each in the order of partitions and offsets."""
     largest = max(settings.batch_sizes, default=0)
     half = settings.sample_bytes // 2
     wide = min(_BATCHES * largest, half // _WIDE_WINDOWS)
     wide = min(max(wide, largest + largest // 4, _LEAST_WIDE), _MOST_WIDE)
-    # Rows of a Parquet file are found by their group, which is read again for each window.
+    # A Parquet file is read by row group, and again for each window, so it has only wide windows.
     if topic.size <= settings.sample_bytes or any(source.kind == PARQUET for source in topic.sources):
         found = _stretches(topic, settings, wide, settings.sample_bytes)
         return [replace(window, batch_sizes=settings.batch_sizes) for window in found]
@@ -203,20 +205,20 @@ def windows_of(topic: Topic, settings: Settings) -> list[Window]:
     found = [replace(window, batch_sizes=small) for window in found]
     if large:
         others = _stretches(topic, settings, wide, half)
-        # One size is measured in both kinds, so that these can be compared.
+        # One batch size is measured in both kinds of windows, so that they can be compared.
         found += [replace(window, basis=False, batch_sizes=(*small[-1:], *large)) for window in others]
     return found
 
 
 def _stretches(topic: Topic, settings: Settings, width: int, most: int) -> list[Window]:
-    """Windows of one size, which have about ``most`` bytes, one from each of equal stretches of the topic."""
+    """Choose windows of one size with about ``most`` bytes together, one from each of equal stretches of the topic."""
     sources = [source for source in topic.sources if source.size]
     counts = [-(-source.size // width) for source in sources]
     total = sum(counts)
     if not total:
         return []
     wanted = min(total, -(-most * total // topic.size))
-    chooser = random.Random(f"{settings.seed}:{topic.name}:{width}")  # noqa: S311 - a sample, no secret
+    chooser = random.Random(f"{settings.seed}:{topic.name}:{width}")  # noqa: S311 - a sample, not a secret
     ends = list(accumulate(counts))
     chosen = []
     for stretch in range(wanted):

@@ -1,4 +1,4 @@
-"""What begins in a window of a segment: batches, or messages of Kafka 0.7. The core finds and frames them."""
+"""Read the batches, or messages of Kafka 0.7, that begin in a window of a segment. The core finds their boundaries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["messages_of", "newest_format", "read_window"]
 
 
 def newest_format(source: Source) -> str | None:
-    """The message format of a segment's last batch, a key of ``formats.FORMATS``; None without a batch.
+    """Return the message format of a segment's last batch, a key of ``formats.FORMATS``; None without a batch.
 
     A corrupt batch counts as the segment's end.
 

@@ -1,8 +1,9 @@
-"""What a codec saves of a topic, from the windows of a sample, and between which bounds the truth lies.
+"""Estimate what a codec saves on a topic, from the windows of a sample, with bounds.
 
-The saving is a ratio estimate: bytes with the codec to bytes as they are stored, over the same windows; a window of
-which only a part was measured counts with all of its keys and values. Its uncertainty has three sources: windows that
-were not looked at, parts of windows that were not measured, and batches that a producer makes other than the model.
+The saving is a ratio estimate: the bytes with the codec divided by the stored bytes, over the same windows. If only a
+part of a window was measured, the result is extrapolated to all of its keys and values. The uncertainty has three
+sources: windows that are not in the sample, parts of windows that were not measured, and batches that a producer builds
+differently from the model.
 """
 
 from __future__ import annotations
@@ -16,47 +17,47 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE_RECORDS", "OTHER_BATCHES", "SAME_BATCHES", "Factor", "Spread", "Window", "estimate", "saving"]
 
-#: The 95% quantile of Student's t by degrees of freedom: between -t and t are 90%.
+#: The 95% quantile of Student's t by degrees of freedom: 90% lie between -t and t.
 _STUDENT: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812)
 _NORMAL: Final = 1.645
-#: Half the width of the bounds for what the model of a producer leaves out (its clock, its estimate of the ratio when
-#: the content changes, another build of a codec), a share of the predicted bytes: for today's batches, and for others.
-#: tests/kafka/test_advice_followed.py holds them against a real producer.
+#: Half the width of the bounds for what the model of a producer omits (its clock, its estimate of the ratio when the
+#: content changes, another build of a codec), as a share of the predicted bytes: for today's batches, and for other
+#: batch sizes. tests/kafka/test_advice_followed.py compares them with a real producer.
 SAME_BATCHES: Final = 0.005
 OTHER_BATCHES: Final = 0.025
-#: The same where records are larger than ``batch.size``: how full the batches get then depends on when the producer's
-#: sender thread closed the ones before. The same records sent thrice took 0.3618 to 0.3797 of today's bytes.
+#: The same for records larger than ``batch.size``: how full the batches become then depends on when the producer's
+#: sender thread closed the previous ones. The same records, sent three times, took 0.3618 to 0.3797 of today's bytes.
 LARGE_RECORDS: Final = 0.05
 
 
 class Spread(NamedTuple):
-    """Bounds that hold nine times in ten."""
+    """Bounds that contain the true value with a probability of 90%."""
 
     low: float
     high: float
 
 
 class Window(NamedTuple):
-    """One window's bytes."""
+    """The bytes of one window."""
 
     #: Stored bytes today, and the bytes of keys, values and headers in them.
     stored: int
     payload: int
-    #: The same of each part that was measured.
+    #: For each measured part: the bytes with the codec, and those of keys, values and headers.
     parts: Sequence[tuple[int, int]]
 
     @property
     def predicted(self) -> float:
-        """Bytes that the whole window would have."""
+        """The bytes of the whole window with the codec."""
         payload = sum(payload for _, payload in self.parts)
         size = sum(size for size, _ in self.parts)
         return size if payload == self.payload else size / max(payload, 1) * max(self.payload, 1)
 
     def variance(self) -> float:
-        """Of the predicted bytes, by the difference between the parts."""
+        """Return the variance of the predicted bytes, from the differences between the parts."""
         measured = sum(payload for _, payload in self.parts)
         left_out = max(0.0, 1 - measured / max(self.payload, 1))
-        if len(self.parts) < 2 or not left_out:  # noqa: PLR2004 - one says nothing of a difference
+        if len(self.parts) < 2 or not left_out:  # noqa: PLR2004 - one part shows no difference
             return 0.0
         ratio = self.predicted / max(self.payload, 1)
         off = sum((size - ratio * payload) ** 2 for size, payload in self.parts)
@@ -65,14 +66,14 @@ class Window(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """Predicted bytes to stored ones."""
+    """The ratio of predicted to stored bytes."""
 
     value: float
-    #: Half the width of its bounds by sampling; None if a single window says nothing of the others.
+    #: Half the width of its bounds from sampling; None if a single window cannot show the variation between windows.
     half: float | None
 
     def times(self, other: Factor) -> Factor:
-        """The product of two factors that were measured on different windows."""
+        """Multiply by a factor that was measured on different windows."""
         value = self.value * other.value
         if self.half is None or other.half is None:
             return Factor(value, None)
@@ -80,11 +81,11 @@ class Factor(NamedTuple):
 
 
 def estimate(windows: Sequence[Window], share: float) -> Factor:
-    """What a codec makes of a topic's stored bytes.
+    """Estimate the ratio of a topic's bytes with a codec to its stored bytes.
 
     Args:
-        windows: Those that were measured.
-        share: The part of the topic that these windows are.
+        windows: The measured windows.
+        share: The share of the topic's bytes that is in these windows, 0 to 1.
     """
     stored = sum(window.stored for window in windows)
     if not stored:
@@ -101,7 +102,7 @@ def estimate(windows: Sequence[Window], share: float) -> Factor:
 
 
 def saving(factor: Factor, model: float) -> tuple[float, Spread | None]:
-    """The share of today's bytes that is saved, and its bounds, the model's error of the predicted bytes included."""
+    """Return the share of today's bytes that is saved, and its bounds, which include the error of the model."""
     value, half = factor
     if half is None:
         return 1 - value, None

@@ -1,4 +1,4 @@
-"""The report for people, in the terminal."""
+"""The report as tables for the terminal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["render", "today_of"]
 
-#: Topics that a line names.
+#: The most topics that a line names.
 _MOST_NAMES = 5
 
 
 def render(report: Report, *, full: bool = True) -> RenderableType:
-    """All topics; with ``full`` each topic's figures, else only the overview and the advice."""
+    """Render the report: with ``full`` the figures of each topic, otherwise only the overview and the advice."""
     parts: list[RenderableType] = []
     if full:
         for topic in report.topics:
@@ -40,7 +40,7 @@ def render(report: Report, *, full: bool = True) -> RenderableType:
 
 
 def today_of(topic: TopicReport) -> str:
-    """Today's type and level, as far as it shows."""
+    """Describe today's compression type, with its level if that is known."""
     figures = topic.figures
     if not figures.stored:
         return "not in a log"

@@ -1,4 +1,4 @@
-"""One topic's figures: what its windows gave, added up."""
+"""The figures of one topic: the sum of its windows' measurements."""
 
 from __future__ import annotations
 
@@ -32,81 +32,81 @@ __all__ = ["Cell", "TopicFigures"]
 
 @dataclass
 class Cell:
-    """A codec at a batch size, measured."""
+    """The measurements of a codec at a batch size."""
 
     codec: Codec
     #: ``batch.size``, or TODAY.
     batch_size: int
-    #: The runs of each window that it was measured on.
+    #: The runs of each measured window, by the number of the window.
     windows: dict[int, list[Run]] = field(default_factory=dict)
-    #: The same of windows whose content does not stand for the topic's, in which batches are compared with each other.
+    #: The same for windows that do not represent the topic's content, but compare batch sizes with each other.
     wide: dict[int, list[Run]] = field(default_factory=dict)
-    #: What :meth:`TopicFigures.saving` found, which takes a while.
+    #: The result of :meth:`TopicFigures.saving`, which is expensive to compute.
     saving: tuple[float, Spread | None] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def total(self) -> Run:
-        """All of it."""
+        """The sum of the runs of ``windows``, or of ``wide`` without these."""
         return sum((run for runs in (self.windows or self.wide).values() for run in runs), Run())
 
     @property
     def ratio(self) -> float:
-        """Bytes of records before compression, to bytes of batches with their headers."""
+        """Bytes of records before compression, divided by bytes of batches with their headers."""
         return self.total.plain / self.total.size if self.total.size else 0.0
 
     @property
     def per_payload(self) -> float:
-        """Bytes on disk for one byte of keys, values and headers."""
+        """Bytes on disk per byte of keys, values and headers."""
         return self.total.size / max(self.total.payload, 1)
 
     @property
     def per_record(self) -> float:
-        """Bytes on disk for one record."""
+        """Bytes on disk per record."""
         return self.total.size / max(self.total.records, 1)
 
     @property
     def compress_seconds(self) -> float:
-        """Processor seconds for 1 GB (10^9 bytes) of records."""
+        """Processor seconds to compress 1 GB (10^9 bytes) of records."""
         return self.total.compress_ns / max(self.total.plain, 1)
 
     @property
     def decompress_seconds(self) -> float:
-        """Processor seconds to get 1 GB of records back."""
+        """Processor seconds to decompress 1 GB (10^9 bytes) of records."""
         return self.total.decompress_ns / max(self.total.plain, 1)
 
     @property
     def milliseconds(self) -> tuple[float, float]:
-        """What compressing and decompressing one batch takes."""
+        """Processor milliseconds to compress and to decompress one batch."""
         batches = max(self.total.batches, 1)
         return self.total.compress_ns / batches / 1e6, self.total.decompress_ns / batches / 1e6
 
     @property
     def batch_records(self) -> float:
-        """Records of a batch."""
+        """Mean number of records per batch."""
         return self.total.records / max(self.total.batches, 1)
 
     @property
     def batch_bytes(self) -> float:
-        """Bytes of a batch on disk."""
+        """Mean size of a batch on disk in bytes."""
         return self.total.size / max(self.total.batches, 1)
 
 
 @dataclass
 class TopicFigures:
-    """All of one topic."""
+    """All figures of one topic."""
 
     name: str
     format: Format
-    #: Bytes on disk, partitions and segments, of all, not only of the sample.
+    #: Bytes on disk, partitions and segments of the whole topic, not only of the sample.
     size: int
     partitions: int
     segments: int
-    #: Windows whose content stands for the topic's, and the share of the topic's bytes in them.
+    #: The number of windows that represent the topic's content, and the share of the topic's bytes in them.
     windows: int = 0
     share: float = 0.0
-    #: Bytes of all windows, those included that only compare batches with each other.
+    #: Bytes of all windows, including those that only compare batch sizes with each other.
     read: int = 0
-    #: Whether there is a log, not a file of sample records.
+    #: Whether the records are in a log, not in a file of records.
     stored: bool = True
     today: dict[int, list[Run]] = field(default_factory=dict)
     types: dict[str, Run] = field(default_factory=dict)
@@ -115,25 +115,25 @@ class TopicFigures:
     payload: Payload = field(default_factory=Payload)
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
     kept: int = 0
-    #: Keys, values and headers of the sample's largest record, bytes.
+    #: Bytes of the key, value and headers of the sample's largest record.
     largest: int = 0
-    #: Timestamps, by window, and when the segment files were changed.
+    #: Timestamps by window, and the modification times of the segment files.
     stamps: dict[int, Stamps] = field(default_factory=dict)
     files: FileTimes = field(default_factory=FileTimes)
     #: Whether every window of the sample was read to its end.
     whole: bool = True
-    #: What is damaged, by window.
+    #: Descriptions of what is corrupt or cannot be read, by window.
     damage: dict[int, list[str]] = field(default_factory=dict)
-    #: Codecs that were asked for and that the topic's format does not have, with the reason.
+    #: Requested codecs that the topic's message format does not support, with the reason.
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def problems(self) -> list[str]:
-        """What is damaged, in the order of the windows."""
+        """Descriptions of what is corrupt or cannot be read, in the order of the windows."""
         return [text for number in sorted(self.damage) for text in self.damage[number]]
 
     def add(self, number: int, figures: Figures) -> None:
-        """Add a window's figures; the order of the windows makes no difference."""
+        """Add a window's figures; windows can be added in any order."""
         if figures.problems:
             self.damage[number] = figures.problems
         self.stored &= figures.stored
@@ -141,7 +141,7 @@ class TopicFigures:
         self.largest = max(self.largest, figures.largest)
         for (codec, size), runs in figures.cells.items():
             cell = self.cells.setdefault((codec, size), Cell(codec, size))
-            # Today's batches are measured completely: their parts say nothing more.
+            # Today's batches are measured completely, so their parts add no information.
             kept = [sum(runs, Run())] if size == TODAY else runs
             (cell.windows if figures.basis else cell.wide)[number] = kept
         if not figures.basis:
@@ -160,25 +160,25 @@ class TopicFigures:
 
     @cached_property
     def total(self) -> Run:
-        """The sample as it is stored."""
+        """The sum of the sample's stored batches."""
         return sum((run for runs in self.today.values() for run in runs), Run())
 
     @property
     def type(self) -> CompressionType:
-        """The compression type of most of today's bytes."""
+        """The compression type of most of today's bytes before compression."""
         if not self.types:
             return CompressionType.NONE
         return CompressionType.for_name(max(self.types, key=lambda name: self.types[name].plain))
 
     @property
     def level(self) -> Level | None:
-        """The level of that type, as far as it shows."""
+        """The level of that type; None if the trials do not show it."""
         trials = self.levels.get(self.type)
         return None if trials is None else trials.level()
 
     @property
     def codec(self) -> Codec:
-        """Today's type, at the level that shows, else at Kafka's default."""
+        """Today's type, at the level that the trials show, else at Kafka's default."""
         own = [codec for codec, size in self.cells if codec.type is self.type and size == TODAY]
         level = self.level
         if level is not None:
@@ -186,7 +186,7 @@ class TopicFigures:
         return own[0] if len(own) == 1 else Codec(self.type, DEFAULT_LEVELS.get(self.type))
 
     def today_cell(self) -> Cell:
-        """Today's batches as a cell: stored bytes, and the time of the codec at the nearest measured level."""
+        """Return today's batches as a cell: stored bytes, with the processor time of :attr:`codec` if measured."""
         cell = Cell(self.codec, TODAY, dict(self.today))
         measured = self.cells.get((self.codec, TODAY))
         if measured is not None and len(self.types) == 1:
@@ -198,7 +198,7 @@ class TopicFigures:
         return cell
 
     def saving(self, cell: Cell) -> tuple[float, Spread | None]:
-        """The share of today's bytes that a cell saves, over the windows that it was measured on, and its spread."""
+        """Return the share of today's bytes that a cell saves on the windows where it was measured, and its bounds."""
         if cell.saving is None:
             cell.saving = self._saving(cell)
         return cell.saving
@@ -210,8 +210,8 @@ class TopicFigures:
             return saving(estimate(_windows(cell.windows, self.today), share), SAME_BATCHES)
         if cell.windows.keys() == self.today.keys() and not (cell.wide and self._outgrows(cell)):
             return saving(estimate(_windows(cell.windows, self.today), share), model)
-        # From batches to larger ones a codec's bytes change by about the same everywhere, so some windows show this
-        # change; what the codec makes of the topic's content, which differs from place to place, is known of more.
+        # Larger batches change a codec's bytes by about the same factor everywhere, so a few windows are enough to
+        # measure it. The codec's bytes depend on the content, which varies along the log, and come from more windows.
         new = cell.wide or cell.windows
         base = self._compared(cell, new.keys())
         here = estimate(_windows(base.windows, self.today), share)
@@ -219,11 +219,11 @@ class TopicFigures:
         return saving(here.times(change), model)
 
     def _outgrows(self, cell: Cell) -> bool:
-        """Whether records make batches larger than their ``batch.size``, for which narrow windows have no room."""
+        """Return whether records are larger than ``batch.size``: narrow windows have no room for such batches."""
         return cell.batch_size not in {TODAY, 1} and self.largest > cell.batch_size
 
     def _compared(self, cell: Cell, windows: AbstractSet[int]) -> Cell:
-        """The cell of the same codec, with the nearest batches, known of the whole sample and of these windows."""
+        """Return this codec's cell with the most similar batches, measured on the whole sample and these windows."""
         known = [
             each
             for (codec, _), each in self.cells.items()
@@ -233,7 +233,7 @@ class TopicFigures:
         return min(known, key=lambda each: abs(math.log(each.batch_records / cell.batch_records)))
 
     def sizes(self) -> dict[str, float]:
-        """Today's batches: medians and means of bytes and records."""
+        """Return sizes of today's batches in bytes and records: medians, means and the maximum."""
         if not self.batches:
             return {}
         stored, plain, records = zip(*self.batches, strict=True)
@@ -249,20 +249,20 @@ class TopicFigures:
 
     @property
     def payload_size(self) -> float:
-        """Keys, values and headers of the whole topic, bytes."""
+        """Bytes of keys, values and headers of the whole topic."""
         total = self.total
         own = self.size * total.size / (total.size + self.kept) if total.size else 0.0
         return own * total.payload / total.size if total.size else 0.0
 
     @property
     def plain_size(self) -> float:
-        """Records of the whole topic before compression, bytes."""
+        """Bytes of the records of the whole topic before compression."""
         total = self.total
         return self.payload_size * total.plain / max(total.payload, 1)
 
 
 def _windows(new: Mapping[int, list[Run]], old: Mapping[int, list[Run]]) -> list[Window]:
-    """The windows that both were measured on."""
+    """Return the windows on which both were measured."""
     return [
         Window(
             sum(run.size for run in old[number]),
