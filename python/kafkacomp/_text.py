@@ -61,7 +61,7 @@ def size_text(size: float, *, exact: bool = False) -> str:
         if abs(value) < _KIBI or (exact and value % _KIBI):
             break
         value, unit = value / _KIBI, larger
-    return f"{value:.0f} {unit}" if unit == "B" or value == int(value) else f"{value:,.1f} {unit}"
+    return f"{value:.0f} {unit}" if unit == "B" or value % 1 == 0 else f"{value:,.1f} {unit}"
 
 
 def time_text(milliseconds: int | None, *, to_the_second: bool = False) -> str:
