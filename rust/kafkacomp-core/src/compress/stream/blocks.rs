@@ -1,31 +1,31 @@
-//! Encoders of framings that are made of blocks.
+//! Encoders of frames that consist of blocks.
 
 use super::super::{CodecError, CodecFault, CompressionType};
 use super::pending::{Pending, gather};
 use super::{Encoder, Operation, Progress};
 
-/// A framing made of blocks: what it writes, and where.
+/// A frame format that consists of blocks.
 pub(in super::super) trait Blocks: Send {
-    /// Whose framing it is, for an error.
+    /// The compression type, for errors.
     fn compression_type(&self) -> CompressionType;
 
-    /// The most content that a block takes, in bytes.
+    /// The most content of a block, in bytes.
     fn block_size(&self) -> usize;
 
-    /// Appends what a frame begins with.
+    /// Appends the beginning of a frame.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// Appends a block of this content, of at least a byte.
+    /// Appends a block with this content, which is not empty.
     fn block(&mut self, content: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError>;
 
-    /// Appends what a frame ends with.
+    /// Appends the end of a frame.
     fn end(&mut self, out: &mut Vec<u8>);
 }
 
-/// A stream of such frames.
+/// An encoder of a stream of such frames.
 pub(in super::super) struct BlockEncoder<B> {
     blocks: B,
-    /// The content of a block that is not full yet.
+    /// The content of the current block, which is not complete yet.
     content: Vec<u8>,
     pending: Pending,
     state: State,
@@ -37,12 +37,12 @@ enum State {
     Start,
     /// A frame is open.
     Open,
-    /// The frame's end waits to be handed out.
+    /// The end of the frame is pending output.
     Ended,
 }
 
 impl<B: Blocks> BlockEncoder<B> {
-    /// Before the first frame.
+    /// Creates an encoder before its first frame.
     pub(in super::super) fn new(blocks: B) -> Self {
         Self { blocks, content: Vec::new(), pending: Pending::default(), state: State::Start }
     }
@@ -53,10 +53,10 @@ impl<B: Blocks> BlockEncoder<B> {
         result
     }
 
-    /// Takes input, and makes a block if there is more than one can take.
+    /// Takes input, and writes a block if there is more content than fits into it.
     fn take(&mut self, input: &mut &[u8]) -> Result<(), CodecError> {
         let size = self.blocks.block_size();
-        // As Kafka's streams: a full block waits for a further byte.
+        // Like Kafka's streams, a full block is written only when a further byte arrives.
         if self.content.len() == size {
             return self.flush();
         }
@@ -83,7 +83,7 @@ impl<B: Blocks> Encoder for BlockEncoder<B> {
                 return Ok(Progress { consumed: input.len() - rest.len(), written, done: false });
             }
             match self.state {
-                // An empty piece opens no frame, unless one is asked for.
+                // Empty input opens a frame only for `FlushFrame`.
                 State::Start if !rest.is_empty() || operation == Operation::FlushFrame => {
                     self.blocks.begin(self.pending.bytes());
                     self.state = State::Open;

@@ -1,4 +1,4 @@
-//! The decoders of all codecs: the cap, and the order of output and errors, are the same for all.
+//! The decoders of all codecs, with the same output limit and the same order of output and errors.
 
 use super::super::after_frame::AfterFrame;
 use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions, gzip, lz4, snappy, zstd};
@@ -6,27 +6,27 @@ use super::frame_decode::{FrameDecode, Room};
 use super::plain::Plain;
 use super::{Decoder, Progress};
 
-/// How a stream is read.
+/// The options of a decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecoderOptions {
-    /// What is accepted.
+    /// Which data are accepted.
     pub decode: DecodeOptions,
-    /// The most bytes that the decoder gives, over all frames.
+    /// The most bytes that the decoder writes, over all frames.
     pub limit: u64,
 }
 
 impl Default for DecoderOptions {
-    /// By the specification, without a cap: memory is bounded by the codec's blocks or windows.
+    /// The data that the specification allows, without an output limit: the codec's blocks or windows bound the memory.
     fn default() -> Self {
         Self { decode: DecodeOptions::default(), limit: u64::MAX }
     }
 }
 
-/// What may follow a frame of this type.
+/// Returns the rules for data after a frame of this type.
 pub(super) fn after_frame(compression_type: CompressionType, options: DecodeOptions) -> AfterFrame {
     let strictness = options.strictness;
     match compression_type {
-        // Never asked: data that are not compressed end where the input does.
+        // Not used: uncompressed data have no end before that of the input.
         CompressionType::None => AfterFrame::FRAMES,
         CompressionType::Gzip => gzip::after_frame(strictness),
         CompressionType::Snappy => snappy::after_frame(),
@@ -35,18 +35,18 @@ pub(super) fn after_frame(compression_type: CompressionType, options: DecodeOpti
     }
 }
 
-/// A decoder of one frame.
+/// Creates a decoder of one frame.
 pub fn decoder(compression_type: CompressionType, options: DecoderOptions) -> Box<dyn Decoder> {
     Box::new(FrameDecoder::new(compression_type, options))
 }
 
-/// A frame under a cap.
+/// A decoder of one frame with an output limit.
 pub(super) struct FrameDecoder {
     compression_type: CompressionType,
     frame: Box<dyn FrameDecode>,
     limit: u64,
     left: u64,
-    /// What went wrong after output that was handed out first.
+    /// An error that follows output: the next call returns it.
     failed: Option<CodecError>,
 }
 
@@ -71,7 +71,7 @@ impl FrameDecoder {
         if self.left > 0 {
             return self.frame.run(input, room);
         }
-        // The frame may end without a further byte.
+        // At the limit, the frame may still end without a further byte.
         let mut beyond = [0];
         let mut probe = Room::new(&mut beyond);
         let done = self.frame.run(input, &mut probe)?;

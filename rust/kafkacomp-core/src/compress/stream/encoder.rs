@@ -5,10 +5,11 @@ use super::super::{CodecError, Compression, CompressionType, gzip, lz4, snappy, 
 use super::Encoder;
 use super::plain::Plain;
 
-/// The encoder that frames as Kafka's stream of this type and level does; LZ4 frames get this header checksum.
+/// Creates an encoder that writes the frames of Kafka's stream of this type and level; LZ4 frames get this header
+/// checksum.
 ///
 /// # Errors
-/// The codec could get no memory.
+/// The codec cannot allocate memory.
 pub fn encoder(compression: Compression, lz4_header_checksum: HeaderChecksum) -> Result<Box<dyn Encoder>, CodecError> {
     let level = compression.level();
     Ok(match compression.compression_type() {

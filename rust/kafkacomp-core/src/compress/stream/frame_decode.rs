@@ -1,10 +1,10 @@
-//! What a codec implements to be a [`Decoder`](super::Decoder): one frame. Caps, errors after output that was handed
-//! out, and the frames that follow are the decoders' concern.
+//! The decoding of one frame, which each codec implements. A [`Decoder`](super::Decoder) adds the output limit, returns
+//! errors only after the output that precedes them, and handles the frames that follow.
 
 use super::super::CodecError;
 use super::pending;
 
-/// Where output goes.
+/// An output buffer that is filled from the front.
 pub(in super::super) struct Room<'a> {
     bytes: &'a mut [u8],
     written: usize,
@@ -20,19 +20,19 @@ impl<'a> Room<'a> {
         self.written
     }
 
-    /// What can still be written to.
+    /// The part that is not written yet.
     pub(in super::super) fn rest(&mut self) -> &mut [u8] {
         self.bytes.split_at_mut(self.written).1
     }
 
-    /// Counts `length` bytes of the rest as written, and gives them back.
+    /// Counts `length` bytes of the rest as written, and returns them.
     pub(in super::super) fn advance(&mut self, length: usize) -> &[u8] {
         let start = self.written;
         self.written = start.saturating_add(length).min(self.bytes.len());
         self.bytes.split_at(self.written).0.split_at(start).1
     }
 
-    /// Copies as much as fits and says how much that was.
+    /// Copies as many bytes as fit, and returns their number.
     pub(in super::super) fn put(&mut self, bytes: &[u8]) -> usize {
         let length = pending::copy(bytes, self.rest());
         self.advance(length);
@@ -42,21 +42,21 @@ impl<'a> Room<'a> {
 
 /// A decoder of one frame of a codec.
 pub(in super::super) trait FrameDecode: Send {
-    /// Goes on until the input or the room is used up, or the frame ends: then `true`.
+    /// Decodes until the input is consumed, the output is full or the frame ends; returns whether the frame has ended.
     fn run(&mut self, input: &mut &[u8], output: &mut Room<'_>) -> Result<bool, CodecError>;
 
-    /// Whether the data may end here.
+    /// Checks that the data may end here.
     fn finish(&self) -> Result<(), CodecError>;
 
-    /// Whether nothing but a header, or a part of one, was read of this frame.
+    /// Whether only the header of this frame, or a part of it, was read.
     fn in_header(&self) -> bool;
 
-    /// Whether the frame that was read has no content by its kind, and Kafka's reader would not take it.
+    /// Whether the frame is of a kind without content, which Kafka's reader does not accept.
     fn is_skippable(&self) -> bool {
         false
     }
 
-    /// Bytes of all frames so far.
+    /// The number of bytes read so far, over all frames.
     fn position(&self) -> u64;
 
     /// Begins a new frame.

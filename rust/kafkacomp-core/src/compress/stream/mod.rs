@@ -1,6 +1,5 @@
-//! The one interface of everything that streams: sans-I/O encoders and decoders. Bytes come in, bytes go
-//! out, and the caller decides where from and where to; memory is bounded by a block or a window of the codec,
-//! whatever the length of the data.
+//! Streaming encoders and decoders of all codecs, without I/O: the caller provides the input and takes the output.
+//! Memory is bounded by a block or a window of the codec, whatever the length of the data.
 
 mod blocks;
 mod decoder;
@@ -21,67 +20,67 @@ pub(super) use pending::{Pending, copy, gather};
 
 use super::CodecError;
 
-/// What an encoder does once it has taken its input.
+/// What an encoder does after it has taken all input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Operation {
-    /// Keeps what does not fill a block yet.
+    /// Buffers input that does not fill a block yet.
     #[default]
     Continue,
-    /// Writes everything so far, so that a decoder gets it all; the frame stays open. Costs some size.
+    /// Writes all content so far, so that a decoder can return it; the frame stays open. Increases the size a little.
     FlushBlock,
-    /// Writes everything and ends the frame, an empty one if nothing was given. What follows begins a new
+    /// Writes all content and ends the frame, which is empty if there was no input. Further input begins a new
     /// frame.
     FlushFrame,
 }
 
-/// What one call did.
+/// The result of one call of an encoder or decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Bytes taken from the input; the others must be given again.
+    /// Bytes taken from the input; the caller must pass the others again.
     pub consumed: usize,
-    /// Bytes written to the front of the output.
+    /// Bytes written, from the beginning of the output.
     pub written: usize,
-    /// An encoder has done all that was asked: the input is taken and, for a flush, all is written. A decoder
-    /// is at the end of the frame.
+    /// Of an encoder: whether all input was taken and, for a flush, all output was written. Of a decoder: whether the
+    /// frame has ended.
     pub done: bool,
 }
 
 impl Progress {
-    /// What is left of the input and of the output after this progress.
+    /// Returns the rest of the input and of the output after this progress.
     pub(super) fn rest<'i, 'o>(&self, input: &'i [u8], output: &'o mut [u8]) -> (&'i [u8], &'o mut [u8]) {
         let (consumed, written) = (self.consumed.min(input.len()), self.written.min(output.len()));
         (input.split_at(consumed).1, output.split_at_mut(written).1)
     }
 }
 
-/// A compressing stream of frames.
+/// An encoder of a stream of frames.
 pub trait Encoder: Send {
-    /// Takes input and writes output until one of the two is used up or, for a flush, all is written: to be
-    /// called again with the same operation and the rest of the input until it is [done](Progress::done).
+    /// Takes input and writes output until the input is consumed, the output is full or, for a flush, all is written.
+    /// Call it again with the same operation and the rest of the input until it is [done](Progress::done).
     ///
     /// # Errors
-    /// The codec could get no memory. The stream is of no use then.
+    /// The codec cannot allocate memory. The stream cannot be continued then.
     fn encode(&mut self, input: &[u8], output: &mut [u8], operation: Operation) -> Result<Progress, CodecError>;
 }
 
-/// A decompressing stream of one frame: an LZ4 or zstd frame (a skippable one, too, with no content), a gzip
-/// member, a raw snappy block, or all xerial streams up to the end of the data, since nothing marks theirs.
+/// A decoder of one frame: an LZ4 or zstd frame (or a skippable frame, which has no content), a gzip member, a raw
+/// snappy block, or all xerial streams up to the end of the data, because xerial streams have no end marker.
 pub trait Decoder: Send {
-    /// Takes input and writes output until one of the two is used up or the frame ends. A call that neither
-    /// takes nor writes, though it had room to write to, needs more input.
+    /// Takes input and writes output until the input is consumed, the output is full or the frame ends. A call that
+    /// neither takes nor writes a byte, although the output is not empty, needs more input.
     ///
     /// # Errors
-    /// The data are broken, or hold more than the cap; what was written before counts. The stream is of no use
-    /// then.
+    /// The data are corrupt, or decompress to more than the limit; output that was written before is valid. The stream
+    /// cannot be continued then.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Result<Progress, CodecError>;
 
-    /// Whether the data may end after all that was decoded.
+    /// Checks that the data may end after the decoded input.
     ///
     /// # Errors
-    /// They end too early.
+    /// The data are truncated, or an earlier call failed.
     fn finish(&self) -> Result<(), CodecError>;
 
-    /// Begins a new frame. The positions that errors name go on.
+    /// Begins a new frame. The positions in errors continue.
     fn reset(&mut self);
 }
 

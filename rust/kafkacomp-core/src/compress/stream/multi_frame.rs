@@ -1,24 +1,23 @@
-//! All frames of a stream, one after another, as a file has them. What may follow a frame is decided by the codec's
-//! `after_frame`, as in the one-shot decoders.
+//! A decoder of all frames of a stream or file, one after another. The codec's `after_frame` determines what may follow
+//! a frame, as in the one-shot decoders.
 //!
-//! Unlike those, which have all of the data before them, a stream cannot take back what it has handed out: in
-//! [`Strictness::Tolerant`](super::super::Strictness) the complete blocks of a further LZ4 frame that is truncated are
-//! delivered before the content ends there.
+//! Unlike these, which have all data at once, a stream cannot revoke its output: in
+//! [`Strictness::Tolerant`](super::super::Strictness), the complete blocks of a further LZ4 frame that is truncated are
+//! returned before the content ends there.
 
 use super::super::after_frame::{AfterFrame, Further, trailing_data};
 use super::super::{CodecError, CodecFault, CodecFaultKind, CompressionType};
 use super::decoder::{FrameDecoder, after_frame};
 use super::{Decoder, DecoderOptions, Progress};
 
-/// A decoder whose content is that of all frames. It is [done](Progress::done) only where the data go on with bytes that
-/// are ignored. Else the data end where the caller's input does, and [`finish`](Decoder::finish) reports whether they
-/// may.
+/// A decoder that returns the content of all frames. It is [done](Progress::done) only before bytes that are ignored.
+/// Otherwise the data end with the caller's input, and [`finish`](Decoder::finish) checks whether they may end there.
 pub struct MultiFrameDecoder {
     compression_type: CompressionType,
     rules: AfterFrame,
     decoder: FrameDecoder,
     state: State,
-    /// Whether a frame that is not skippable was complete.
+    /// Whether a frame that is not skippable has ended.
     content_seen: bool,
 }
 
@@ -30,12 +29,12 @@ enum State {
     Between,
     /// In a further frame, which began at this byte.
     Further { start: u64 },
-    /// What follows is not read.
+    /// The rest of the data is ignored.
     Ignored,
 }
 
 impl MultiFrameDecoder {
-    /// At the start of the data.
+    /// Creates a decoder at the start of the data.
     pub fn new(compression_type: CompressionType, options: DecoderOptions) -> Self {
         Self {
             compression_type,
@@ -46,7 +45,7 @@ impl MultiFrameDecoder {
         }
     }
 
-    /// What follows a frame.
+    /// Returns the state after a frame.
     fn after_frame(&mut self) -> State {
         if self.rules.further == Further::Ignored {
             return State::Ignored;
@@ -55,12 +54,12 @@ impl MultiFrameDecoder {
         State::Between
     }
 
-    /// Whether a further frame that was refused for this is ignored. `Truncated` is decided at the end of the data.
+    /// Whether a further frame with this fault is ignored. `Truncated` is decided at the end of the data.
     fn ignores(&self, fault: &CodecFault) -> bool {
         self.content_seen && self.rules.ignores(fault, self.decoder.frame().in_header())
     }
 
-    /// What the refusal of a frame means, of which `length` bytes are there.
+    /// Handles the error of a frame of which `length` bytes are available.
     fn refused(&mut self, error: CodecError, length: usize) -> Result<(), CodecError> {
         let State::Further { start } = self.state else { return Err(error) };
         if error.fault.kind() == CodecFaultKind::Malformed && self.ignores(&error.fault) {
@@ -113,7 +112,7 @@ impl Decoder for MultiFrameDecoder {
                             return Ok(total);
                         }
                     }
-                    // It comes again when what was written before it has been taken.
+                    // The next call returns the error, after the caller has taken this output.
                     Err(_) if total.written > 0 => return Ok(total),
                     Err(error) => self.refused(error, rest.len())?,
                 },

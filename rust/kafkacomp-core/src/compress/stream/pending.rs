@@ -1,9 +1,8 @@
-//! Bytes on their way: what a stream has made and not yet handed out, and what it has taken and cannot use
-//! yet.
+//! Buffers of streams: output that is not returned yet, and input that is incomplete.
 
 use crate::memory::{self, OutOfMemory};
 
-/// Output that waits for room.
+/// Output that is not returned yet.
 #[derive(Debug, Default)]
 pub(in super::super) struct Pending {
     bytes: Vec<u8>,
@@ -11,18 +10,18 @@ pub(in super::super) struct Pending {
 }
 
 impl Pending {
-    /// Whether nothing waits.
+    /// Whether all output was returned.
     pub(in super::super) fn is_empty(&self) -> bool {
         self.position == self.bytes.len()
     }
 
-    /// Drops what waits.
+    /// Discards the output.
     pub(in super::super) fn clear(&mut self) {
         self.bytes.clear();
         self.position = 0;
     }
 
-    /// Where more output is appended to.
+    /// The buffer to which output is appended.
     pub(in super::super) fn bytes(&mut self) -> &mut Vec<u8> {
         if self.is_empty() {
             self.clear();
@@ -30,7 +29,7 @@ impl Pending {
         &mut self.bytes
     }
 
-    /// Moves as much as there is room for and says how much that was.
+    /// Moves as many bytes as fit, and returns their number.
     pub(in super::super) fn drain(&mut self, output: &mut [u8]) -> usize {
         let length = copy(self.bytes.split_at(self.position).1, output);
         self.position += length;
@@ -38,7 +37,7 @@ impl Pending {
     }
 }
 
-/// Copies as much as fits from the front of `from` to the front of `to` and says how much that was.
+/// Copies as many bytes as fit from the beginning of `from` to the beginning of `to`, and returns their number.
 pub(in super::super) fn copy(from: &[u8], to: &mut [u8]) -> usize {
     let length = from.len().min(to.len());
     if let (Some(from), Some(to)) = (from.get(..length), to.get_mut(..length)) {
@@ -47,10 +46,10 @@ pub(in super::super) fn copy(from: &[u8], to: &mut [u8]) -> usize {
     length
 }
 
-/// Moves bytes from the front of `input` to `buffer` until that has `want` bytes. `true` when it has them.
+/// Moves bytes from the front of `input` to `buffer` until it has `want` bytes; returns whether it has them.
 ///
 /// # Errors
-/// The buffer cannot grow; nothing is moved then.
+/// The buffer cannot grow. No bytes are moved then.
 pub(in super::super) fn gather(buffer: &mut Vec<u8>, want: usize, input: &mut &[u8]) -> Result<bool, OutOfMemory> {
     let (taken, rest) = input.split_at(want.saturating_sub(buffer.len()).min(input.len()));
     memory::append(buffer, taken)?;

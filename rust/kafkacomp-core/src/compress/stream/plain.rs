@@ -1,10 +1,10 @@
-//! Bytes that are not compressed.
+//! Uncompressed data.
 
 use super::super::CodecError;
 use super::frame_decode::{FrameDecode, Room};
 use super::{Encoder, Operation, Progress, pending};
 
-/// Hands on what it gets.
+/// An encoder and decoder that copy their input.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     position: u64,
