@@ -85,14 +85,14 @@ def find_transactions(source: Partition, log_format: str, skip: bool) -> FoundTr
 
 @final
 class LogFollower:
-    """Follows a partition's log: what was appended since the last look, by batch headers."""
+    """Reads the headers of the batches that were appended to a partition's log since the last call."""
 
     def __new__(cls, transactions: bool) -> LogFollower: ...
     def follow(self, source: Segment, is_new: bool, skip: bool) -> Literal["end", "truncated", "corrupt", "shrunk"]:
-        """Look at a segment: that of the last look from where the look ended, or if ``is_new`` from its start."""
+        """Read a segment: from its start if ``is_new``, otherwise from where the last call ended."""
 
     def aborted(self, start: int, end: int) -> list[AbortedRange]:
-        """Aborted transactions that have offsets in this range."""
+        """Return the aborted transactions that have offsets in this range."""
 
     def forget(self, offset: int) -> None:
         """Forget aborted transactions that end before this offset."""
@@ -127,7 +127,7 @@ def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecor
 
 @final
 class KnownBatches:
-    """The batches of a partition's segments that were searched for copies; shared by the checks of its segments."""
+    """The batches of a partition in which copies are searched for; shared by the verification of its segments."""
 
     def __new__(cls) -> KnownBatches: ...
 
@@ -246,7 +246,7 @@ def profile_name(version: str) -> str | None: ...
 
 @disjoint_base
 class Compressor:
-    """The base of the compressing classes."""
+    """The base class of the compressors."""
 
     CONTINUE: Final = 0
     FLUSH_BLOCK: Final = 1
@@ -261,7 +261,7 @@ class Compressor:
 
 @disjoint_base
 class Decompressor:
-    """The base of the decompressing classes."""
+    """The base class of the decompressors."""
 
     def __new__(
         cls, compression_type: int, checksum: str, magic: int | None, max_output_size: int | None, frames: bool
@@ -317,7 +317,7 @@ class StagedFile:
 
 @final
 class StagedBatches:
-    """Rows as batches in files, one for each topic and partition."""
+    """Writes rows as batches to files, one for each topic and partition."""
 
     def __new__(
         cls,
@@ -355,10 +355,10 @@ class RecordBatchBuilder:
     ) -> None:
         """Append a record at the offset that follows the last one, or at ``offset``.
 
-        Raises ValueError for an offset that does not increase or is more than 2^31 - 1 above the base offset, a
-        negative timestamp other than -1, headers before magic 2, a control batch, a batch that is built;
-        TypeError for a value or key that is not bytes, a header key that is not a string; ``RecordTooLargeError`` where
-        record or batch would pass 2^31 - 1 bytes. The builder is as it was then.
+        Raises ValueError for an offset that does not increase or is more than 2^31 - 1 above the base offset, for a
+        negative timestamp other than -1, for headers before magic 2, for a control batch, and after the batch was
+        built; TypeError if the value or key is not bytes or a header key is not a string; ``RecordTooLargeError`` if
+        the record or the batch would exceed 2^31 - 1 bytes. The builder does not change in these cases.
         """
 
     def append_control_record(
@@ -369,44 +369,44 @@ class RecordBatchBuilder:
     def append_end_txn_marker(
         self, is_commit: bool, *, coordinator_epoch: int = 0, timestamp: int = -1, offset: int | None = None
     ) -> None:
-        """Append the marker that ends the producer's transaction, to a transactional control batch."""
+        """Append the marker that ends the producer's transaction; the batch must be a transactional control batch."""
 
     def append_arrow(self, rows: ArrowRows) -> int:
-        """Append rows of Arrow columns, as ``build_batches`` takes them, while there is room; return their number."""
+        """Append rows of Arrow columns, as for ``build_batches``, until the batch is full; return their number."""
 
     def build(self) -> bytes:
-        """Build the batch; without records it has no bytes. The builder takes no further records then.
+        """Build the batch; without records the result is empty. No records can be appended afterwards.
 
-        Raises ValueError for a transactional batch without producer id, a producer id without epoch or sequence or
-        before magic 2, an aborted batch.
+        Raises ValueError for a transactional batch without a producer id, for a producer id without an epoch or
+        sequence or before magic 2, and after ``abort``.
         """
 
     def abort(self) -> None:
         """Discard the records."""
 
     def override_last_offset(self, last_offset: int) -> None:
-        """Make the batch end at this offset, like a batch whose last records compaction removed."""
+        """Set the batch's last offset, as in a batch whose last records were removed by compaction."""
 
     def set_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
     ) -> None:
-        """Set the producer state, which a producer learns late; ValueError once the batch is built."""
+        """Set the producer state, which a producer may not know before; raises ValueError after the batch was built."""
 
     def reopen_and_rewrite_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
     ) -> None:
-        """Set the producer state of a batch that is built, as a producer does before it sends it again."""
+        """Set the producer state of a batch that was built, as a producer does before it resends the batch."""
 
     def has_room_for(
         self, value: Buffer | None, *, key: Buffer | None = None, timestamp: int = -1, headers: Headers | None = None
     ) -> bool:
-        """Whether the batch would stay within ``write_limit`` with this record, which counts uncompressed."""
+        """Whether the batch would stay within ``write_limit`` with this record at its uncompressed size."""
 
     def has_room_for_bytes(self, size: int) -> bool:
         """Whether the batch would stay within ``write_limit`` with this many more bytes."""
 
     def set_estimated_compression_ratio(self, ratio: float) -> None:
-        """Set the ratio by which sizes are estimated, as a producer learns it from earlier batches; initially 1."""
+        """Set the ratio with which sizes are estimated; a producer derives it from earlier batches. Initially 1."""
 
     @property
     def magic(self) -> int:
@@ -442,31 +442,31 @@ class RecordBatchBuilder:
 
     @property
     def is_control_batch(self) -> bool:
-        """Whether it takes control records."""
+        """Whether it is a control batch, which contains only control records."""
 
     @property
     def records_count(self) -> int:
-        """Records appended so far."""
+        """The number of records appended so far."""
 
     @property
     def max_timestamp(self) -> int:
-        """The largest timestamp so far, milliseconds; -1 in magic 0."""
+        """The largest timestamp so far in milliseconds; -1 in magic 0."""
 
     @property
     def shallow_offset_of_max_timestamp(self) -> int:
-        """The offset of the largest timestamp: the last offset, if all records are one batch; -1 without timestamps."""
+        """The offset of the largest timestamp: the last offset if all records form one batch; -1 without timestamps."""
 
     @property
     def compression_ratio(self) -> float:
-        """Compressed bytes to uncompressed ones, without the header; 1.0 before the batch is built."""
+        """Compressed divided by uncompressed bytes, without the header; 1.0 before the batch is built."""
 
     @property
     def estimated_size_in_bytes(self) -> int:
-        """The size of the batch: exact if it is built or not compressed, else by the estimated ratio and 5%."""
+        """The size of the batch: exact if it is built or not compressed, else estimated by the ratio, plus 5%."""
 
     @property
     def uncompressed_bytes_written(self) -> int:
-        """Header and records before compression, bytes."""
+        """Bytes of the header and the records before compression."""
 
     @property
     def max_allowed_bytes(self) -> int:
@@ -474,7 +474,7 @@ class RecordBatchBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Whether ``write_limit`` is reached, or the batch built or aborted."""
+        """Whether ``write_limit`` is reached, or the batch was built or aborted."""
 
     @property
     def is_closed(self) -> bool:
@@ -502,14 +502,14 @@ class MessageReader(Iterator[MessageAndOffset]):
 
 @final
 class Message:
-    """A message of Kafka 0.7: a frozen view of the set that it was read from."""
+    """A message of Kafka 0.7: a read-only view of the set that it was read from."""
 
     def __bytes__(self) -> bytes:
         """The message as stored, from the magic on, without its size."""
 
     @property
     def magic(self) -> int:
-        """0, the format before compression, or 1."""
+        """0, the format without compression, or 1."""
 
     @property
     def attributes(self) -> int | None:
@@ -525,7 +525,7 @@ class Message:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the checksum is right."""
+        """Whether the stored checksum is correct."""
 
     @property
     def size_in_bytes(self) -> int:
@@ -580,8 +580,8 @@ class BatchStream:
 class RecordBatch:
     """A batch of magic 2, or a message of magic 0 or 1 (a wrapper if it is compressed).
 
-    A frozen view of the buffer it was read from; iterating over it decompresses it and gives its records. What is
-    wrong with them is raised where Kafka's own iterator throws, after the records before it:
+    A read-only view of the buffer that it was read from. Iterating over it decompresses it and returns its records. An
+    invalid record raises an error where Kafka's own iterator throws, after the records before it:
     ``InvalidRecordError`` (87), ``CorruptRecordError`` (2; with the codec's ``DecompressionError`` as its cause),
     ``OutputLimitError``, ``UnknownServerError`` (-1).
     """
@@ -591,9 +591,9 @@ class RecordBatch:
     def columns(self) -> RecordColumns:
         """Decompress the batch and return offsets, timestamps, keys and values of all records as lists.
 
-        For records of up to some hundred bytes this is two to four times as fast as iterating; for larger ones both
-        spend most of their time on decompressing and copying. For Arrow arrays of many batches, use ``kafkacomp.scan``.
-        Raises what iterating raises.
+        For records of up to a few hundred bytes this is two to four times as fast as iterating; for larger records,
+        both spend most of their time on decompression and copying. For Arrow arrays of many batches, use
+        ``kafkacomp.scan``. Raises the same errors as iterating.
         """
 
     def ensure_valid(self) -> None:
@@ -601,7 +601,7 @@ class RecordBatch:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the checksum is right: CRC-32C from the attributes on (magic 2), CRC-32 from the magic on."""
+        """Whether the checksum is correct, CRC-32C from the attributes (magic 2), CRC-32 from the magic (0, 1)."""
 
     @property
     def magic(self) -> int:
@@ -613,23 +613,23 @@ class RecordBatch:
 
     @property
     def size_in_bytes(self) -> int:
-        """The whole size, with the offset and size fields."""
+        """The size of the batch, including the offset and size fields."""
 
     @property
     def stored_records(self) -> bytes:
-        """The records as they are stored, compressed if the batch is.
+        """The records as stored: compressed if the batch is compressed.
 
-        They follow the header in magic 2, and are the value of a compressed message in magic 0 and 1. A plain message
-        of these is a record itself.
+        In magic 2 they follow the header. In magic 0 and 1 they are the value of a wrapper; an uncompressed message is
+        a record itself.
         """
 
     @property
     def base_offset(self) -> int:
-        """The first offset; of a wrapper of magic 0 or 1 that of its first message, for which it is decompressed."""
+        """The first offset. A wrapper of magic 0 or 1 is decompressed to get the offset of its first message."""
 
     @property
     def last_offset(self) -> int:
-        """The last offset by the header, which stays when compaction removes the record."""
+        """The last offset according to the header, which compaction does not change."""
 
     @property
     def crc(self) -> int:
@@ -637,7 +637,7 @@ class RecordBatch:
 
     @property
     def attributes(self) -> int:
-        """The attributes as stored: 16 bits in magic 2, 8 before."""
+        """The attributes as stored: 16 bits in magic 2, 8 bits in magic 0 and 1."""
 
     @property
     def compression_type(self) -> CompressionType:
@@ -645,15 +645,15 @@ class RecordBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Where the timestamps come from; NO_TIMESTAMP_TYPE for magic 0."""
+        """The timestamp type; NO_TIMESTAMP_TYPE for magic 0."""
 
     @property
     def base_timestamp(self) -> int:
-        """Milliseconds; the delete horizon where there is one; the message's own time in magic 1, -1 in magic 0."""
+        """Milliseconds; the delete horizon if there is one. In magic 1 the message's timestamp, in magic 0 -1."""
 
     @property
     def max_timestamp(self) -> int:
-        """The largest timestamp by the header, milliseconds; -1 without one."""
+        """The largest timestamp according to the header in milliseconds; -1 without one."""
 
     @property
     def records_count(self) -> int | None:
@@ -673,11 +673,11 @@ class RecordBatch:
 
     @property
     def base_sequence(self) -> int:
-        """The first record's sequence, -1 without one."""
+        """The sequence number of the first record; -1 without one."""
 
     @property
     def last_sequence(self) -> int:
-        """The last record's sequence, -1 without one."""
+        """The sequence number of the last record; -1 without one."""
 
     @property
     def is_transactional(self) -> bool:
@@ -689,7 +689,7 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When a tombstone or marker in it may be removed, milliseconds (KIP-534)."""
+        """When compaction may remove its tombstones and markers, in milliseconds (KIP-534); None without a time."""
 
 @final
 class RecordIterator(Iterator[Record]):
@@ -731,11 +731,11 @@ class Record:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Where the timestamp comes from."""
+        """The timestamp type."""
 
     @property
     def sequence(self) -> int:
-        """-1 without a producer id."""
+        """The sequence number; -1 without a producer id."""
 
     @property
     def key(self) -> bytes | None:
@@ -747,15 +747,15 @@ class Record:
 
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
-        """Key and value of each header, in order; invalid UTF-8 in a key becomes U+FFFD, as in Java."""
+        """The key and value of each header, in order; invalid UTF-8 in a key becomes U+FFFD, as in Java."""
 
     @property
     def is_valid(self) -> bool | None:
-        """Whether the message's own checksum is right (magic 0 and 1); None in magic 2, where only batches have one."""
+        """Whether the message's checksum is correct (magic 0 and 1); None in magic 2, where only batches have one."""
 
 @final
 class ArrowArray:
-    """An Arrow array that ``pyarrow.array``, ``polars.Series`` and their like take without a copy."""
+    """An Arrow array that ``pyarrow.array``, ``polars.Series`` and similar functions import without a copy."""
 
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> CapsuleType: ...
@@ -780,7 +780,7 @@ def parse_cells(data: ArrowColumn, fields: RecordFields, bad_is_null: bool, max_
 
 @final
 class ScanReader:
-    """A scan that is read once; made by :func:`kafkacomp.scan`."""
+    """The result of :func:`kafkacomp.scan`, which can be read once."""
 
     def __new__(
         cls,
@@ -793,7 +793,7 @@ class ScanReader:
     def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> pa.RecordBatch:
-        """The next batch; failures are raised as they are."""
+        """Return the next batch; raises the errors of the scan."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -808,11 +808,11 @@ class ScanReader:
 
     @property
     def closed(self) -> bool:
-        """Whether the scan was handed over, read to its end or closed."""
+        """Whether the scan was exported as a stream, read to its end or closed."""
 
     @property
     def error(self) -> KafkaCompError | OSError | None:
-        """The exception that ended the scan; an Arrow stream carries no more than its text."""
+        """The exception that ended the scan, of which an Arrow stream passes on only the text."""
 
     @property
     def report(self) -> ScanReport:
@@ -824,4 +824,4 @@ class ChunkDecoder:
 
     def __new__(cls, key: DataKey | None) -> ChunkDecoder: ...
     def decode(self, data: Buffer, size: int, compressed: bool) -> bytes:
-        """The content of a chunk, which must be ``size`` bytes; ValueError or DecompressionError if it is not."""
+        """Return the content of a chunk; raises ValueError or DecompressionError if it is not ``size`` bytes long."""

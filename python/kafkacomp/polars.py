@@ -35,15 +35,15 @@ __all__ = ["scan"]
 _MIN, _MAX = -(2**63), 2**63 - 1
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PLACE = {"topic": pl.String, "partition": pl.Int32}
-#: Comparisons with the sides exchanged.
+#: Each comparison, and its equivalent with exchanged operands.
 _EXCHANGED = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
 
 
-def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - those of kafkacomp.scan
+def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - the options of kafkacomp.scan
     """Read Kafka's log segments lazily: only the columns, partitions, offsets and times that the query needs.
 
     Columns that the query does not use are not built. Comparisons of ``offset`` and ``timestamp`` with constants become
-    bounds of the scan, and partitions that a condition on ``topic`` and ``partition`` rules out are not opened, if the
+    bounds of the scan, and partitions that a condition on ``topic`` and ``partition`` excludes are not opened, if the
     conditions are combined by ``&``. polars evaluates everything else. A row limit ends the scan early. The streaming
     engine takes the rows as they are read. Each collection lists and reads the source again.
 
@@ -56,9 +56,9 @@ def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - thos
         A ``polars.LazyFrame`` with the columns of the scan.
 
     Raises:
-        FileNotFoundError: a path that does not exist, or a folder without segments.
-        ValueError, TypeError: a wrong argument.
-        polars.exceptions.ComputeError: in ``collect``: the errors of the scan, with the file and the byte.
+        FileNotFoundError: a path does not exist, or a folder contains no segments.
+        ValueError, TypeError: an argument is wrong.
+        polars.exceptions.ComputeError: in ``collect``, for any error of the scan; names the file and the byte.
 
     Example:
         >>> import kafkacomp as kc
@@ -94,7 +94,7 @@ def _frames(
     bounds = _Bounds() if predicate is None else _bounds(predicate, options.get("timestamp_unit", "ms"))
     chosen = _chosen(found, bounds.place)
     narrowed, chosen = bounds.narrow(options, chosen)
-    # At least one column, or the number of rows would be lost.
+    # Without any column, the number of rows would be lost.
     built = columns or ["offset"]
     left = rows
     if chosen and left != 0:
@@ -112,7 +112,7 @@ def _frames(
 
 
 def _chosen(found: list[Partition], conditions: Iterable[pl.Expr]) -> list[Partition]:
-    """The partitions that no condition rules out."""
+    """Return the partitions that no condition excludes."""
     places = {"index": range(len(found)), **{name: [getattr(each, name) for each in found] for name in _PLACE}}
     frame = pl.DataFrame(places, schema={"index": pl.Int64, **_PLACE})
     for condition in conditions:
@@ -122,7 +122,7 @@ def _chosen(found: list[Partition], conditions: Iterable[pl.Expr]) -> list[Parti
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What every row that a predicate takes fulfils; ends are inclusive."""
+    """Bounds of all rows that satisfy a predicate; both ends are inclusive."""
 
     offset: tuple[int, int] = (_MIN, _MAX)
     timestamp: tuple[int, int] | None = None
@@ -130,7 +130,7 @@ class _Bounds:
     place: tuple[pl.Expr, ...] = ()
 
     def narrow(self, options: dict[str, Any], chosen: list[Partition]) -> tuple[dict[str, Any], list[Partition]]:
-        """The options with these bounds as well, and the partitions of which rows are left."""
+        """Return the options with these bounds added, and the partitions that can still have rows."""
         offsets = [_interval(options, each) for each in chosen]
         intervals = [(max(low, self.offset[0]), min(high, self.offset[1])) for low, high in offsets]
         left = [
@@ -145,20 +145,20 @@ class _Bounds:
             last = last if end is None else min(end - 1, last)
             if first > last:
                 return narrowed, []
-            # Bounds of a scan are not negative; times of records can be.
+            # The bounds of a scan cannot be negative, but timestamps of records can.
             narrowed["start_time"] = first if first > 0 else start
             narrowed["end_time"] = last + 1 if 0 <= last < _MAX - 1 else end
         return narrowed, [each for each, _ in left]
 
 
 def _interval(options: dict[str, Any], partition: Partition) -> tuple[int, int]:
-    """The first and last offset that the options let through."""
+    """Return the first and last offset within the options."""
     start, end = (bound_of(options.get(name), partition) for name in ("start_offset", "end_offset"))
     return _MIN if start is None else start, _MAX if end is None else end - 1
 
 
 def _offsets(left: list[tuple[Partition, tuple[int, int]]]) -> dict[str, Any]:
-    """Bounds of offsets as options, which are not negative."""
+    """Convert offset bounds to options, which cannot be negative."""
     intervals = {interval for _, interval in left}
     if len(intervals) == 1:
         ((low, high),) = intervals
@@ -171,7 +171,7 @@ def _offsets(left: list[tuple[Partition, tuple[int, int]]]) -> dict[str, Any]:
 
 
 def _bounds(predicate: pl.Expr, unit: str) -> _Bounds:
-    """The bounds that a predicate states; where its form is unknown, fewer."""
+    """Return the bounds that follow from a predicate; parts of an unknown form give none."""
     try:
         tree = json.loads(predicate.meta.serialize(format="json"))
     except (pl.exceptions.PolarsError, ValueError):
@@ -199,7 +199,7 @@ def _conjuncts(tree: Any) -> Iterator[Any]:  # noqa: ANN401 - JSON
 
 
 def _is_elementwise(tree: Any) -> bool:  # noqa: ANN401 - JSON
-    """Whether an expression is of the kinds whose result for a row depends on that row alone."""
+    """Return whether an expression is of a kind whose result for a row depends on that row only."""
     match tree:
         case {"Column": _} | {"Literal": _}:
             return True
@@ -227,22 +227,22 @@ def _with_offset(interval: tuple[int, int], comparison: str, value: object) -> t
 
 
 def _with_time(interval: tuple[int, int] | None, comparison: str, value: object, unit: str) -> tuple[int, int] | None:
-    """The same in milliseconds, with the constant on either side: polars decides about it."""
+    """Return the narrowed interval in milliseconds; it may be wider than the condition, which polars evaluates."""
     first, last = _milliseconds(value, up=False), _milliseconds(value, up=True)
-    # In nanoseconds the column has the nearest time where the record's does not fit.
+    # A column in nanoseconds has the nearest representable time if the record's is out of range.
     if unit == "ns" or first is None or last is None:
         return interval
     low, high = interval or (_MIN + 1, _MAX - 1)
     if comparison in {"Eq", "GtEq", "Gt"}:
         low = max(low, first)
     if comparison in {"Eq", "LtEq", "Lt"}:
-        # A column in seconds has the second that the time is in.
+        # A column in seconds has the time rounded down to the second.
         high = min(high, last + (999 if unit == "s" else 0))
     return low, high
 
 
 def _comparisons(condition: Any) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401 - JSON
-    """Column, comparison and constant."""
+    """Iterate over the comparisons of a condition, as column, comparison and constant."""
     match condition:
         case {"BinaryExpr": {"left": {"Column": "offset" | "timestamp" as name}, "op": op, "right": constant}}:
             if op in _EXCHANGED:
@@ -256,7 +256,7 @@ def _comparisons(condition: Any) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN
                 "function": {"Boolean": {"IsBetween": _}},
             }
         }:
-            # Inclusive in any case: polars evaluates the condition itself.
+            # Both ends are always included: polars evaluates the condition itself.
             yield name, "GtEq", _value(low)
             yield name, "LtEq", _value(high)
         case _:
@@ -271,7 +271,7 @@ def _expression(tree: Any) -> pl.Expr | None:  # noqa: ANN401 - JSON
 
 
 def _value(tree: Any) -> Any:  # noqa: ANN401 - of any type
-    """The value of an expression without columns; ``None`` for any other."""
+    """Return the value of an expression without columns; ``None`` for any other."""
     expression = _expression(tree)
     if expression is None or expression.meta.root_names():
         return None
@@ -283,7 +283,7 @@ def _value(tree: Any) -> Any:  # noqa: ANN401 - of any type
 
 
 def _milliseconds(value: Any, *, up: bool) -> int | None:  # noqa: ANN401 - of any type
-    """Milliseconds since the epoch, rounded up or down; ``None`` for what is not a time."""
+    """Return milliseconds since the epoch, rounded up or down; ``None`` if the value is not a time."""
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         passed = value - _EPOCH
         return -(-passed // dt.timedelta(milliseconds=1)) if up else passed // dt.timedelta(milliseconds=1)

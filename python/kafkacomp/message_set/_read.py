@@ -59,7 +59,7 @@ def read_messages(
     Args:
         data: Bytes-like: a log file's content, or the set in a fetch response or a produce request. ``bytes`` are
             read in place, anything else is copied once.
-        initial_offset: The offset of the first byte: the number in the log file's name, or the one asked for.
+        initial_offset: The offset of the first byte: the number in the log file's name, or the requested offset.
         deep: Read the messages inside compressed messages, at any depth up to 64 levels. Otherwise compressed messages
             are returned without decompressing them.
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
@@ -94,7 +94,8 @@ def valid_bytes(data: Buffer, initial_offset: int = 0) -> int:
         initial_offset: The offset of the first byte; the result does not depend on it.
 
     Raises:
-        MessageSetError: as without ``deep``. Corruption inside compressed messages is not detected.
+        MessageSetError: as raised by :func:`read_messages` without ``deep``. Corruption inside compressed messages is
+            not detected.
         ValueError: ``initial_offset`` is out of range.
 
     Example:
@@ -125,8 +126,8 @@ def convert(
         data: As for :func:`read_messages`. An entry that the end truncates is left out if another one precedes it.
         to_magic: The message format of the result: 0, 1 or 2, as in :mod:`kafkacomp.record`.
         initial_offset: The position of the first byte, as in :func:`read_messages`.
-        first_offset: The first message's offset in the new format, to 2^62 - 1.
-        batch_bytes: The most bytes of a batch made of plain messages; a larger message has its own.
+        first_offset: The first message's offset in the new format, 0 to 2^62 - 1.
+        batch_bytes: The most bytes of a batch made of plain messages; a larger message gets its own batch.
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
 
     Raises:

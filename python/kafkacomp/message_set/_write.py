@@ -119,7 +119,7 @@ class ProducerCompression:
         return cls(codec, tuple(topic for topic in topics if topic))
 
     def compression_type(self, topic: str, *, producer_type: str = "sync") -> CompressionType:
-        """The codec of a topic's sets.
+        """Return the compression type of a topic's message sets.
 
         Args:
             topic: The topic.
@@ -145,7 +145,7 @@ def write_log(
 ) -> list[str]:
     """Append sets to a new partition ``target/topic-partition`` as a broker of 0.7.2 does.
 
-    A set is appended unchanged, except for a truncated message at its end. A new file is begun before a set if the last
+    A set is appended unchanged, except for a truncated message at its end. A new file begins before a set if the last
     one is larger than ``log_file_size``; a file is named by the position at which it begins. The folder appears
     complete or not at all.
 
@@ -173,7 +173,7 @@ def write_log(
 
         ``target`` is a folder.
     """
-    from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does without
+    from pathlib import Path  # noqa: PLC0415 - `import kafkacomp` does not need it
 
     check_topic(topic)
     partition = integer("partition", partition, PARTITIONS)
