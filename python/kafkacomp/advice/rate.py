@@ -122,13 +122,14 @@ def rate_of(size: int, windows: Iterable[Stamps], files: FileTimes) -> Rate:
         return unknown_rate(f"{span}, which is {_length(seconds)}: less than an hour", first, last, seconds)
     if not _rises(windows, latest, last - first):
         return unknown_rate(
-            f"{span}, but they do not rise along the log: they are not the times of sending", first, last, seconds
+            f"{span}, but they do not rise along the log, so they are not times of sending", first, last, seconds
         )
     by_files = files.seconds()
     if by_files is not None and not 1 / _DISAGREE <= seconds / by_files <= _DISAGREE:
-        why = f"{span} ({_length(seconds)}), but by the times of the segment files it took {_length(by_files)}"
+        took = f"by the modification times of the segment files it took {_length(by_files)}"
+        why = f"{span} ({_length(seconds)}), but {took}"
         return unknown_rate(why, first, last, seconds)
-    checked = "; the times of the segment files agree" if by_files is not None else ""
+    checked = "; the modification times of the segment files agree" if by_files is not None else ""
     rate = size / seconds
     return Rate(rate, "timestamps", f"{rate:,.0f} bytes/s: {span} ({_length(seconds)}){checked}", first, last, seconds)
 

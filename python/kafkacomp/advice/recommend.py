@@ -254,8 +254,8 @@ def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) 
         why = f"the entropy of the values is too high: {bits}, and nothing in them repeats"
     elif text is not None and not repeats:
         why = (
-            f"the values are random bytes written as {text} text: nothing in them repeats, and a codec could only undo "
-            "the writing; send the bytes themselves, which saves more and costs nothing"
+            f"the values are random bytes encoded as {text} text: nothing in them repeats, and a codec could only "
+            "reverse the encoding; send the bytes themselves, which saves more and costs nothing"
         )
     else:
         return None
@@ -266,8 +266,8 @@ def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) 
     if options.by_money and any(_worth(options, cell) for cell in winners):
         return None
     if most >= _WORTH:
-        where = "headers and that writing" if text is not None else "what stands around the values"
-        why += f". What there is to save, {most:.0%}, lies in {where}"
+        where = "headers and this encoding" if text is not None else "the bytes around the values"
+        why += f". The possible saving of {most:.0%} comes from {where}"
     return why
 
 
@@ -282,17 +282,17 @@ def _why_not(options: Options, now: Cell | None) -> str:
             f"{options.latency(quickest):.2f} ms"
         )
     if now is None:
-        return "no codec was measured that the topic may have"
+        return "no codec was measured that the topic supports"
     if options.by_money:
         return _too_dear(options)
     saving, spread = options.topic.saving(now)
     if saving >= _WORTH and spread is not None and spread.low <= 0:
-        return f"{now.codec} may save {saving:.0%}, but the sample leaves open whether: {_between(spread)}"
+        return f"{now.codec} may save {saving:.0%}, but the sample does not make this certain: {_between(spread)}"
     own = options.today.codec
     if own.type is not CompressionType.NONE:
-        other = "" if now.codec == own else f": {now.codec} would make {-saving:+.1%} bytes"
-        return f"{own} does about as well as anything{other}"
-    return f"nothing saves {_WORTH:.0%}: the best, {now.codec}, {max(saving, 0):.0%}"
+        other = "" if now.codec == own else f": with {now.codec}, the bytes change by {-saving:+.1%}"
+        return f"{own} is about as good as any other codec{other}"
+    return f"no codec saves {_WORTH:.0%}: the best, {now.codec}, saves {max(saving, 0):.0%}"
 
 
 def _too_dear(options: Options) -> str:
@@ -300,8 +300,8 @@ def _too_dear(options: Options) -> str:
     smallest = min(options.at(TODAY), key=lambda cell: cell.per_payload)
     before, after = options.bill(options.today).total or 0.0, options.bill(smallest).total or 0.0
     return (
-        f"nothing takes {_WORTH:.0%} less money: {money_of(before)} {options.about.prices.currency} a month today, "
-        f"with {smallest.codec}, which makes the fewest bytes, {money_of(after)}"
+        f"no codec lowers the cost by {_WORTH:.0%}: {money_of(before)} {options.about.prices.currency} a month today, "
+        f"{money_of(after)} with {smallest.codec}, which gives the fewest bytes"
     ).replace("  ", " ")
 
 
@@ -337,8 +337,8 @@ def _unfilled(options: Options, saving: float) -> list[str]:
     would = f"full batches of {size_name(larger.batch_size)} with {larger.codec} would save {_saves(larger, options)}, "
     if fill is None:
         rate = options.about.rate.why
-        return [f"{would}but whether they fill is not known: {rate}; --assume-rate gives a rate"]
-    return [f"{would}but at the topic's rate one takes {_duration(fill)} to fill, so that is not counted"]
+        return [f"{would}but it is unknown whether they fill: {rate}; --assume-rate gives a rate"]
+    return [f"{would}but at the topic's rate a batch takes {_duration(fill)} to fill, so this is not counted"]
 
 
 def _leave(topic: TopicFigures, options: Options, reason: str) -> Advice:
@@ -348,7 +348,7 @@ def _leave(topic: TopicFigures, options: Options, reason: str) -> Advice:
     bare = topic.cells.get((Codec(CompressionType.NONE), TODAY))
     if today.codec.type is not CompressionType.NONE and bare is not None and options.saving(bare) >= -_SAME_BYTES:
         advice.reasons.append(
-            f"{today.codec} brings next to nothing here: without it {options.seconds(today):.2f} s of a core per GB "
+            f"{today.codec} saves almost nothing here: without it, {options.seconds(today):.2f} s of a core per GB "
             "would be saved, and the bytes would stay about the same"
         )
     plain = [cell for cell in topic.cells.values() if cell.codec.type is CompressionType.NONE and options.fills(cell)]
@@ -356,7 +356,7 @@ def _leave(topic: TopicFigures, options: Options, reason: str) -> Advice:
     if packed is not None and today.codec.type is CompressionType.NONE and options.saving(packed) >= _WORTH:
         advice.reasons.append(
             f"batches of {topic.total.records / topic.total.batches:.1f} records are small: larger ones save "
-            f"{options.saving(packed):.0%} without any codec, by fewer headers; {_settings_of(packed, options)}"
+            f"{options.saving(packed):.0%} without a codec, by having fewer headers; {_settings_of(packed, options)}"
         )
     elif "entropy" not in reason:
         advice.reasons += _unfilled(options, 0.0)
@@ -372,7 +372,7 @@ def _change(topic: TopicFigures, options: Options, cell: Cell) -> Advice:
     today = options.today.codec
     word = "compress with" if today.type is CompressionType.NONE else f"change {today} to"
     if cell.codec == today:
-        word = "use one codec for all of it,"
+        word = "use one codec for all batches,"
     elif cell.codec.type is CompressionType.NONE:
         word = f"stop compressing ({today}):"
     saving, spread = topic.saving(cell)
@@ -386,7 +386,7 @@ def _change(topic: TopicFigures, options: Options, cell: Cell) -> Advice:
     larger = _larger(options, filled=True)
     if larger is not None and options.saving(larger) - saving >= _WORTH:
         advice.reasons.append(
-            f"more by larger batches: {larger.codec} with {_settings_of(larger, options)} saves "
+            f"larger batches save more: {larger.codec} with {_settings_of(larger, options)} saves "
             f"{_saves(larger, options)}"
         )
     else:
@@ -397,7 +397,7 @@ def _change(topic: TopicFigures, options: Options, cell: Cell) -> Advice:
 def _raise(topic: TopicFigures, options: Options, now: Cell | None, larger: Cell) -> Advice:
     saving, spread = topic.saving(larger)
     total = topic.total
-    at_most = "" if now is None else f", where today's batches let {now.codec} save {max(options.saving(now), 0):.0%}"
+    at_most = "" if now is None else f"; with today's batches, {now.codec} saves {max(options.saving(now), 0):.0%}"
     verdict = RAISE if larger.batch_size > DEFAULT_BATCH_SIZE else LINGER
     headline = (
         f"{verdict}: {total.records / total.batches:.1f} records a batch today; with {_settings_of(larger, options)} "
@@ -432,7 +432,7 @@ def _figures(options: Options, cell: Cell) -> list[str]:
         reasons.append(f"{money_of(after)} {currency} a month instead of {money_of(before)}".replace("  ", " "))
         reasons.append(options.about.rate.why)
     elif options.about.prices.prices:
-        reasons.append(f"cannot tell what it costs in a month: {options.about.rate.why}; --assume-rate gives a rate")
+        reasons.append(f"the monthly cost is unknown: {options.about.rate.why}; --assume-rate gives a rate")
     if options.topic.saving(cell)[1] is None:
-        reasons.append("the sample is too small to tell its own uncertainty")
+        reasons.append("the sample is too small to estimate its uncertainty")
     return reasons

@@ -48,7 +48,7 @@ def today_of(topic: TopicReport) -> str:
     if figures.type is CompressionType.NONE or (level is None and not figures.levels.get(figures.type)):
         name = str(figures.type)
     elif level is None:
-        name = f"{figures.type}, level not known"
+        name = f"{figures.type}, level unknown"
     else:
         name = f"{figures.type}:{level.level}" + ("" if level.exact else f" (about, {level.difference:+.1%} bytes)")
     others = len(figures.types) - 1
@@ -144,8 +144,8 @@ def _overview(report: Report) -> Table:
     if missing and report.prices.prices:
         more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
         table.caption = (
-            f"Cannot tell the money of {', '.join(missing[:_MOST_NAMES])}{more}, whose rate is unknown; "
-            "--assume-rate gives one"
+            f"Cost unknown, because the rate is unknown: {', '.join(missing[:_MOST_NAMES])}{more}; "
+            "--assume-rate gives a rate"
         )
         table.caption_justify = "left"
     return table
