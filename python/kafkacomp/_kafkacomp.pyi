@@ -426,15 +426,15 @@ class RecordBatchBuilder:
 
     @property
     def producer_id(self) -> int:
-        """-1 without one."""
+        """The producer id; -1 without one."""
 
     @property
     def producer_epoch(self) -> int:
-        """-1 without one."""
+        """The producer epoch; -1 without one."""
 
     @property
     def base_sequence(self) -> int:
-        """-1 without one."""
+        """The sequence number of the first record; -1 without one."""
 
     @property
     def is_transactional(self) -> bool:
@@ -661,15 +661,15 @@ class RecordBatch:
 
     @property
     def partition_leader_epoch(self) -> int:
-        """-1 without one."""
+        """The leader epoch of the partition; -1 without one."""
 
     @property
     def producer_id(self) -> int:
-        """-1 without one."""
+        """The producer id; -1 without one."""
 
     @property
     def producer_epoch(self) -> int:
-        """-1 without one."""
+        """The producer epoch; -1 without one."""
 
     @property
     def base_sequence(self) -> int:
