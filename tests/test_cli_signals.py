@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end every command that writes, and leave nothing of what it was writing."""
+"""Ctrl-C and SIGTERM end every command; those that write leave nothing of what they were writing."""
 
 from __future__ import annotations
 
@@ -89,3 +89,48 @@ def test_no_offset_map_is_left(tmp_path: Path, number: signal.Signals) -> None:
     target.mkdir()
     command = ["convert", "--to-magic", "2", "--offset-map", f"{target}/map.csv", str(source.parent), f"{target}/t-0"]
     check(command, target, number)
+
+
+#: Commands that read, with the number of partitions. With several partitions, `info` and `verify` use threads.
+READS = [
+    ("verify", 1, signal.SIGINT),
+    ("verify", 3, signal.SIGINT),
+    ("verify", 3, signal.SIGTERM),
+    ("info", 1, signal.SIGINT),
+    ("info", 3, signal.SIGINT),
+    ("info --deep", 3, signal.SIGTERM),
+    ("dump", 1, signal.SIGINT),
+    ("diff", 1, signal.SIGINT),
+    ("export -o - --format jsonl", 1, signal.SIGINT),
+]
+
+#: The signal comes from the process itself: two seconds after the imports, when the command reads.
+READ_PROGRAM = """
+import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from kafkacomp._cli import command, main
+timer = threading.Timer(2, os.kill, (os.getpid(), int(sys.argv[1])))
+timer.daemon = True
+timer.start()
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "partitions", "number"), READS, ids=[f"{each[0]}-{each[1]}-{each[2].name}" for each in READS]
+)
+def test_commands_that_read(tmp_path: Path, command: str, partitions: int, number: signal.Signals) -> None:
+    """Each would take hours; `subprocess.run` ends it after a minute."""
+    for partition in range(partitions):
+        source = tmp_path / f"t-{partition}" / "00000000000000000000.log"
+        source.parent.mkdir()
+        with source.open("wb") as file:
+            file.write(BATCHES)
+            file.truncate(1 << 40)
+    paths = [str(tmp_path)] * (2 if command == "diff" else 1)
+    program = [sys.executable, "-c", READ_PROGRAM, str(int(number)), *command.split(), *paths]
+    done = subprocess.run(
+        program, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    assert done.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], done.stderr
+    assert "Traceback" not in done.stderr

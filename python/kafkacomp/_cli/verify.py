@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.side_files import entries
@@ -16,6 +15,7 @@ from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
 from kafkacomp._storage.partition import LocalSegment, Segment
 from kafkacomp._text import printable, time_text
+from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._verify import CheckedSegment, verified_partition
@@ -40,9 +40,6 @@ _SHOWN = 20
 
 #: file, byte, message, first and last missing offset.
 _Found: TypeAlias = "tuple[str, int, str, int | None, int | None]"
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 class FileCoverage(NamedTuple):
@@ -186,7 +183,7 @@ def verify(
         return _segment(file, in_partition, max_output_size, progress, log_format)
 
     found = {}
-    for file, each in _on_threads(check, segments, threads):
+    for file, each in zip(segments, map_on_threads(check, segments, threads), strict=True):
         if isinstance(each, OSError):
             report.errors.append((file.name, 0, each.strerror or str(each), None, None))
         else:
@@ -216,25 +213,12 @@ def verify_read(
     def check(partition: Partition) -> log.PartitionReport:
         return check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
 
-    for partition, found in _on_threads(check, partitions, threads):
+    for partition, found in zip(partitions, map_on_threads(check, partitions, threads), strict=True):
         for segment in partition.segments:
             owner = partition.topic or basename(parent_of(segment.name))
             _add(report, segment.name, owner, found.segments[segment.name])
         _add_found(report, found)
     return report
-
-
-def _on_threads(
-    check: Callable[[_Item], _Result], items: Sequence[_Item], threads: int
-) -> Iterator[tuple[_Item, _Result]]:
-    """Check the items on threads; no further one is started after an error or an interrupt."""
-    with ThreadPoolExecutor(threads) as pool:
-        checked = pool.map(check, items)
-        try:
-            yield from zip(items, checked, strict=True)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:

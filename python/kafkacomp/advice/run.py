@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._arguments import checked_threads
+from kafkacomp._threads import map_on_threads
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.budget import shares
 from kafkacomp.advice.cost import rate_in
@@ -131,17 +131,10 @@ def _format(topic: Topic) -> str:
 def in_threads(
     tasks: list[Task], threads: int | None, progress: Callable[[int], object]
 ) -> Iterator[tuple[int, Figures]]:
-    """Measure all tasks; yield each task's number and result on completion, and call ``progress`` with its bytes."""
-    with ThreadPoolExecutor(checked_threads(threads)) as pool:
-        waiting = {pool.submit(measure, task): number for number, task in enumerate(tasks)}
-        try:
-            for done in as_completed(waiting):
-                number = waiting.pop(done)
-                progress(tasks[number].window.end - tasks[number].window.start)
-                yield number, done.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    """Measure all tasks; yield the number and result of each in order, and call ``progress`` with its bytes."""
+    for number, figures in enumerate(map_on_threads(measure, tasks, checked_threads(threads))):
+        progress(tasks[number].window.end - tasks[number].window.start)
+        yield number, figures
 
 
 def finish(

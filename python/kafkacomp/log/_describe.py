@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._extras import require
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._threads import map_on_threads
 from kafkacomp.arrow import MissingRange, scan
 from kafkacomp.log._check import check_partition
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, SegmentInfo, SegmentSummary, added
@@ -46,13 +46,7 @@ def describe(
             partition, deep=deep, log_format=log_format, max_output_size=max_output_size, progress=progress
         )
 
-    with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(one, partitions)
-        try:
-            return LogDirInfo(tuple(found))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    return LogDirInfo(tuple(map_on_threads(one, partitions, threads)))
 
 
 def describe_partition(
