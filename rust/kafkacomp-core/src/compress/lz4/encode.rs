@@ -91,7 +91,8 @@ pub(super) fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -
     } else {
         lzzzz::lz4_hc::compress_to_vec(content, out, options.level.min(Compression::LZ4_HIGHEST))
     }
-    .map_err(|_| CodecFault::Encoder)?;
+    // There is room for the largest block, so what fails is an allocation (the highest levels of HC make a table of their own).
+    .map_err(|_| CodecFault::OutOfMemory)?;
     let word = if length < content.len() {
         length as u32
     } else {
