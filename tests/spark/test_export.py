@@ -149,7 +149,8 @@ def test_corrupt_logs(spark: SparkSession, tmp_path: Path) -> None:
     log, target = damaged(tmp_path / "logs"), tmp_path / "out"
     segments = sorted(log.glob("*.log"))
     for options, message in (
-        ({}, rf"{segments[0].name}: record batch at byte "),
+        # Without losses being errors: which of two failing tasks Spark reports is chance.
+        ({"failOnDataLoss": False}, rf"{segments[0].name}: record batch at byte "),
         ({"mode": "DROPMALFORMED"}, "KafkaCompError: t-0: offsets .* are missing"),
     ):
         with pytest.raises(PySparkException, match=message):

@@ -73,6 +73,8 @@ def run(arguments: list[str] | None) -> int:
             return _run(arguments)
     except TerminatedError:
         return TERMINATED
+    except KeyboardInterrupt:  # it came when the command had ended
+        return INTERRUPTED
     finally:
         logger.propagate = propagated
         logger.removeHandler(handler)
