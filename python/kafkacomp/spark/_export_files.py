@@ -134,6 +134,7 @@ class _File:
 
     def abandon(self) -> None:
         self._batches = []
+        self._writer.is_open = False  # or its destructor would write a footer to the closed file
         self._out.close()
 
 
