@@ -30,7 +30,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop build wheel sdist demo first-example docs test-site pictures test test-all test-rust test-python test-spark test-spark40 \
+.PHONY: help setup develop build wheel sdist demo first-example docs test-site pictures test test-all test-rust test-files test-spark test-spark40 \
 	test-spark35 test-lowest test-kafka release-check notices lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-notices lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
@@ -139,7 +139,9 @@ pictures: $(INSTALLED) ## Redraw the pictures of README.md and docs/
 	$(BIN)/python tools/docs_site/pictures.py
 
 # ---------------------------------------------------------------------------------------------- tests
-test: test-rust test-python test-spark40 test-spark35 ## All tests that fit half an hour on two cores
+# Two runs at a time, the longest first: most tests use one core. What a run prints comes when it ends.
+test: $(INSTALLED) $(INSTALLED_SPARK40) $(INSTALLED_SPARK35) ## All tests that fit half an hour on two cores
+	$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-files test-spark test-kafka test-spark40 test-spark35 test-rust
 
 test-all: test-rust $(INSTALLED) test-spark40 test-spark35 ## All tests, the long ones too
 	$(CARGO) test --release --locked --workspace --exclude kafkacomp-python -- --ignored
@@ -149,8 +151,8 @@ test-all: test-rust $(INSTALLED) test-spark40 test-spark35 ## All tests, the lon
 test-rust: $(DEV) ## Rust's tests
 	$(CARGO) test --release --locked --workspace --exclude kafkacomp-python
 
-test-python: $(INSTALLED) ## Python's tests against the installed wheel, but for the long ones
-	$(BIN)/python -m pytest tests -m "not slow" $(PYTEST_ARGS)
+test-files: $(INSTALLED) ## Only the Python tests outside tests/spark and tests/kafka
+	$(BIN)/python -m pytest tests -m "not slow" --ignore tests/spark --ignore tests/kafka $(PYTEST_ARGS)
 
 test-spark: $(INSTALLED) ## Only the Spark tests, on the newest PySpark
 	$(BIN)/python -m pytest tests/spark -m "not slow" $(PYTEST_ARGS)
