@@ -13,27 +13,6 @@ from kafkacomp._types import CompressionType
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = [
-    "BATCH_BYTES",
-    "DEFAULT_BATCH_BYTES",
-    "INT16",
-    "INT32",
-    "INT64",
-    "MAGICS",
-    "OFFSETS",
-    "PARTITIONS",
-    "SEGMENT_BYTES",
-    "available_cores",
-    "checked_magic",
-    "checked_max_output_size",
-    "checked_threads",
-    "compression_type_of",
-    "integer",
-    "one_of",
-    "optional_max_output_size",
-    "parse_size",
-]
-
 INT16: Final[tuple[int, int]] = (-(2**15), 2**15 - 1)
 INT32: Final[tuple[int, int]] = (-(2**31), 2**31 - 1)
 INT64: Final[tuple[int, int]] = (-(2**63), 2**63 - 1)

@@ -9,8 +9,6 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["parsed"]
-
 Value = TypeVar("Value")
 
 

@@ -5,17 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = [
-    "AbortedTxn",
-    "ControlRecord",
-    "LeaderEpochEntry",
-    "OffsetCheckpointEntry",
-    "OffsetPosition",
-    "PartitionMetadata",
-    "ProducerEntry",
-    "TimestampOffset",
-]
-
 
 class OffsetPosition(NamedTuple):
     """An entry of ``.index``."""

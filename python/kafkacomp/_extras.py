@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Any, Final
 
-__all__ = ["missing", "require", "with_command"]
-
 #: The extra that installs a package (``project.optional-dependencies``).
 _EXTRAS: Final = {
     "altair": "report",

@@ -6,8 +6,6 @@ from typing import Final, Literal, get_args
 
 from kafkacomp._arguments import one_of
 
-__all__ = ["LOG_FORMATS", "LogFormat", "cannot_be_a_set", "check_log_format", "undecided"]
-
 LogFormat = Literal["auto", "0.7", "0.8+"]
 LOG_FORMATS: Final[tuple[str, ...]] = get_args(LogFormat)
 

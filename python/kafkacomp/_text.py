@@ -6,8 +6,6 @@ import datetime as dt
 import json
 import re
 
-__all__ = ["count_text", "escaped_lines", "json_text", "printable", "size_text", "time_text"]
-
 #: The end of the year 9999, the last one of Python's dates, in milliseconds.
 _LAST_DATE = 253402300799999
 

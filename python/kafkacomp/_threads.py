@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["map_on_threads"]
-
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 

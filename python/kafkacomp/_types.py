@@ -11,20 +11,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer, CapsuleType
 
-__all__ = [
-    "ArrowArray",
-    "ArrowColumn",
-    "ArrowRows",
-    "ArrowStream",
-    "CompressionType",
-    "CompressionTypeLike",
-    "Headers",
-    "Positions",
-    "RecordColumns",
-    "StrPath",
-    "TimestampType",
-]
-
 
 class CompressionType(enum.IntEnum):
     """Kafka's compression types, by the id in a batch's attributes (``CompressionType``)."""

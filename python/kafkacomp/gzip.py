@@ -9,7 +9,7 @@ Kafka accepts, which is more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, TypedDict, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
@@ -17,7 +17,10 @@ from kafkacomp._codecs.file import (
     CompressedFile,
     FileArgument,
     ReadMode,
+    ReadOptions,
     ReadTextMode,
+    ReadTextOptions,
+    TextOptions,
     WriteMode,
     WriteTextMode,
     open_file,
@@ -29,7 +32,7 @@ from kafkacomp.exceptions import DecompressionError
 
 if TYPE_CHECKING:
     import io
-    from typing import Self
+    from typing import Self, Unpack
 
     from typing_extensions import Buffer
 
@@ -180,6 +183,14 @@ class GzipDecompressor(_kafkacomp.Decompressor):
         )
 
 
+class _WriteOptions(TypedDict, total=False):
+    level: int | None
+
+
+class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
+    pass
+
+
 class GzipFile(CompressedFile):
     """A gzip file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
@@ -209,21 +220,9 @@ class GzipFile(CompressedFile):
     """
 
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: ReadMode = "r",
-        *,
-        max_output_size: int | None = None,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[ReadOptions]) -> None: ...
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: WriteMode,
-        *,
-        level: int | None = None,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -246,40 +245,14 @@ class GzipFile(CompressedFile):
 
 
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadMode = "rb",
-    *,
-    max_output_size: int | None = None,
-) -> GzipFile: ...
+def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[ReadOptions]) -> GzipFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteMode,
-    *,
-    level: int | None = None,
-) -> GzipFile: ...
+def open(file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> GzipFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadTextMode,
-    *,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteTextMode,
-    *,
-    level: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
-def open(  # noqa: A001 - the name of the standard library's
+def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]) -> io.TextIOWrapper: ...
+def open(
     file: FileArgument,
     mode: str = "rb",
     *,

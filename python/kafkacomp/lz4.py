@@ -15,7 +15,7 @@ Kafka 0.8.2 and 0.9, and all later writers of message format 0, include the magi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
@@ -23,7 +23,9 @@ from kafkacomp._codecs.file import (
     CompressedFile,
     FileArgument,
     ReadMode,
+    ReadOptions,
     ReadTextMode,
+    TextOptions,
     WriteMode,
     WriteTextMode,
     open_file,
@@ -35,7 +37,7 @@ from kafkacomp.exceptions import DecompressionError
 
 if TYPE_CHECKING:
     import io
-    from typing import Self
+    from typing import Self, Unpack
 
     from typing_extensions import Buffer
 
@@ -311,6 +313,26 @@ class LZ4Decompressor(_kafkacomp.Decompressor):
         )
 
 
+class _ReadOptions(ReadOptions, total=False):
+    header_checksum: HeaderChecksum
+
+
+class _ReadTextOptions(_ReadOptions, TextOptions, total=False):
+    pass
+
+
+class _WriteOptions(TypedDict, total=False):
+    level: int | None
+    header_checksum: HeaderChecksumWritten
+    block_size: int | None
+    block_checksum: bool | None
+    content_checksum: bool | None
+
+
+class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
+    pass
+
+
 class LZ4File(CompressedFile):
     """An LZ4 file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
@@ -345,26 +367,9 @@ class LZ4File(CompressedFile):
     """
 
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: ReadMode = "r",
-        *,
-        header_checksum: HeaderChecksum = "standard",
-        max_output_size: int | None = None,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[_ReadOptions]) -> None: ...
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: WriteMode,
-        *,
-        level: int | None = None,
-        header_checksum: HeaderChecksumWritten = "standard",
-        block_size: int | None = None,
-        block_checksum: bool | None = None,
-        content_checksum: bool | None = None,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -394,50 +399,14 @@ class LZ4File(CompressedFile):
 
 
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadMode = "rb",
-    *,
-    header_checksum: HeaderChecksum = "standard",
-    max_output_size: int | None = None,
-) -> LZ4File: ...
+def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[_ReadOptions]) -> LZ4File: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteMode,
-    *,
-    level: int | None = None,
-    header_checksum: HeaderChecksumWritten = "standard",
-    block_size: int | None = None,
-    block_checksum: bool | None = None,
-    content_checksum: bool | None = None,
-) -> LZ4File: ...
+def open(file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> LZ4File: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadTextMode,
-    *,
-    header_checksum: HeaderChecksum = "standard",
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[_ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteTextMode,
-    *,
-    level: int | None = None,
-    header_checksum: HeaderChecksumWritten = "standard",
-    block_size: int | None = None,
-    block_checksum: bool | None = None,
-    content_checksum: bool | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
-def open(  # noqa: A001 - the name of the standard library's
+def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]) -> io.TextIOWrapper: ...
+def open(
     file: FileArgument,
     mode: str = "rb",
     *,

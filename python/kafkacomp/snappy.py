@@ -17,7 +17,10 @@ from kafkacomp._codecs.file import (
     CompressedFile,
     FileArgument,
     ReadMode,
+    ReadOptions,
     ReadTextMode,
+    ReadTextOptions,
+    TextOptions,
     WriteMode,
     WriteTextMode,
     open_file,
@@ -29,7 +32,7 @@ from kafkacomp.exceptions import DecompressionError
 
 if TYPE_CHECKING:
     import io
-    from typing import Self
+    from typing import Self, Unpack
 
     from typing_extensions import Buffer
 
@@ -193,19 +196,9 @@ class SnappyFile(CompressedFile):
     """
 
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: ReadMode = "r",
-        *,
-        max_output_size: int | None = None,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[ReadOptions]) -> None: ...
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: WriteMode,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: WriteMode) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -227,37 +220,14 @@ class SnappyFile(CompressedFile):
 
 
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadMode = "rb",
-    *,
-    max_output_size: int | None = None,
-) -> SnappyFile: ...
+def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[ReadOptions]) -> SnappyFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteMode,
-) -> SnappyFile: ...
+def open(file: FileArgument, mode: WriteMode) -> SnappyFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadTextMode,
-    *,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteTextMode,
-    *,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
-def open(  # noqa: A001 - the name of the standard library's
+def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[TextOptions]) -> io.TextIOWrapper: ...
+def open(
     file: FileArgument,
     mode: str = "rb",
     *,

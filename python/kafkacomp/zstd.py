@@ -9,7 +9,7 @@ to 128 MiB, as for Kafka's reader, and takes no extra memory. Frames that need a
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
@@ -17,7 +17,10 @@ from kafkacomp._codecs.file import (
     CompressedFile,
     FileArgument,
     ReadMode,
+    ReadOptions,
     ReadTextMode,
+    ReadTextOptions,
+    TextOptions,
     WriteMode,
     WriteTextMode,
     open_file,
@@ -30,7 +33,7 @@ from kafkacomp.exceptions import DecompressionError
 if TYPE_CHECKING:
     import io
     from collections.abc import Mapping
-    from typing import Self
+    from typing import Self, Unpack
 
     from typing_extensions import Buffer
 
@@ -232,6 +235,15 @@ class ZstdDecompressor(_kafkacomp.Decompressor):
         )
 
 
+class _WriteOptions(TypedDict, total=False):
+    level: int | None
+    options: _Options | None
+
+
+class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
+    pass
+
+
 class ZstdFile(CompressedFile):
     """A Zstandard file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
@@ -262,22 +274,9 @@ class ZstdFile(CompressedFile):
     """
 
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: ReadMode = "r",
-        *,
-        max_output_size: int | None = None,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[ReadOptions]) -> None: ...
     @overload
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: WriteMode,
-        *,
-        level: int | None = None,
-        options: _Options | None = None,
-    ) -> None: ...
+    def __init__(self, file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -300,42 +299,14 @@ class ZstdFile(CompressedFile):
 
 
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadMode = "rb",
-    *,
-    max_output_size: int | None = None,
-) -> ZstdFile: ...
+def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[ReadOptions]) -> ZstdFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteMode,
-    *,
-    level: int | None = None,
-    options: _Options | None = None,
-) -> ZstdFile: ...
+def open(file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> ZstdFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: ReadTextMode,
-    *,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    mode: WriteTextMode,
-    *,
-    level: int | None = None,
-    options: _Options | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> io.TextIOWrapper: ...
-def open(  # noqa: A001 - the name of the standard library's
+def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]) -> io.TextIOWrapper: ...
+def open(
     file: FileArgument,
     mode: str = "rb",
     *,

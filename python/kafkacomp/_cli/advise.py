@@ -31,8 +31,6 @@ from kafkacomp.bench.spec import parse_codecs, parse_sizes
 if TYPE_CHECKING:
     from kafkacomp.advice.report import Report
 
-__all__ = ["advise"]
-
 #: The width of tables if standard output is not a terminal.
 _WIDTH = 200
 #: If there are more topics, the terminal shows the advice without the figures of each topic.

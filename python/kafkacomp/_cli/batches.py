@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["TIMESTAMP_NAMES", "Corruption", "batch_row", "batches", "bytes_fields", "record_row", "segment_of"]
-
 TIMESTAMP_NAMES = {
     TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
     TimestampType.CREATE_TIME: "CreateTime",

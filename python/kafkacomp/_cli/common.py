@@ -30,29 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = [
-    "CORRUPT",
-    "FAILED",
-    "FINE",
-    "INTERRUPTED",
-    "LOG_FORMAT",
-    "MAX_OUTPUT_SIZE",
-    "PIPE_CLOSED",
-    "TERMINATED",
-    "WRONG_USE",
-    "Bar",
-    "beside",
-    "bound",
-    "complain",
-    "names_of",
-    "numbers_of",
-    "progress_bar",
-    "quiet_option",
-    "say",
-    "say_json",
-    "waiting",
-]
-
 FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2, 3, 130, 141, 143
 
 #: The key of a context's value for --quiet.

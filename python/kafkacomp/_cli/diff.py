@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.partition import Partition
 
-__all__ = ["diff"]
-
 #: The columns in which equal records must agree.
 _COLUMNS = ("offset", "timestamp", "key", "value", "headers")
 

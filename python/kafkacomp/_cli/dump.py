@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["Selected", "dump"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:

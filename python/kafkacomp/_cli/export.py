@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = ScanReader | FilteredReader
 
-__all__ = ["RefusedError", "as_dict", "check_target", "columns_to_read", "export", "is_standard_output", "show_losses"]
-
 
 class RefusedError(ValueError):
     """The target must not be written."""

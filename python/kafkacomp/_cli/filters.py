@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
-__all__ = ["Bounds", "bound_options", "conditions_of", "partition_options", "row_options"]
-
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
 #: The most topics that an error lists.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._log_format import LogFormat
 
-__all__ = ["info"]
-
 #: The most missing ranges, transactions and files that are listed.
 _SHOWN = 20
 _COLUMNS = (

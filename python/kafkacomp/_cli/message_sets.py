@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.message_set import Message, MessageAndOffset
 
-__all__ = ["Entry", "entries", "entry_row", "message_row", "placed"]
-
 _SIZE_LENGTH = 4
 _PLACE = re.compile(r"at byte \d+$")
 

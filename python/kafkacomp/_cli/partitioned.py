@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._cli.writers import Write
 
-__all__ = ["KEYS", "columns_of", "keys_of", "partitioned"]
-
 #: The keys by which files can be divided, with the columns of their values.
 KEYS = {"topic": "topic", "partition": "partition", "date": "timestamp"}
 #: Hive's name for null.

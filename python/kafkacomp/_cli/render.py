@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TextIO
 
-__all__ = ["FORMATS", "Renderer", "csv_cell", "renderer"]
-
 #: The most characters of a key, a value or a list that a table shows.
 CELL = 60
 

@@ -16,8 +16,6 @@ from kafkacomp._text import count_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["convert", "recompress", "repair"]
-
 _SOURCE = click.argument("source")
 _TARGET = click.argument("target")
 _SEGMENT_BYTES = click.option(

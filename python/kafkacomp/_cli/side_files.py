@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.log._side_files import PathOrBytes
 
-__all__ = ["entries"]
-
 
 def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - one for each kind
     """Read the entries of a side file.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-__all__ = ["TerminatedError", "sigterm_raises"]
-
 
 class TerminatedError(BaseException):
     """The process has received SIGTERM."""

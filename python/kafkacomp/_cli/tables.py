@@ -12,8 +12,6 @@ from kafkacomp._cli.common import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Column", "show_table", "width_of_output"]
-
 #: The separator of two columns.
 _SPACE = 2
 #: The least width to which names are wrapped.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.files import SourceFile
 
-__all__ = ["ENCRYPTION_KEYS", "STORAGE_OPTIONS", "files_of", "tiered", "tiered_options", "without_credentials"]
-
 _STORAGE_OPTION = "--storage-option"
 
 Command = TypeVar("Command", bound="Callable[..., Any]")

@@ -14,8 +14,6 @@ from kafkacomp._text import printable
 from kafkacomp._types import TimestampType
 from kafkacomp.exceptions import KafkaCompError, RecordError
 
-__all__ = ["validate"]
-
 _TIMESTAMP_TYPES = {"CreateTime": TimestampType.CREATE_TIME, "LogAppendTime": TimestampType.LOG_APPEND_TIME}
 
 #: The most refused records that the text output shows; JSON has all of them.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.partition import Partition
     from kafkacomp.arrow._report import MissingRange
 
-__all__ = ["Report", "verify", "verify_read"]
-
 #: Indexes that are checked with their segment.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
 #: Kinds of files that follow one another in a partition.

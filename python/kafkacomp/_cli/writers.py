@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Write: TypeAlias = Callable[[pa.RecordBatch], object]
 
-__all__ = ["BYTES", "FORMATS", "PLACE", "RECORD", "SUFFIXES", "compressed", "format_of", "is_text", "writer"]
-
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".csv": "csv", ".jsonl": "jsonl"}
 BYTES = ("utf8", "base64", "hex")

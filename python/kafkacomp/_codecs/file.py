@@ -10,7 +10,7 @@ import errno
 import io
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from kafkacomp._kafkacomp import Compressor, Decompressor
-
-__all__ = [
-    "CompressedFile",
-    "FileArgument",
-    "ReadMode",
-    "ReadTextMode",
-    "WriteMode",
-    "WriteTextMode",
-    "open_file",
-    "refuse_options",
-]
 
 #: The compressed bytes of one read of the source, and the content that is buffered for small reads.
 BUFFER_SIZE = 128 << 10
@@ -43,6 +32,25 @@ ReadMode: TypeAlias = Literal["r", "rb"]
 WriteMode: TypeAlias = Literal["w", "wb", "x", "xb", "a", "ab"]
 ReadTextMode: TypeAlias = Literal["rt"]
 WriteTextMode: TypeAlias = Literal["wt", "xt", "at"]
+
+
+class ReadOptions(TypedDict, total=False):
+    """The options of a file that is read."""
+
+    max_output_size: int | None
+
+
+class TextOptions(TypedDict, total=False):
+    """The options of a text mode, as in the built-in :func:`open`."""
+
+    encoding: str | None
+    errors: str | None
+    newline: str | None
+
+
+class ReadTextOptions(ReadOptions, TextOptions, total=False):
+    """The options of a file that is read as text."""
+
 
 BINARY_MODES: Final[tuple[str, ...]] = (*get_args(ReadMode), *get_args(WriteMode))
 TEXT_MODES: Final[tuple[str, ...]] = (*get_args(ReadTextMode), *get_args(WriteTextMode))

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._types import CompressionTypeLike
 
-__all__ = ["compress", "decompress"]
-
 
 def compress(
     data: Buffer, compression_type: CompressionTypeLike, *, compression_level: int | None = None, magic: int = 2

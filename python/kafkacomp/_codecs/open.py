@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypedDict, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
@@ -10,7 +10,9 @@ from kafkacomp._codecs.file import (
     CompressedFile,
     FileArgument,
     ReadMode,
+    ReadOptions,
     ReadTextMode,
+    TextOptions,
     WriteMode,
     WriteTextMode,
     open_file,
@@ -20,55 +22,45 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 
 if TYPE_CHECKING:
     import io
+    from typing import Unpack
 
     from kafkacomp._types import CompressionTypeLike
 
-__all__ = ["open"]
+
+class _ReadOptions(ReadOptions, total=False):
+    magic: int
+
+
+class _ReadTextOptions(_ReadOptions, TextOptions, total=False):
+    pass
+
+
+class _WriteOptions(TypedDict, total=False):
+    compression_level: int | None
+    magic: int
+
+
+class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
+    pass
 
 
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    compression_type: CompressionTypeLike,
-    mode: ReadMode = "rb",
-    *,
-    magic: int = 2,
-    max_output_size: int | None = None,
+def open(
+    file: FileArgument, compression_type: CompressionTypeLike, mode: ReadMode = "rb", **options: Unpack[_ReadOptions]
 ) -> CompressedFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    compression_type: CompressionTypeLike,
-    mode: WriteMode,
-    *,
-    compression_level: int | None = None,
-    magic: int = 2,
+def open(
+    file: FileArgument, compression_type: CompressionTypeLike, mode: WriteMode, **options: Unpack[_WriteOptions]
 ) -> CompressedFile: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    compression_type: CompressionTypeLike,
-    mode: ReadTextMode,
-    *,
-    magic: int = 2,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
+def open(
+    file: FileArgument, compression_type: CompressionTypeLike, mode: ReadTextMode, **options: Unpack[_ReadTextOptions]
 ) -> io.TextIOWrapper: ...
 @overload
-def open(  # noqa: A001
-    file: FileArgument,
-    compression_type: CompressionTypeLike,
-    mode: WriteTextMode,
-    *,
-    compression_level: int | None = None,
-    magic: int = 2,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
+def open(
+    file: FileArgument, compression_type: CompressionTypeLike, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]
 ) -> io.TextIOWrapper: ...
-def open(  # noqa: A001 - the name of the standard library's
+def open(
     file: FileArgument,
     compression_type: CompressionTypeLike,
     mode: str = "rb",

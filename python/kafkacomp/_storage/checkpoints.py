@@ -11,8 +11,6 @@ from kafkacomp.exceptions import KafkaCompError
 if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
 
-__all__ = ["CLEANED", "HIGH_WATERMARK", "LOG_START", "OFFSET_CHECKPOINTS", "OffsetCheckpoints"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 LOG_START: Final = "log-start-offset-checkpoint"

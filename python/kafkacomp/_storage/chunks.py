@@ -6,8 +6,6 @@ from array import array
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Chunk", "ChunkIndex", "plain_chunks"]
-
 #: The size of the reads of an object without chunks.
 _PLAIN_CHUNK = 1 << 20
 

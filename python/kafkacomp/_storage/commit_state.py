@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["NAME", "REPLACED", "STAGING", "Pending", "State", "read_state", "settled", "write_state"]
-
 NAME = ".kafkacomp-commit"
 #: The names of the folders of jobs.
 STAGING: Final = re.compile(r"kafkacomp-0\.[0-9a-f]{32}-delete")

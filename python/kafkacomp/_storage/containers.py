@@ -10,8 +10,6 @@ from kafkacomp._storage.names import basename
 if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
 
-__all__ = ["HEAD_BYTES", "refuse_container", "refuse_packed", "refuse_packed_segment"]
-
 #: The number of a file's first bytes that are examined.
 HEAD_BYTES: Final = 264
 #: The longest magic of a compressed file.

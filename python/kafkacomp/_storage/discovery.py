@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.stores import Entry
 
-__all__ = ["find_in", "find_partitions", "is_not_a_segment", "log_files", "well_named"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 _NOT_A_SEGMENT = "the name of a segment has 20 digits, and is at most 2^63 - 1"

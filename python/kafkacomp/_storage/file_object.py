@@ -6,8 +6,6 @@ import io
 import threading
 from typing import Any
 
-__all__ = ["FileObject", "open_file_object"]
-
 
 class FileObject:
     """A file object that the core reads at positions, with several threads."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.filesystem import FileSystem
 
-__all__ = ["BATCHES", "Chunked", "SourceFile", "Stored", "find"]
-
 #: Kinds of files that contain record batches, or messages of Kafka 0.7.
 BATCHES: Final = frozenset({"log", "checkpoint", "record set", "message set"})
 

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.ranges import File
     from kafkacomp._types import StrPath
 
-__all__ = [
-    "FileSystem",
-    "is_url",
-    "local_folder",
-    "open_companion",
-    "open_filesystem",
-    "open_local",
-    "path_of_file_url",
-    "read_local",
-    "read_side_file",
-]
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 

@@ -23,8 +23,6 @@ from kafkacomp._storage.names import SWAP, is_segment, leading_offset
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["Loaded", "loaded"]
-
 _CLEANED = ".cleaned"
 
 

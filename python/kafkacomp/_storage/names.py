@@ -20,27 +20,6 @@ import os
 import re
 from typing import Final
 
-__all__ = [
-    "INDEXES",
-    "INTERNAL_TOPICS",
-    "MANIFEST",
-    "SIDE_FILES",
-    "SWAP",
-    "basename",
-    "check_topic",
-    "is_compressed_segment",
-    "is_like_a_segment",
-    "is_marked",
-    "is_segment",
-    "is_tiered_segment",
-    "leading_offset",
-    "parent_of",
-    "partition_of",
-    "segment_offset",
-    "side_file",
-    "tiered_partition_of",
-]
-
 _MAX_OFFSET: Final = 2**63 - 1
 _MAX_PARTITION: Final = 2**31 - 1
 

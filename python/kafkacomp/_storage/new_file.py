@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["exists_error", "new_file"]
-
 
 def exists_error(target: str | Path) -> FileExistsError:
     """The error about a target that exists, with what to do."""

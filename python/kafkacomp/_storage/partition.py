@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.remote import RemoteFolder
 
-__all__ = [
-    "AbortedRange",
-    "BoundedPartition",
-    "Partition",
-    "Segment",
-    "SegmentSource",
-    "Source",
-    "Split",
-    "SplitBoundaries",
-    "SplitBoundary",
-    "Transactions",
-]
-
-
 #: Sources of a log: bytes, a path or URL, a binary file object, an object of the model, or a collection of these.
 Source: TypeAlias = "Buffer | str | os.PathLike[str] | BinaryIO | SegmentSource | Partition | Iterable[Source]"
 

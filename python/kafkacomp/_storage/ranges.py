@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.chunks import Chunk, ChunkIndex
 
-__all__ = ["AheadFile", "File", "RangeFile", "read_exactly"]
-
 #: The largest request, and the number of concurrent requests.
 MAX_REQUEST = 16 << 20
 MAX_REQUESTS = 4

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.stores import Entry
 
-__all__ = ["RemoteFolder", "StoredSegment", "remote_folder"]
-
 _FILE = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.(log|indexes|rsm-manifest)")
 _MAX_OFFSET = 2**63 - 1
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.ranges import File
     from kafkacomp._storage.stores import Entry, Store
 
-__all__ = ["Remote"]
-
 #: Packages whose exceptions are failures of a store, even if they are not OSErrors.
 _LIBRARIES = frozenset(
     {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "obstore", "requests"}

@@ -11,8 +11,6 @@ from kafkacomp._arguments import PARTITIONS, integer
 if TYPE_CHECKING:
     from kafkacomp._storage.partition import Partition
 
-__all__ = ["select"]
-
 #: The most topics that an error lists.
 _SHOWN = 20
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-__all__ = [
-    "MalformedError",
-    "dictionary",
-    "fields",
-    "is_one_name",
-    "number",
-    "open_file",
-    "open_folder",
-    "read_json",
-    "refuse",
-    "replace_json",
-    "shown",
-    "sync_folder",
-]
-
 #: The most bytes of a state file, enough for a million names.
 _MOST_BYTES = 256 << 20
 #: Absent on Windows, where writing is not supported.

@@ -15,8 +15,6 @@ from kafkacomp._extras import require
 if TYPE_CHECKING:
     from kafkacomp._storage.ranges import File
 
-__all__ = ["ArrowStore", "Entry", "FsspecStore", "ObstoreStore", "Store", "check_size"]
-
 #: The most bytes of an index, a snapshot or a checkpoint: as many entries as a segment of 2 GiB has batches. Kafka's
 #: default of ``segment.index.bytes`` is 10 MiB.
 MOST_BYTES = 256 << 20

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["shares"]
-
 #: Usual processor seconds for 1 GB: building and decompressing batches, and compression by type.
 _OVERHEAD: Final = 2.5
 _FAST: Final = 3.0

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kafkacomp._types import CompressionType
     from kafkacomp.advice.report import TopicReport
 
-__all__ = ["by_batch_size", "check", "ratio_and_speed", "stacked"]
-
 #: Narrow enough for a phone, where the text stays readable.
 _WIDTH: Final = 290
 _HEIGHT: Final = 230

@@ -17,8 +17,6 @@ from kafkacomp._types import CompressionType
 if TYPE_CHECKING:
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["GZIP_HEADER", "compress", "java_gzip", "java_size", "java_zstd"]
-
 #: The bytes before the deflated data, one of which identifies the operating system (RFC 1952).
 GZIP_HEADER: Final = 10
 _GZIP_WINDOW: Final = zlib.MAX_WBITS + 16

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.recommend import Circumstances
     from kafkacomp.advice.topic import Cell
 
-__all__ = ["DEFAULT_BATCH_SIZE", "LONGEST_LINGER_MS", "Lines", "batching", "lines_for"]
-
 #: A producer's default batch.size: smaller batches were sent before they were full, because of linger.ms.
 DEFAULT_BATCH_SIZE: Final = 16384
 #: The most time to fill a batch, ms. A saving that requires a longer linger.ms is not advised.

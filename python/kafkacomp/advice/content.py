@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.sampling import Window
     from kafkacomp.record import RecordBatch
 
-__all__ = ["Batch", "Content", "read"]
-
 #: The most bytes of a window to keep in memory, before compression.
 MOST_PLAIN: Final = 32 << 20
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.rate import Rate
     from kafkacomp.advice.topic import Cell, TopicFigures
 
-__all__ = ["KINDS", "Amounts", "Bill", "amounts", "bill", "broker_seconds", "factor", "rate_in"]
-
 DAYS_A_MONTH: Final = 365.25 / 12
 _GIGABYTE: Final = 1e9
 _DAY: Final = 86400.0

@@ -13,8 +13,6 @@ import kafkacomp
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Payload", "look"]
-
 #: The most bytes of a window to examine.
 _MOST: Final = 256 << 10
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["FORMATS", "MODERN", "OLDEST", "Format", "allowed"]
-
 
 @dataclass(frozen=True)
 class Format:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.advice.content import Batch
 
-__all__ = ["Level", "Trials", "try_levels"]
-
 #: The levels to try; of levels with equal results the likelier one comes first. LZ4's levels above 12 equal 12.
 _LEVELS: Final = {
     CompressionType.GZIP: (-1, 9, *range(1, 9)),

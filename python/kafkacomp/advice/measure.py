@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.sampling import Window
     from kafkacomp.advice.settings import Settings
 
-__all__ = ["Figures", "Run", "Task", "measure"]
-
 #: The number of runs into which a window's batches are divided, so that their spread can be estimated.
 _RUNS: Final = 4
 #: The most batches that ``next_run`` builds, compresses and decompresses before it returns.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.report import Report, TopicReport
     from kafkacomp.advice.topic import Cell
 
-__all__ = ["html"]
-
 #: The most topics with charts, the largest first; the table has all topics.
 MOST_PICTURES: Final = 40
 

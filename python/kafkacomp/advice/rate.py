@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["HOUR", "FileTimes", "Rate", "Stamps", "assumed_rate", "rate_of", "unknown_rate"]
-
 HOUR: Final = 3600.0
 #: The share of the bytes before the first and after the second quantile.
 _TAIL: Final = 0.05

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.spread import Spread
     from kafkacomp.advice.topic import Cell, TopicFigures
 
-__all__ = ["CHANGE", "LEAVE", "LINGER", "RAISE", "Advice", "Circumstances", "advice_on", "money_of"]
-
 LEAVE: Final = "leave it"
 CHANGE: Final = "change"
 RAISE: Final = "raise the batch size first"

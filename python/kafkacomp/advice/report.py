@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.topic import Cell, TopicFigures
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["FORMAT", "Report", "TopicReport"]
-
 #: Increases if readers of the JSON have to change.
 FORMAT: Final = 1
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.settings import Settings
     from kafkacomp.tiered.source import SourceOptions
 
-__all__ = ["Plan", "finish", "in_threads", "plan"]
-
 #: The most partitions of a topic whose newest batch is read.
 _PARTITIONS_ASKED: Final = 32
 #: The number of windows of a topic on which levels are tried.

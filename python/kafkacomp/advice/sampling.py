@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.partition import Segment
     from kafkacomp.advice.settings import Settings
 
-__all__ = ["LINES", "LOG", "PARQUET", "Source", "Topic", "Window", "find_topics", "windows_of"]
-
 #: The number of narrow windows, and their least and greatest size in bytes.
 _NARROW_WINDOWS: Final = 64
 _LEAST_NARROW: Final = 64 << 10

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kafkacomp.message_set import Message
     from kafkacomp.record import RecordBatch
 
-__all__ = ["messages_of", "newest_format", "read_window"]
-
 
 def newest_format(source: Source) -> str | None:
     """Return the message format of a segment's last batch, a key of ``formats.FORMATS``; None without a batch.

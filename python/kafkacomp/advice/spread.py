@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LARGE_RECORDS", "OTHER_BATCHES", "SAME_BATCHES", "Factor", "Spread", "Window", "estimate", "saving"]
-
 #: The 95% quantile of Student's t by degrees of freedom: 90% lie between -t and t.
 _STUDENT: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812)
 _NORMAL: Final = 1.645

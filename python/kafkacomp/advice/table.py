@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.report import Report, TopicReport
     from kafkacomp.advice.topic import Cell
 
-__all__ = ["render", "today_of"]
-
 #: The most topics that a line names.
 _MOST_NAMES = 5
 

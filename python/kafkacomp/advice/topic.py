@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.rate import Stamps
     from kafkacomp.advice.spread import Spread
 
-__all__ = ["Cell", "TopicFigures"]
-
 
 @dataclass
 class Cell:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._types import ArrowColumn, CompressionTypeLike
 
-__all__ = ["RECORD_COLUMNS", "compress_cells", "decompress_cells", "parse_cells"]
-
 OnBadCell = Literal["raise", "null"]
 
 #: The fields that :func:`parse_cells` builds by default; the topic and partition of a cell are unknown.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kafkacomp.arrow._report import ScanReport
     from kafkacomp.exceptions import KafkaCompError
 
-__all__ = ["Conditions", "FilteredReader", "filter_rows"]
-
 
 def filter_rows(
     reader: ScanReader,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-__all__ = ["MissingRange", "MissingReason", "ScanReport", "SkipReason", "SkippedRange"]
-
 #: Why bytes were left out: they are corrupt, exceed a limit of the caller, cannot be read from the storage (EIO), or
 #: their file was deleted after it was listed.
 SkipReason = Literal["corrupt", "limit", "unreadable", "vanished"]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.record import _Settings
 
-__all__ = ["Written", "by_columns", "by_key", "published"]
-
 #: The columns of a record.
 _RECORD: Final = ("key", "value", "timestamp", "headers", "offset")
 #: The most files that are open at the same time.

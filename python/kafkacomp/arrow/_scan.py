@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 
-__all__ = [
-    "COLUMNS",
-    "DEFAULT_COLUMNS",
-    "BinaryType",
-    "IsolationLevel",
-    "LogFormat",
-    "OnError",
-    "TimestampUnit",
-    "milliseconds",
-    "scan",
-]
-
 #: Every column that a scan can build.
 COLUMNS: tuple[str, ...] = tuple(_all_columns())
 #: The default columns: those of Spark's Kafka source with headers.

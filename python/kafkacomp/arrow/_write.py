@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kafkacomp._types import ArrowRows, CompressionTypeLike, StrPath
     from kafkacomp.record import _Settings
 
-__all__ = ["WriteReport", "write"]
-
 _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 
 

@@ -11,8 +11,6 @@ from kafkacomp.bench.spec import Codec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["RECORDS_OFFSET", "Row", "build"]
-
 #: Timestamp (ms), key, value, headers.
 Row: TypeAlias = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 

@@ -32,6 +32,7 @@ from kafkacomp.bench.workload import AUTO, LINES, NONE, Source, Workload, cut, l
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kafkacomp.bench.peers.base import Peer
     from kafkacomp.bench.presets import Compared
 
 FINE, WRONG_RESULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -236,7 +237,7 @@ def _workloads(sources: list[Source], sizes: Sequence[int | str | None], *, each
 
 
 def _measure(
-    workloads: list[Workload], chosen: Preset | None, found: list[peers.Peer], axes: dict[str, Any]
+    workloads: list[Workload], chosen: Preset | None, found: list[Peer], axes: dict[str, Any]
 ) -> tuple[Run, Compared | None]:
     least = axes["sample_ms"] / 1000
     if chosen and chosen.kind == presets.CORPUS:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.presets import Cell, Compared, Preset
     from kafkacomp.bench.workload import Workload
 
-__all__ = ["compare", "measured_rows"]
-
 _LZ4_LARGEST_BLOCK = 4 << 20
 
 

@@ -16,9 +16,7 @@ from kafkacomp._arguments import available_cores
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkacomp.bench.peers import Peer
-
-__all__ = ["describe"]
+    from kafkacomp.bench.peers.base import Peer
 
 _OTHERS = ("pyarrow", "altair")
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.bench.runner import Result
 
-__all__ = ["SUFFIXES", "check", "draw"]
-
 SUFFIXES: Final = (".png", ".svg", ".html")
 _WIDTH: Final = 420
 _HEIGHT: Final = 320

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.runner import Result, Run
     from kafkacomp.bench.workload import Source
 
-__all__ = ["FORMAT", "Report"]
-
 #: Increases if readers of the JSON have to change.
 FORMAT: Final = 1
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.spec import Codec
     from kafkacomp.bench.workload import Workload
 
-__all__ = ["Plan", "Result", "Run", "run"]
-
 
 @dataclass(frozen=True)
 class Plan:

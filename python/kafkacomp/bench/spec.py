@@ -13,8 +13,6 @@ from typing import Final
 from kafkacomp import CompressionType
 from kafkacomp._arguments import parse_size
 
-__all__ = ["DEFAULT_LEVELS", "STORED", "WHOLE", "Codec", "parse_codecs", "parse_sizes", "parse_threads"]
-
 #: Kafka's default levels (KIP-390). LZ4's 9 is the fast compressor.
 DEFAULT_LEVELS: Final = {
     CompressionType.GZIP: -1,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.spec import Codec
     from kafkacomp.bench.workload import Workload
 
-__all__ = ["ARROW", "BUILD", "COMPRESS", "DECOMPRESS", "ITERATE", "STAGES", "THREADED", "Cell", "Pass", "in_threads"]
-
 #: Compress the records of batches, and decompress them.
 COMPRESS: Final = "compress"
 DECOMPRESS: Final = "decompress"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.presets import Compared
     from kafkacomp.bench.runner import Result
 
-__all__ = ["preset_table", "tables"]
-
 
 def tables(results: Iterable[Result]) -> Iterator[Table]:
     """Make a table for each input, batch size and number of threads."""

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Samples", "Timing", "sample"]
-
 
 class Timing(NamedTuple):
     """The duration of a pass over all blocks."""

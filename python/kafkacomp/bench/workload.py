@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.bench.batches import Row
 
-__all__ = ["AUTO", "LINES", "NONE", "Block", "Source", "Workload", "cut", "load"]
-
 #: How a file that is not a segment is read.
 AUTO: Final = "auto"
 LINES: Final = "lines"

@@ -21,8 +21,6 @@ from kafkacomp.broker._validator import (
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["BrokerProfile", "TopicSettings"]
-
 _MESSAGE_FORMAT = re.compile(r"(\d+)\.(\d+)(\.\d+)*(-IV\d+)?")
 _FIRST_WITH_MAGIC_1 = (0, 10)
 _FIRST_WITH_MAGIC_2 = (0, 11)

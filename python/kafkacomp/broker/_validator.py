@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._types import CompressionTypeLike
 
-__all__ = [
-    "AppendOrigin",
-    "BrokerCompressionType",
-    "LogAppendInfo",
-    "LogValidator",
-    "RecordValidationStats",
-    "ValidationResult",
-    "ValidatorConfig",
-    "analyze_and_validate_records",
-    "target_compression_type",
-    "trim_invalid_bytes",
-]
-
 MAX_INT = 2**31 - 1
 MAX_LONG = 2**63 - 1
 #: Kafka's default of ``max.message.bytes``: 1 MiB and the overhead of a batch's offset and size.

@@ -25,17 +25,24 @@ file and the byte.
 
 from __future__ import annotations
 
+from kafkacomp._entries import (
+    AbortedTxn,
+    ControlRecord,
+    LeaderEpochEntry,
+    OffsetCheckpointEntry,
+    OffsetPosition,
+    PartitionMetadata,
+    ProducerEntry,
+    TimestampOffset,
+)
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._check import verify_partition, verify_segment
 from kafkacomp.log._checkpoint_files import (
-    LeaderEpochEntry,
-    OffsetCheckpointEntry,
-    PartitionMetadata,
     read_leader_epoch_checkpoint,
     read_offset_checkpoint,
     read_partition_metadata,
 )
-from kafkacomp.log._control_records import ControlRecord, parse_control_record
+from kafkacomp.log._control_records import parse_control_record
 from kafkacomp.log._detect import detect_log_format
 from kafkacomp.log._info import (
     BatchCounts,
@@ -49,10 +56,6 @@ from kafkacomp.log._info import (
 from kafkacomp.log._model import LogDir, LogPartition, LogSegment
 from kafkacomp.log._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp.log._side_files import (
-    AbortedTxn,
-    OffsetPosition,
-    ProducerEntry,
-    TimestampOffset,
     read_offset_index,
     read_producer_snapshot,
     read_time_index,

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from kafkacomp._types import StrPath
     from kafkacomp.log._side_files import PathOrBytes
 
-__all__ = ["check_partition", "check_segment", "verify_partition", "verify_segment"]
-
 #: Files that a broker ends with a complete batch; a captured record set may be truncated.
 _WHOLE = (".log", ".checkpoint", ".kafka")
 

@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._entries import LeaderEpochEntry, OffsetCheckpointEntry, PartitionMetadata
 from kafkacomp.log._side_files import content_of
 
 if TYPE_CHECKING:
+    from kafkacomp._entries import LeaderEpochEntry, OffsetCheckpointEntry, PartitionMetadata
     from kafkacomp.log._side_files import PathOrBytes
-
-__all__ = [
-    "LeaderEpochEntry",
-    "OffsetCheckpointEntry",
-    "PartitionMetadata",
-    "read_leader_epoch_checkpoint",
-    "read_offset_checkpoint",
-    "read_partition_metadata",
-]
 
 
 def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:

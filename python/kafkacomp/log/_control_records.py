@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from kafkacomp import _kafkacomp
-from kafkacomp._entries import ControlRecord
+from typing import TYPE_CHECKING
 
-__all__ = ["ControlRecord", "parse_control_record"]
+from kafkacomp import _kafkacomp
+
+if TYPE_CHECKING:
+    from kafkacomp._entries import ControlRecord
 
 
 def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kafkacomp.log._info import BatchCounts
     from kafkacomp.log._verify import PartitionReport
 
-__all__ = ["describe", "describe_partition"]
-
 #: The name of the message format of Kafka 0.7; others are the magic.
 _MESSAGE_SET = "0.7"
 

@@ -13,8 +13,6 @@ from kafkacomp._storage.names import SWAP
 if TYPE_CHECKING:
     from kafkacomp.log._side_files import PathOrBytes
 
-__all__ = ["detect_log_format", "log_format_of"]
-
 #: The log format by the suffix of the file, if the content does not decide.
 _FORMATS: dict[str, LogFormat] = {"kafka": "0.7", "log": "0.8+", "checkpoint": "0.8+"}
 

@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from kafkacomp.arrow import MissingRange
     from kafkacomp.log._verify import PartitionReport
 
-__all__ = [
-    "BatchCounts",
-    "LogDirInfo",
-    "OpenTransaction",
-    "PartitionInfo",
-    "SegmentInfo",
-    "SegmentSummary",
-    "Summaries",
-    "TopicInfo",
-    "added",
-]
-
 
 class BatchCounts(NamedTuple):
     """The batches of one message format and compression type."""

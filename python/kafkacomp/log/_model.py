@@ -17,13 +17,9 @@ from kafkacomp._storage.selection import select
 from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import check_partition, check_segment
-from kafkacomp.log._checkpoint_files import LeaderEpochEntry, read_leader_epoch_checkpoint, read_partition_metadata
+from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint, read_partition_metadata
 from kafkacomp.log._describe import describe, describe_partition
 from kafkacomp.log._side_files import (
-    AbortedTxn,
-    OffsetPosition,
-    ProducerEntry,
-    TimestampOffset,
     read_offset_index,
     read_producer_snapshot,
     read_time_index,
@@ -32,13 +28,12 @@ from kafkacomp.log._side_files import (
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
+    from kafkacomp._entries import AbortedTxn, LeaderEpochEntry, OffsetPosition, ProducerEntry, TimestampOffset
     from kafkacomp._kafkacomp import ScanReader
     from kafkacomp._storage.partition import Segment
     from kafkacomp._types import StrPath
     from kafkacomp.log._info import LogDirInfo, PartitionInfo
     from kafkacomp.log._verify import PartitionReport, SegmentReport
-
-__all__ = ["LogDir", "LogPartition", "LogSegment"]
 
 #: The timestamp of a batch without records or of magic 0.
 _NO_TIMESTAMP = -1

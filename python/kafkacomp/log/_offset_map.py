@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     #: Called with a topic, a partition, and its mappings.
     Take: TypeAlias = Callable[[str | None, int | None, Mappings], object]
 
-__all__ = ["COLUMNS", "offset_map"]
-
 #: Topic and partition, null if the folder is not named by them; a position that a consumer may have committed; and the
 #: offset of the first message from there on, to commit instead.
 COLUMNS = ("topic", "partition", "position", "offset")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.log._rewrite_work import PartitionJob, Progress
 
-__all__ = ["Repair", "RepairReport", "RewriteReport", "convert", "recompress", "repair"]
-
 #: Files next to a repaired log with the corrupt bytes and the report; brokers ignore both.
 QUARANTINE = "kafkacomp-quarantine.bin"
 REPORT = "kafkacomp-repair.json"

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Progress: TypeAlias = Callable[[int, int], object] | None
 
-__all__ = ["PartitionJob", "RewriteWork"]
-
 #: The topic of a KRaft controller, and the files in its folder that are copied.
 _METADATA = "__cluster_metadata"
 #: The bytes of a metadata file that are copied at a time.

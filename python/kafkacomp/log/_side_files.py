@@ -7,12 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._entries import (
-    AbortedTxn,
-    OffsetPosition,
-    ProducerEntry,
-    TimestampOffset,
-)
 from kafkacomp._storage.filesystem import read_side_file
 from kafkacomp._storage.names import leading_offset
 
@@ -21,20 +15,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    PathOrBytes: TypeAlias = str | os.PathLike[str] | Buffer
+    from kafkacomp._entries import AbortedTxn, OffsetPosition, ProducerEntry, TimestampOffset
 
-__all__ = [
-    "AbortedTxn",
-    "OffsetPosition",
-    "PathOrBytes",
-    "ProducerEntry",
-    "TimestampOffset",
-    "content_of",
-    "read_offset_index",
-    "read_producer_snapshot",
-    "read_time_index",
-    "read_transaction_index",
-]
+    PathOrBytes: TypeAlias = str | os.PathLike[str] | Buffer
 
 
 def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> list[OffsetPosition]:

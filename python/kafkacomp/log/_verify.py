@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._kafkacomp import Overlap
 
-__all__ = [
-    "CheckedSegment",
-    "CodecCounts",
-    "FileOffsets",
-    "Finding",
-    "PartitionFinding",
-    "PartitionReport",
-    "SegmentReport",
-    "SegmentToVerify",
-    "verified_partition",
-]
-
 
 class CodecCounts(NamedTuple):
     """The intact batches of one compression type."""

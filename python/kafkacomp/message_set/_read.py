@@ -15,16 +15,6 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, Message, MessageReader
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = [
-    "Converted",
-    "Message",
-    "MessageAndOffset",
-    "MessageReader",
-    "convert",
-    "read_messages",
-    "valid_bytes",
-]
-
 _FIRST_OFFSETS = (0, 2**62 - 1)
 
 

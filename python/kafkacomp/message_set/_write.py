@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from kafkacomp._kafkacomp import Message
     from kafkacomp._types import CompressionTypeLike, StrPath
 
-__all__ = ["ProducerCompression", "verify_message_size", "write_log", "write_messages"]
-
 _CODECS: Final = {0: CompressionType.NONE, 1: CompressionType.GZIP, 2: CompressionType.SNAPPY}
 _INT = re.compile(r"[+-]?[0-9]+")
 _INT32 = 2**31

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from kafkacomp.advice.report import Report, TopicReport
     from kafkacomp.tiered.source import SourceOptions
 
-__all__ = ["Advised", "advise"]
-
 _TASKS: Final = "number bigint, task binary"
 _FIGURES: Final = "number bigint, figures binary"
 _OPTIONS: Final = (

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
 
-__all__ = [
-    "BOUND_OPTIONS",
-    "EARLIEST",
-    "LATEST",
-    "Bounds",
-    "Times",
-    "bounds",
-    "check_times",
-    "describe",
-    "is_latest_unmatched",
-    "times",
-]
-
 BOUND_OPTIONS = (
     "startingOffsets",
     "endingOffsets",

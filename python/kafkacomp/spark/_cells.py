@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["in_batches", "in_columns", "in_series"]
-
 #: Bytes of cells that are parsed at a time where records become rows; a single cell may be larger.
 SLICE_BYTES = 256 << 10
 #: Approximate size of an Arrow batch of rows. Spark keeps one in the worker and one in the JVM; larger ones are not

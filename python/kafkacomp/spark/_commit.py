@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["Staged", "check_target", "commit", "discard", "new_staging", "partition_counts", "recover"]
-
 _DEAD = re.compile(r"kafkacomp-1\.[0-9a-f]{32}-delete")
 #: Threads that assemble folders; more are not faster on one disk.
 _THREADS = 4

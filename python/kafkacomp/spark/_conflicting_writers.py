@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.commit_state import Pending
 
-__all__ = ["check_untouched", "lengths"]
-
 
 def lengths(log: Path | None, new: Path) -> dict[str, int]:
     """Lengths by name of the last segment of the existing log, if there is one, and of the new segments."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     )
     from pyspark.sql.types import StructType
 
-__all__ = ["KafkaCompDataSource"]
-
 
 class KafkaCompDataSource(SentToExecutors, DataSource):
     """Kafka's log segments as a table with the columns of Spark's Kafka source."""

@@ -12,8 +12,6 @@ from kafkacomp.exceptions import KafkaCompError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXPECTED", "briefly", "plain"]
-
 #: Errors of data, files or options. Any other error is a bug, whose traceback is needed.
 EXPECTED = (KafkaCompError, OSError, ValueError)
 

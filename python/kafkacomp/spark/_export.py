@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from kafkacomp.spark._options import IsolationLevel, ReadOptions
     from kafkacomp.spark._plan import SegmentPartition
 
-__all__ = ["Compression", "Exported", "export"]
-
 #: Compression of the pages of Parquet files; ``lz4`` is LZ4_RAW.
 Compression = Literal["none", "snappy", "gzip", "lz4", "zstd"]
 _FORMATS: Final = ("parquet",)

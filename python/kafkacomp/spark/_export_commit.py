@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["STAGED", "SUFFIX", "SaveMode", "begin", "check_target", "commit", "discard", "recover"]
-
 NAME: Final = ".kafkacomp-export"
 #: The suffix of the files in the target, and the one added to it while they are staged.
 SUFFIX: Final = ".parquet"

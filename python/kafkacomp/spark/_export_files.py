@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["TaskFiles", "folder_name", "write_empty"]
-
 #: Bytes of column data that all files of a task together keep in memory; also the size of a row group.
 ROW_GROUP_BYTES: Final = 64 << 20
 #: The most files that a task keeps open; if there are more partition folders, a folder gets several files.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kafkacomp.spark._options import ReadOptions
     from kafkacomp.spark._overlap import Ends, Run, SegmentsWithNext
 
-__all__ = ["PartitionLog"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 #: The number of end offsets that are kept with their positions: a batch begins where one of the last few ended.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from kafkacomp import CompressionType
 
-__all__ = ["MAX_OUTPUT_SIZE", "compress", "decompress", "parse_records", "records", "register_functions"]
-
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 RecordsMode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.partition import Partition
     from kafkacomp._storage.stores import Entry
 
-__all__ = ["find", "matcher"]
-
 _MAGIC = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _CLASS = re.compile(r"\[[^\]]+\]")

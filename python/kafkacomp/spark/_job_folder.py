@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["ABANDONED", "check_folder", "exists", "is_folder", "locked", "remove", "touched"]
-
 #: Seconds without a change after which a job's folder is considered that of a dead job.
 ABANDONED = 24 * 3600.0
 _LOCK = ".kafkacomp-lock"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-__all__ = ["Offsets", "limited", "read_offsets", "write_offsets"]
-
 #: Offsets by topic and partition.
 Offsets: TypeAlias = dict[tuple[str, int], int]
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._log_format import LogFormat
 
-__all__ = ["EARLIEST", "LATEST", "OPTIONS", "Bounds", "ReadOptions", "Times", "parse"]
-
 #: All options in their documented spelling; Spark passes option names in any case.
 OPTIONS = (
     "path",

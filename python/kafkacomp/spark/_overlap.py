@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.partition import Segment
 
-__all__ = ["Ends", "Run", "SegmentsWithNext", "runs"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 #: Concurrent requests for the ends of segments in remote storage.

@@ -7,8 +7,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-__all__ = ["from_series", "to_series"]
-
 
 def from_series(series: pd.Series[Any]) -> pa.Array:
     """Convert a Series of PySpark back to an array; PySpark has converted integers with nulls to floating point."""

@@ -33,20 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkacomp._storage.partition import AbortedRange
-    from kafkacomp.spark._options import Bounds, ReadOptions, Times
-
-__all__ = [
-    "EVERYTHING",
-    "Pruning",
-    "SegmentPartition",
-    "before_next",
-    "check_names",
-    "check_offset",
-    "offset_for",
-    "plan",
-    "split_segment",
-    "transactions",
-]
+    from kafkacomp.spark._bounds import Bounds, Times
+    from kafkacomp.spark._options import ReadOptions
 
 _LOGGER = logging.getLogger("kafkacomp")
 

@@ -15,8 +15,6 @@ from kafkacomp.spark._plan import EVERYTHING, Pruning
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["pruning_of"]
-
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MILLISECOND = dt.timedelta(milliseconds=1)
 

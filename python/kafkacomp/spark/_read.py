@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-__all__ = ["KafkaCompReader", "SegmentPartition", "read_task", "read_wherever", "reader", "schema"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 #: Bytes of column data of an Arrow batch. Spark keeps one in the worker and one in the JVM; larger ones are not faster.

@@ -17,8 +17,6 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from kafkacomp.spark._options import ReadOptions
 
-__all__ = ["LOOKS", "PAUSE", "is_gone", "own_offsets", "rediscover"]
-
 #: How often a folder is listed, and the seconds in between, before a segment is considered deleted.
 LOOKS, PAUSE = 5, 0.2
 

@@ -26,8 +26,6 @@ from pyspark.sql.types import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["TYPES", "check_schema", "struct_of"]
-
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
 #: The Spark type of each column of a scan; all are nullable, as in Spark's Kafka source.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp.spark._options import ReadOptions
 
-__all__ = ["name_of", "select", "select_growing"]
-
 
 def select(options: ReadOptions) -> list[Partition]:
     """Find the partitions that the options select. No segment is opened.

@@ -12,8 +12,6 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-__all__ = ["SentToExecutors", "unpack"]
-
 
 def unpack(packed: bytes) -> Any:  # noqa: ANN401 - whatever was packed
     """Unpickle an object that :meth:`SentToExecutors.__reduce__` has pickled.

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql.types import StructType
 
-__all__ = ["KafkaCompStreamWriter", "KafkaCompWriter", "TaskCommit", "stream_writer", "writer"]
-
 #: Rows of an Arrow batch, if Spark passes rows one by one.
 _ROWS = 4096
 

@@ -42,8 +42,6 @@ except ImportError:  # before 4.2
 else:
     HAS_LIMITS = True
 
-__all__ = ["HAS_LIMITS", "KafkaCompStreamReader", "RefusingStreamReader", "reader"]
-
 
 def reader(options: Mapping[str, str], schema: StructType) -> KafkaCompStreamReader:
     """Create a reader for these columns.

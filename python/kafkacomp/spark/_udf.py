@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import DataType
 
-__all__ = ["HAS_ARROW_UDF", "in_arrow", "vectorized"]
-
 #: As Any, because functions differ between versions of PySpark.
 functions: Any = _functions
 #: Whether UDFs take Arrow arrays: PySpark 4.1 and later.

@@ -12,8 +12,6 @@ from kafkacomp._arguments import parse_size
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["boolean", "content", "known", "one_of", "size", "strings", "whole"]
-
 
 def known(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """Convert the names of options, which Spark passes in any case, to their documented spelling.

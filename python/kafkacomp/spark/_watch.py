@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kafkacomp.spark._offsets import Offsets
     from kafkacomp.spark._options import ReadOptions
 
-__all__ = ["Seen", "View", "Watch", "tell_loss"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 

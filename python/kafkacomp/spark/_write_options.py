@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.record import _Settings
 
-__all__ = ["OPTIONS", "STREAM_OPTIONS", "WriteOptions", "check_columns", "parse"]
-
 #: All options in their documented spelling; Spark passes option names in any case.
 OPTIONS = (
     "path",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.remote import RemoteFolder
     from kafkacomp.tiered.keys import EncryptionKeys
 
-__all__ = ["chunked_files"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 #: File kinds of the parts of ``.indexes`` whose suffix differs from the kind.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kafkacomp.tiered.metadata import RemoteSegment
     from kafkacomp.tiered.resolve import TieredOptions
 
-__all__ = ["SegmentInfo", "inspect"]
-
 
 @dataclass
 class SegmentInfo:

@@ -13,8 +13,6 @@ from kafkacomp.exceptions import KafkaCompError
 if TYPE_CHECKING:
     from kafkacomp.tiered.manifest import Encryption
 
-__all__ = ["ENVIRONMENT", "EncryptionKeyError", "EncryptionKeys"]
-
 _PEM = b"-----BEGIN "
 #: The environment variable with further keys, for Spark executors: a JSON object of key ids and paths of PEM files.
 ENVIRONMENT = "KAFKACOMP_ENCRYPTION_KEYS"

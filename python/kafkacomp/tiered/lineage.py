@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.tiered.metadata import RemoteSegment
 
-__all__ = ["ValidRange", "epochs_within", "valid_ranges"]
-
 _NO_END = 2**63 - 1
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.partition import Segment
     from kafkacomp._types import StrPath
 
-__all__ = ["LocalLog", "LocalLogs"]
-
 
 @dataclass
 class LocalLog:

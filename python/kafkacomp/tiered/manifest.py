@@ -23,8 +23,6 @@ from kafkacomp._storage.names import check_topic
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.metadata import RemoteSegment
 
-__all__ = ["MAX_CHUNKS", "MAX_CHUNK_SIZE", "Encryption", "IndexPart", "Manifest"]
-
 #: The largest chunk that is decoded; the plugin's default is 4 MiB.
 MAX_CHUNK_SIZE = 256 << 20
 #: The most chunks that a segment may have.

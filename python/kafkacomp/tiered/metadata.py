@@ -35,15 +35,6 @@ if TYPE_CHECKING:
         RemoteLogSegmentMetadataRecord | RemoteLogSegmentMetadataUpdateRecord | RemotePartitionDeleteMetadataRecord
     )
 
-__all__ = [
-    "TOPIC",
-    "CustomMetadata",
-    "RemoteLogMetadata",
-    "RemoteSegment",
-    "SegmentState",
-    "parse_event",
-]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 #: The name of the topic.

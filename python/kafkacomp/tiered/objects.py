@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.chunks import Chunk
     from kafkacomp._storage.filesystem import FileSystem
 
-__all__ = ["ChunkedSegment", "read_manifest"]
-
 #: The most bytes of a manifest, a line of JSON; the sizes of 2^22 chunks need fewer.
 _MAX_MANIFEST = 64 << 20
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from kafkacomp.tiered.local import LocalLog
     from kafkacomp.tiered.manifest import Manifest
 
-__all__ = ["TieredOptions", "resolve_remote"]
-
 _LOGGER = logging.getLogger("kafkacomp")
 
 #: Manifests that are read concurrently.

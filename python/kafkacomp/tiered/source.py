@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.partition import Partition
     from kafkacomp.tiered.resolve import TieredOptions
 
-__all__ = ["SourceOptions", "resolve"]
-
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SourceOptions:

@@ -10,14 +10,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp.bench.peers.base import MissingPeerError, NotComparableError, Peer, WrongResultError
+from kafkacomp.bench.peers.base import MissingPeerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kafkacomp.bench.peers.base import Peer
     from kafkacomp.bench.peers.java import Jars
-
-__all__ = ["ALL", "NAMES", "MissingPeerError", "NotComparableError", "Peer", "WrongResultError", "peers"]
 
 ALL: Final = "all"
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.batches import Row
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["Bytes", "MissingPeerError", "NotComparableError", "Peer", "Read", "WrongResultError"]
-
 #: Converts bytes, such as a compressor.
 Bytes: TypeAlias = "Callable[[bytes], bytes]"
 #: Offset, timestamp, key, value, headers of each record.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.spec import Codec
     from kafkacomp.bench.stages import Cell
 
-__all__ = ["AioKafka", "KafkaPython"]
-
 #: The gzip level of aiokafka and kafka-python, which cannot be changed.
 _GZIP_LEVEL: Final = 9
 #: Larger than any batch of a workload.

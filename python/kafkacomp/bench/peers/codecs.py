@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.peers.base import Bytes
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["Cramjam", "Isal", "Lz4", "Zlib", "Zstandard", "kafka_lz4_level", "xerial_compressor", "xerial_decompressor"]
-
 GZIP, SNAPPY, LZ4, ZSTD = CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4, CompressionType.ZSTD
 
 #: The wbits of gzip's framing in the interface of zlib.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from kafkacomp.bench.peers.base import Read
 
-__all__ = ["Jars", "Java"]
-
 #: The garbage collector that was fastest on two cores, and a heap that is rarely collected during a pass.
 _OPTIONS: Final = ("-Xms1g", "-Xmx2g", "-XX:+UseSerialGC")
 #: The warm-up after which passes take the same time.

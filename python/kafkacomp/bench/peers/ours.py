@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.peers.base import Bytes, Read
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["Ours"]
-
 
 class Ours(Peer):
     """kafkacomp, called as a user calls it."""

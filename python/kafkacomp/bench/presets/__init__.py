@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kafkacomp.bench.runner import Result
     from kafkacomp.bench.spec import Codec
 
-__all__ = ["NAMES", "Compared", "Preset"]
-
 NAMES: Final = ("zstd-readme", "kip-390", "four-codecs")
 CORPUS: Final = "corpus"
 

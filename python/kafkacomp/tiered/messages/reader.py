@@ -14,8 +14,6 @@ from kafkacomp.exceptions import InvalidRecordError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Reader"]
-
 Element = TypeVar("Element")
 
 _MAX_VARINT_BYTES = 5
