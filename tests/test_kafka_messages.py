@@ -95,22 +95,7 @@ def test_every_prefix_of_an_event_is_an_error() -> None:
 def test_an_array_of_more_elements_than_bytes() -> None:
     """No memory is taken for it."""
     with pytest.raises(kc.InvalidRecordError, match="an array of"):
-        Reader(b"\xff\xff\xff\xff\x0f").array(lambda source: source.int8(), flexible=True)
-
-
-def test_types_that_no_schema_here_has() -> None:
-    """They are those of other topics' schemas."""
-    assert Reader(b"\x00\x02ab").string(flexible=False) == "ab"
-    assert Reader(b"\xff\xff").nullable_string(flexible=False) is None
-    assert Reader(b"\xff\xff\xff\xff").nullable_octets(flexible=False) is None
-    assert Reader(b"\xff\xff\xff\xff").nullable_array(lambda source: source.int8(), flexible=False) is None
-    assert Reader(b"\x00\x00\x00\x01\x07").array(lambda source: source.int8(), flexible=False) == (7,)
-    assert Reader(b"\x3f\xf0" + bytes(6)).float64() == 1.0
-    assert (Reader(b"\xff\xff").uint16(), Reader(b"\xff\xff").int16(), Reader(b"\xff" * 4).uint32()) == (
-        65535,
-        -1,
-        2**32 - 1,
-    )
+        Reader(b"\xff\xff\xff\xff\x0f").array(lambda source: source.int8())
 
 
 def test_custom_metadata() -> None:

@@ -5,9 +5,7 @@
     python tools/make_messages.py --jar JAR            renews the schemas from the published jar before
 
 The schemas in ``tools/kafka-messages`` are copies of those in the jar that ``SOURCE`` names, whose hash is checked.
-A schema is one of a message of several versions; a class reads all versions that are valid. The internal topics of
-coordinators have schemas of the same form (types ``coordinator-key`` and ``coordinator-value``), and need no more
-than a line in ``MODULES``.
+A schema is one of a message of several versions; a class reads all versions that are valid.
 
 The schema language: KIP-482 (flexible versions), and the README of Kafka's folder
 ``clients/src/main/resources/common/message``.
@@ -47,12 +45,8 @@ MODULES = {"remote_log_metadata": ("storage", "Records of ``__remote_log_metadat
 PLAIN = {
     "bool": ("bool", "boolean", "False"),
     "int8": ("int", "int8", "0"),
-    "int16": ("int", "int16", "0"),
-    "uint16": ("int", "uint16", "0"),
     "int32": ("int", "int32", "0"),
-    "uint32": ("int", "uint32", "0"),
     "int64": ("int", "int64", "0"),
-    "float64": ("float", "float64", "0.0"),
     "uuid": ("str", "uuid", '"AAAAAAAAAAAAAAAAAAAAAA"'),
 }
 #: The methods that read what has a length.
@@ -100,7 +94,8 @@ class Message:
         self.schema = schema
         self.name = schema["name"]
         self.valid = Versions.of(schema["validVersions"])
-        self.flexible = Versions.of(schema["flexibleVersions"])
+        if Versions.of(schema["flexibleVersions"]).test(self.valid) is not None:
+            raise ValueError(f"{self.name}: only flexible versions are supported")
         self.structs: list[tuple[str, str, list[dict[str, Any]]]] = []
         self._find(schema["fields"])
         for struct in schema.get("commonStructs", []):
@@ -142,7 +137,6 @@ class Message:
         yield "    @classmethod"
         yield "    def read(cls, source: Reader, version: int) -> Self:"
         yield '        """Read one of this version."""'
-        yield f"        flexible = {self._condition(self.flexible)}"
         tagged = [field for field in fields if "tag" in field]
         for field in (each for each in fields if "tag" not in each):
             read, test = self._read(field), Versions.of(field["versions"]).test(self.valid)
@@ -153,7 +147,7 @@ class Message:
                 yield f"        {snake(field['name'])}: {self._annotation(field)} = {self._default(field)}"
         for field in tagged:
             yield f"        {snake(field['name'])} = {self._default(field)}"
-        yield "        for tag, data in source.tagged_fields() if flexible else ():"
+        yield "        for tag, data in source.tagged_fields():"
         for field in tagged:
             test = Versions.of(field["taggedVersions"]).test(self.valid)
             also = "" if test is None else f" and {test}"
@@ -165,10 +159,6 @@ class Message:
         yield f"        return cls({arguments})"
         yield ""
         yield ""
-
-    def _condition(self, versions: Versions) -> str:
-        test = versions.test(self.valid)
-        return "True" if test is None else test
 
     def _is_nullable(self, field: dict[str, Any]) -> bool:
         return "nullableVersions" in field and Versions.of(field["nullableVersions"]).test(self.valid) != "False"
@@ -190,16 +180,16 @@ class Message:
         if kind.startswith("[]"):
             read = self._element(kind[2:])
             null = "nullable_" if self._is_nullable(field) else ""
-            return f"source.{null}array(lambda source: {read}, flexible)"
+            return f"source.{null}array(lambda source: {read})"
         if kind in SIZED and self._is_nullable(field):
-            return f"source.nullable_{SIZED[kind]}(flexible)"
+            return f"source.nullable_{SIZED[kind]}()"
         return self._element(kind)
 
     def _element(self, kind: str) -> str:
         if kind in PLAIN:
             return f"source.{PLAIN[kind][1]}()"
         if kind in SIZED:
-            return f"source.{SIZED[kind]}(flexible)"
+            return f"source.{SIZED[kind]}()"
         return f"{self.class_of(kind)}.read(source, version)"
 
     def _default(self, field: dict[str, Any]) -> str:

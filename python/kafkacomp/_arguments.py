@@ -11,7 +11,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
 INT16: Final[tuple[int, int]] = (-(2**15), 2**15 - 1)
 INT32: Final[tuple[int, int]] = (-(2**31), 2**31 - 1)
@@ -50,6 +50,18 @@ def one_of(name: str, value: object, allowed: Collection[str]) -> None:
     """Check that a value is one of those listed; ValueError lists them."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def checked_columns(names: Iterable[str], known: Collection[str]) -> list[str]:
+    """Check that columns exist, and that each is named once."""
+    if isinstance(names, str):
+        raise TypeError(f"columns must be a collection of names, not the string {names!r}")
+    chosen = list(names)
+    unknown = [name for name in chosen if name not in known]
+    if unknown or not chosen or len(set(chosen)) != len(chosen):
+        problem = f"columns: unknown column {unknown[0]!r}" if unknown else "columns must have each name once"
+        raise ValueError(f"{problem}: expected some of {', '.join(known)}")
+    return chosen
 
 
 def checked_max_output_size(max_output_size: int) -> int:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: The end of the year 9999, the last one of Python's dates, in milliseconds.
 _LAST_DATE = 253402300799999
@@ -37,6 +41,12 @@ def json_text(value: object) -> str:
 def escaped_lines(text: str) -> str:
     """Escape control characters in lines of JSON or CSV, in the notation of JSON; lines of JSON keep their meaning."""
     return _UNSAFE_IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def camel_case(fields: Mapping[str, object]) -> dict[str, Any]:
+    """Rename fields for JSON: ``first_offset`` as ``firstOffset``."""
+    words = {name: name.split("_") for name in fields}
+    return {first + "".join(map(str.title, rest)): fields[name] for name, (first, *rest) in words.items()}
 
 
 def count_text(number: int, noun: str) -> str:

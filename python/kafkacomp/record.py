@@ -167,13 +167,13 @@ class _Settings:
     write_limit: int
 
 
-_RANGES = {
-    "base_offset": OFFSETS,
-    "producer_id": INT64,
-    "producer_epoch": INT16,
-    "base_sequence": INT32,
-    "partition_leader_epoch": INT32,
-    "write_limit": (0, INT32[1]),
+_NUMBERS = {
+    "base_offset": (0, OFFSETS),
+    "producer_id": (NO_PRODUCER_ID, INT64),
+    "producer_epoch": (NO_PRODUCER_EPOCH, INT16),
+    "base_sequence": (NO_SEQUENCE, INT32),
+    "partition_leader_epoch": (NO_PARTITION_LEADER_EPOCH, INT32),
+    "write_limit": (INT32[1], (0, INT32[1])),
 }
 
 
@@ -182,9 +182,9 @@ def _settings(
     magic: int,
     compression_type: CompressionTypeLike,
     compression_level: int | None,
-    timestamp_type: TimestampType | int,
-    log_append_time: int,
-    is_transactional: bool,
+    timestamp_type: TimestampType | int = TimestampType.CREATE_TIME,
+    log_append_time: int = NO_TIMESTAMP,
+    is_transactional: bool = False,
     is_control_batch: bool = False,
     delete_horizon_ms: int | None = None,
     **numbers: int,
@@ -206,7 +206,7 @@ def _settings(
         is_transactional=bool(is_transactional),
         is_control_batch=bool(is_control_batch),
         delete_horizon_ms=delete_horizon_ms,
-        **{name: _integer(name, value, _RANGES[name]) for name, value in numbers.items()},
+        **{name: _integer(name, numbers.get(name, default), limits) for name, (default, limits) in _NUMBERS.items()},
     )
 
 
@@ -223,13 +223,7 @@ def batch_settings(
         magic=magic,
         compression_type=compression_type,
         compression_level=compression_level,
-        timestamp_type=TimestampType.CREATE_TIME,
-        log_append_time=NO_TIMESTAMP,
-        is_transactional=False,
         base_offset=base_offset,
-        producer_id=NO_PRODUCER_ID,
-        producer_epoch=NO_PRODUCER_EPOCH,
-        base_sequence=NO_SEQUENCE,
         partition_leader_epoch=0,
         write_limit=_integer("batch_bytes", batch_bytes, BATCH_BYTES),
     )

@@ -128,17 +128,10 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
         paid = price_files.load(prices, wrong.append)
     paid = _overridden(paid, replication_factor, consumers)
     with progress_bar("advise", None) as advance:
-        done = 0
-
-        def step(now: int, total: int) -> None:
-            nonlocal done
-            advance(now - done, total)
-            done = now
-
         report = run(
             paths, settings, prices=paid, max_latency_ms=max_latency_ms, compression_type=compression_type,
             assume_rate=assume_rate, threads=threads,
-            encryption_keys=encryption_keys, storage_options=storage_options, progress=step,
+            encryption_keys=encryption_keys, storage_options=storage_options, progress=advance.at,
         )  # fmt: skip
     report.problems += wrong
     report.environment = environment.describe(shlex.join(["kafkacomp", *without_credentials(sys.argv[1:])]), [])

@@ -220,16 +220,13 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @LOG_FORMAT
 @tiered_options
 @MAX_OUTPUT_SIZE
-def verify(  # noqa: PLR0917 - click hands everything over by name
+def verify(
     paths: tuple[str, ...],
     threads: int | None,
     as_json: bool,
     log_format: LogFormat,
     max_output_size: int,
-    remote_log_metadata: str | None,
-    local_log_dir: str | None,
-    encryption_keys: dict[str, str] | None,
-    storage_options: dict[str, object] | None,
+    **opening: Any,  # noqa: ANN401 - the fields of SourceOptions
 ) -> int:
     """Check every checksum and decode every record of files or folders; compare indexes with their segments.
 
@@ -242,19 +239,13 @@ def verify(  # noqa: PLR0917 - click hands everything over by name
     options: dict[str, Any] = {
         "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
     }  # fmt: skip
-    if remote_log_metadata is None and local_log_dir is None:
-        files = files_of(paths, encryption_keys, storage_options)
+    if opening["remote_log_metadata"] is None and opening["local_log_dir"] is None:
+        files = files_of(paths, opening["encryption_keys"], opening["storage_options"])
         with progress_bar("verify", sum(file.size for file in files if file.kind in BATCHES)) as advance:
             report = verify_files(files, progress=advance, **options)
     else:
-        opening = SourceOptions(
-            storage_options=storage_options,
-            remote_log_metadata=remote_log_metadata,
-            local_log_dir=local_log_dir,
-            encryption_keys=encryption_keys,
-        )
         with waiting("listing segments"):
-            found = opening.resolve(paths)
+            found = SourceOptions(**opening).resolve(paths)
         total = sum(segment.size for each in found for segment in each.segments)
         with progress_bar("verify", total) as advance:
             report = verify_read(found, progress=advance, **options)
@@ -279,8 +270,8 @@ _FILES_SHOWN = 40
 
 def _show(report: Report) -> None:
     for label, findings in (("error", report.errors), ("warning", report.warnings)):
-        for file, _, message, *_ in findings:
-            say(f"{label}: {file}: {message}")
+        for each in findings:
+            say(f"{label}: {each.file}: {each.message}")
     if report.more:
         say(f"{count_text(report.more, 'more finding')} not shown")
     for line in report.missing_lines():
@@ -386,16 +377,9 @@ def export(  # noqa: PLR0917 - click hands everything over by name
         exporting.check_target(target, read, force=force)
     conditions = conditions_of(key, key_regex, value_contains, header)
     with progress_bar("export", None) as advance:
-        done = 0
-
-        def step(now: int, total: int) -> None:
-            nonlocal done
-            advance(now - done, total)
-            done = now
-
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
         with waiting("listing segments"):
-            scanned = kafkacomp.scan(list(sources), columns=needed, progress=step, **options)
+            scanned = kafkacomp.scan(list(sources), columns=needed, progress=advance.at, **options)
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
         rows = exporting.export(
             scanned if conditions is None and limit is None else reader,

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
@@ -27,8 +27,10 @@ from kafkacomp._log_format import LOG_FORMATS
 from kafkacomp._text import json_text, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import TextIO
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
 
 FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2, 3, 130, 141, 143
 
@@ -75,6 +77,7 @@ class Bar:
 
     def __init__(self, what: str, total: int | None, *, is_shown: bool) -> None:
         self._is_shown = is_shown
+        self._done = 0
         if is_shown:
             columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
             # Standard output is not redirected: the command writes rows to it meanwhile.
@@ -91,6 +94,11 @@ class Bar:
         if time.monotonic() - self._since > _PATIENCE and not self._bar.live.is_started:
             with self._starting:
                 self._bar.start()
+
+    def at(self, done: int, total: int) -> None:
+        """Show that ``done`` bytes of ``total`` are done."""
+        step, self._done = done - self._done, done
+        self(step, total)
 
     def clear(self) -> None:
         """Remove the bar; it appears again two seconds after the last output to the terminal."""
@@ -166,6 +174,17 @@ def quiet_option() -> click.Option:
     return click.Option(
         ["--quiet"], is_flag=True, expose_value=False, callback=_be_quiet, help="Do not show a progress bar."
     )
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def bound(_: click.Context, option: click.Parameter, value: str | None) -> int | dt.datetime | None:

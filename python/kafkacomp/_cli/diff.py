@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,9 +93,7 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
 
 def _give(found: list[_Difference], partitions: int, records: int, *, as_json: bool) -> None:
     if as_json:
-        names = ("topic", "partition", "offset", "message")
-        differences = [dict(zip(names, (e.topic, e.partition, e.offset, e.message), strict=True)) for e in found]
-        say_json({"same": not found, "records": records, "differences": differences})
+        say_json({"same": not found, "records": records, "differences": [asdict(each) for each in found]})
         return
     for each in found:
         name = "unknown partition" if each.topic is None else f"{each.topic}-{each.partition}"
@@ -105,16 +103,6 @@ def _give(found: list[_Difference], partitions: int, records: int, *, as_json: b
 
 def _by_name(partitions: list[Partition]) -> dict[tuple[str | None, int | None], Partition]:
     return {(each.topic, each.partition): each for each in partitions}
-
-
-@dataclass(frozen=True)
-class _Resolved:
-    """A partition as a source of a scan."""
-
-    partition: Partition
-
-    def _resolved(self) -> list[Partition]:
-        return [self.partition]
 
 
 def _compared(
@@ -174,7 +162,7 @@ class _Rows:
     def __init__(self, partition: Partition, advance: Callable[[int], object], options: dict[str, Any]) -> None:
         self._done = 0
         self._advance = advance
-        self._reader = scan(_Resolved(partition), columns=_COLUMNS, on_error="skip", progress=self._step, **options)
+        self._reader = scan(partition, columns=_COLUMNS, on_error="skip", progress=self._step, **options)
         self._batches: Iterator[pa.RecordBatch] = (batch for batch in self._reader if batch.num_rows)
         self._rows: pa.RecordBatch | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import require
 from kafkacomp._storage.new_file import new_file
-from kafkacomp._text import escaped_lines
+from kafkacomp._text import camel_case, escaped_lines
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -198,29 +199,8 @@ def as_dict(report: ScanReport) -> dict[str, object]:
         "batches": report.batches,
         "recordsBelowLogStart": report.records_below_log_start,
         "recordsAboveHighWatermark": report.records_above_high_watermark,
-        "skipped": [
-            {
-                "file": each.file,
-                "position": each.position,
-                "length": each.length,
-                "reason": each.reason,
-                "message": each.message,
-                "firstOffset": each.first_offset,
-                "lastOffset": each.last_offset,
-            }
-            for each in report.skipped
-        ],
-        "missing": [
-            {
-                "topic": each.topic,
-                "partition": each.partition,
-                "firstOffset": each.first_offset,
-                "lastOffset": each.last_offset,
-                "segment": each.segment,
-                "reason": each.reason,
-            }
-            for each in report.missing
-        ],
+        "skipped": [camel_case(asdict(each)) for each in report.skipped],
+        "missing": [camel_case(each._asdict()) for each in report.missing],
         "moreMissing": report.more_missing,
         "warnings": list(report.warnings),
     }

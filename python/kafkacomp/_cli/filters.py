@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-import fnmatch
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kafkacomp._cli.common import bound, names_of, numbers_of
+from kafkacomp._cli.common import bound, names_of, numbers_of, together
 from kafkacomp._click import parsed
 from kafkacomp._extras import require
-from kafkacomp._storage.names import basename, partition_of, tiered_partition_of
+from kafkacomp._storage.names import owner_of
+from kafkacomp._storage.partition import Partition
+from kafkacomp._storage.selection import select
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.arrow._scan import milliseconds
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.record import Record, RecordBatch
 
-Command = TypeVar("Command", bound="Callable[..., Any]")
-
-#: The most topics that an error lists.
-_SHOWN = 20
-
-_PARTITIONS = (
+#: The options that choose partitions.
+partition_options = together(
     click.option("--topics", callback=parsed(names_of), metavar="NAMES",
                  help="Read only these topics: names or globs such as orders-*, separated by commas."),
     click.option("--partitions", callback=parsed(numbers_of), metavar="NUMBERS",
                  help="Read only partitions with these numbers, separated by commas."),
 )  # fmt: skip
-_BOUNDS = (
-    *_PARTITIONS,
+#: The options that choose partitions, offsets and times.
+bound_options = together(
+    partition_options,
     click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive."),
     click.option("--end-offset", type=click.IntRange(0), help="The end offset, exclusive."),
     click.option("--start-time", callback=bound, metavar="TIME",
                  help="The first timestamp, inclusive: milliseconds, or ISO 8601 with a time zone."),
     click.option("--end-time", callback=bound, metavar="TIME", help="The end time, exclusive."),
 )  # fmt: skip
-_ROWS = (
+#: The options that choose records by their content.
+row_options = together(
     click.option("--key", help="Select records with this key."),
     click.option("--key-regex", metavar="REGEX", help="Select records whose key matches this RE2 expression."),
     click.option("--value-contains", metavar="TEXT", help="Select records whose value contains this text."),
@@ -49,27 +48,6 @@ _ROWS = (
                  help="Select records with this header. Can be repeated."),
     click.option("--limit", type=click.IntRange(0), help="The most records to read."),
 )  # fmt: skip
-
-
-def partition_options(command: Command) -> Command:
-    """Add the options that choose topics and partitions."""
-    return _with(command, _PARTITIONS)
-
-
-def bound_options(command: Command) -> Command:
-    """Add the options that a scan takes as arguments."""
-    return _with(command, _BOUNDS)
-
-
-def row_options(command: Command) -> Command:
-    """Add the options that choose records by their content."""
-    return _with(command, _ROWS)
-
-
-def _with(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
-    for option in reversed(tuple(options)):
-        command = option(command)
-    return command
 
 
 def conditions_of(
@@ -131,22 +109,10 @@ class Bounds:
         Raises:
             ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
         """
-        owners = {file.name: _owner(file) for file in files}
-        topics = sorted({topic for topic, _ in owners.values() if topic is not None})
-        for glob in self.topics or ():
-            if not fnmatch.filter(topics, glob):
-                shown = ", ".join(topics[:_SHOWN]) + (", ..." if len(topics) > _SHOWN else "")
-                raise ValueError(f"topics: no topic matches {glob!r}: expected one of {shown or 'no topics'}")
-        numbers = sorted({number for _, number in owners.values() if number is not None})
-        for number in self.partitions or ():
-            if number not in numbers:
-                raise ValueError(f"partitions: no topic has a partition {number}: expected one of {numbers}")
-        return [file for file in files if self._has(*owners[file.name])]
-
-    def _has(self, topic: str | None, partition: int | None) -> bool:
-        if self.topics is not None and not any(fnmatch.fnmatchcase(topic or "", glob) for glob in self.topics):
-            return False
-        return self.partitions is None or partition in self.partitions
+        owners = {file.name: owner_of(file.folder) for file in files}
+        found = [Partition(*owner) for owner in dict.fromkeys(owners.values())]
+        chosen = {(each.topic, each.partition) for each in select(found, self.topics, self.partitions)}
+        return [file for file in files if owners[file.name] in chosen]
 
     def has_batch(self, batch: RecordBatch) -> bool:
         """Whether the header allows records within the bounds."""
@@ -190,7 +156,3 @@ class Bounds:
             and (self.start_time is None or time >= self.start_time)
             and (self.end_time is None or time < self.end_time)
         )
-
-
-def _owner(file: SourceFile) -> tuple[str | None, int | None]:
-    return partition_of(basename(file.folder)) or tiered_partition_of(file.folder) or (None, None)

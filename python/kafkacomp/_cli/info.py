@@ -23,7 +23,7 @@ from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import tiered_options
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import select
-from kafkacomp._text import count_text, printable, time_text
+from kafkacomp._text import camel_case, count_text, printable, time_text
 from kafkacomp.log._describe import describe
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo
 from kafkacomp.tiered.source import SourceOptions
@@ -220,24 +220,12 @@ def _sums(each: LogDirInfo | TopicInfo | PartitionInfo) -> dict[str, Any]:
         "gaps": each.gaps,
         "corruptBytes": each.corrupt_bytes,
         "openTransactionsCount": each.transactions_count,
-        "counts": [
-            {
-                "messageFormat": counts.message_format,
-                "compressionType": counts.compression_type,
-                "batches": counts.batches,
-                "records": counts.records,
-                "storedBytes": counts.stored_bytes,
-                "recordsBytes": counts.records_bytes,
-            }
-            for counts in each.counts
-        ],
+        "counts": [camel_case(counts._asdict()) for counts in each.counts],
         "ratio": each.ratio,
     }
 
 
 def _partition(each: PartitionInfo) -> dict[str, Any]:
-    names = ("topic", "partition", "firstOffset", "lastOffset", "segment", "reason")
-    transaction = ("producerId", "producerEpoch", "firstOffset", "lastOffset", "firstTimestamp", "records")
     return {
         "partition": each.partition if each.topic else None,
         **_sums(each),
@@ -245,9 +233,9 @@ def _partition(each: PartitionInfo) -> dict[str, Any]:
         "lastOffset": each.last_offset,
         "logStartOffset": each.log_start_offset,
         "highWatermark": each.high_watermark,
-        "missing": [dict(zip(names, range_, strict=True)) for range_ in each.missing],
+        "missing": [camel_case(range_._asdict()) for range_ in each.missing],
         "moreMissing": each.more_missing,
-        "openTransactions": [dict(zip(transaction, txn, strict=True)) for txn in each.open_transactions],
+        "openTransactions": [camel_case(txn._asdict()) for txn in each.open_transactions],
         "files": [_segment(segment) for segment in each.segments],
         "isVerified": each.report is not None,
     }
@@ -258,13 +246,8 @@ def _segment(segment: Any) -> dict[str, Any]:  # noqa: ANN401 - a SegmentInfo
     found: dict[str, Any] = {"file": segment.path, "baseOffset": segment.base_offset, "bytes": segment.size}
     if summary is None:
         return found | {"error": segment.error}
-    return found | {
-        "firstOffset": summary.first_offset,
-        "lastOffset": summary.last_offset,
-        "firstTimestamp": summary.first_timestamp,
-        "lastTimestamp": summary.last_timestamp,
-        "corruptBytes": summary.corrupt_bytes,
-        "isTruncated": summary.is_truncated,
-        "repeatedBatches": summary.repeated_batches,
-        "bytesRead": summary.bytes_read,
-    }
+    names = (
+        "first_offset", "last_offset", "first_timestamp", "last_timestamp", "corrupt_bytes", "is_truncated",
+        "repeated_batches", "bytes_read",
+    )  # fmt: skip
+    return found | camel_case({name: getattr(summary, name) for name in names})

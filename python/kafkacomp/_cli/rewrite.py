@@ -121,15 +121,8 @@ def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any
 
 
 def _run(what: str, function: Callable[..., Any], source: str, target: str, **options: Any) -> Any:  # noqa: ANN401
-    done = 0
-    with progress_bar(what, None) as advance:
-
-        def step(now: int, total: int) -> None:
-            nonlocal done
-            advance(now - done, total)
-            done = now
-
-        return function(source, target, progress=step, **options)
+    with progress_bar(what, None) as bar:
+        return function(source, target, progress=bar.at, **options)
 
 
 def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import log
+from kafkacomp._text import camel_case
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.tiered.manifest import Manifest
 
@@ -28,25 +29,15 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - 
         case "timeindex":
             return [entry._asdict() for entry in log.read_time_index(path, file.base_offset)]
         case "txnindex":
-            return [
-                {
-                    "version": txn.version,
-                    "producerId": txn.producer_id,
-                    "firstOffset": txn.first_offset,
-                    "lastOffset": txn.last_offset,
-                    "lastStableOffset": txn.last_stable_offset,
-                }
-                for txn in log.read_transaction_index(path, file.base_offset)
-            ]
+            return [camel_case(entry._asdict()) for entry in log.read_transaction_index(path, file.base_offset)]
         case "snapshot":
             return [_producer(entry) for entry in log.read_producer_snapshot(path)]
         case "leader-epoch-checkpoint":
-            return [{"epoch": e.epoch, "startOffset": e.start_offset} for e in log.read_leader_epoch_checkpoint(path)]
+            return [camel_case(entry._asdict()) for entry in log.read_leader_epoch_checkpoint(path)]
         case "offset-checkpoint":
             return [entry._asdict() for entry in log.read_offset_checkpoint(path)]
         case "partition.metadata":
-            metadata = log.read_partition_metadata(path)
-            return [{"version": metadata.version, "topicId": metadata.topic_id}]
+            return [camel_case(log.read_partition_metadata(path)._asdict())]
         case "quorum-state":
             return [_json(file)]
         case "meta.properties":

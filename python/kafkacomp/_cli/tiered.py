@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from kafkacomp._cli.common import CORRUPT, FINE, complain, say_json, waiting
+from kafkacomp._cli.common import CORRUPT, FINE, complain, say_json, together, waiting
+from kafkacomp._click import parsed
 from kafkacomp._storage.files import find
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
@@ -20,13 +21,11 @@ from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.resolve import TieredOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from kafkacomp._storage.files import SourceFile
 
 _STORAGE_OPTION = "--storage-option"
-
-Command = TypeVar("Command", bound="Callable[..., Any]")
 
 
 def _key(text: str) -> tuple[str, str]:
@@ -35,13 +34,6 @@ def _key(text: str) -> tuple[str, str]:
         # The message omits the text, which may be a key.
         raise ValueError("expected ID=PATH, the id of a key pair and the path of its private key")
     return key_id, path
-
-
-def _keys(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
-    try:
-        return dict(_key(value) for value in values) or None
-    except ValueError as error:
-        raise click.BadParameter(str(error), param=option) from None
 
 
 def _storage_option(text: str) -> tuple[str, object]:
@@ -55,13 +47,6 @@ def _storage_option(text: str) -> tuple[str, object]:
         return name, json.loads(value)
     except (ValueError, RecursionError):
         raise ValueError(f"the value of {name} begins like JSON, but is not valid JSON") from None
-
-
-def _storage_options(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, object] | None:
-    try:
-        return dict(_storage_option(value) for value in values) or None
-    except ValueError as error:
-        raise click.BadParameter(str(error), param=option) from None
 
 
 def without_credentials(arguments: Iterable[str]) -> list[str]:
@@ -85,7 +70,7 @@ STORAGE_OPTIONS = click.option(
     "storage_options",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=_storage_options,
+    callback=parsed(lambda values: dict(map(_storage_option, values)) or None),
     help="An option with which fsspec opens the file system of a URL, such as a credential or an endpoint. Can be "
     "repeated. A value that is a JSON object or array, true, false or null is parsed.",
 )
@@ -96,7 +81,7 @@ ENCRYPTION_KEYS = click.option(
     "encryption_keys",
     multiple=True,
     metavar="ID=PATH",
-    callback=_keys,
+    callback=parsed(lambda values: dict(map(_key, values)) or None),
     help="Tiered storage: a private key in PEM form, by the id of its key pair. Can be repeated.",
 )
 
@@ -111,24 +96,17 @@ def files_of(
         return find(sources, opened, partial(chunked_files, keys=keys))
 
 
-def tiered_options(command: Command) -> Command:
-    """Add the options for tiered storage, which have the names of the arguments of :func:`kafkacomp.scan`."""
-    for option in reversed(
-        (
-            click.option(
-                "--remote-log-metadata", type=click.Path(),
-                help="Tiered storage: a folder with the partitions of __remote_log_metadata.",
-            ),
-            click.option(
-                "--local-log-dir", type=click.Path(),
-                help="Tiered storage: the log directory of the partitions' leader, or the partition's folder in it.",
-            ),
-            ENCRYPTION_KEYS,
-            STORAGE_OPTIONS,
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+#: The options of the commands that read tiered storage.
+tiered_options = together(
+    click.option("--remote-log-metadata", type=click.Path(),
+                 help="Tiered storage: a folder with the partitions of __remote_log_metadata."),
+    click.option(
+        "--local-log-dir", type=click.Path(),
+        help="Tiered storage: the log directory of the partitions' leader, or the partition's folder in it.",
+    ),
+    ENCRYPTION_KEYS,
+    STORAGE_OPTIONS,
+)  # fmt: skip
 
 
 @click.command()

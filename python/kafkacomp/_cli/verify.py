@@ -7,14 +7,14 @@ import os
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.files import BATCHES
-from kafkacomp._storage.names import SWAP, basename, parent_of, partition_of, segment_offset, tiered_partition_of
+from kafkacomp._storage.names import SWAP, basename, owner_of, parent_of, segment_offset
 from kafkacomp._storage.partition import LocalSegment, Segment
-from kafkacomp._text import printable, time_text
+from kafkacomp._text import camel_case, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import check_partition, check_segment
@@ -36,8 +36,16 @@ _SEGMENTS = frozenset({"log", "message set"})
 _SHOWN = 20
 
 
-#: file, byte, message, first and last missing offset.
-_Found: TypeAlias = "tuple[str, int, str, int | None, int | None]"
+class Finding(NamedTuple):
+    """An error or a warning."""
+
+    file: str
+    #: The byte in the file.
+    position: int
+    message: str
+    #: The first and the last offset that are missing.
+    first_offset: int | None = None
+    last_offset: int | None = None
 
 
 class FileCoverage(NamedTuple):
@@ -51,8 +59,7 @@ class FileCoverage(NamedTuple):
     #: Offsets between the first and the last that no intact batch has.
     missing: int
     records: int
-    #: The length in bytes.
-    length: int
+    bytes: int
     #: The least and the greatest timestamp in milliseconds; ``None`` without timestamps.
     first_timestamp: int | None
     last_timestamp: int | None
@@ -79,7 +86,7 @@ class FileCoverage(NamedTuple):
     def cells(self) -> list[str]:
         """The cells of its row in a table."""
         folder, name = basename(parent_of(self.file)), basename(self.file)
-        numbers = (self.first_offset, self.last_offset, self.missing, self.records, self.length)
+        numbers = (self.first_offset, self.last_offset, self.missing, self.records, self.bytes)
         times = (time_text(time, to_the_second=True) for time in (self.first_timestamp, self.last_timestamp))
         return [printable(f"{folder}/{name}" if folder else name), *(f"{number or 0:,}" for number in numbers), *times]
 
@@ -92,8 +99,8 @@ class Report:
     side_files: int = 0
     #: By topic and compression type: batches, records, stored bytes, bytes of records.
     counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    errors: list[_Found] = field(default_factory=list)
-    warnings: list[_Found] = field(default_factory=list)
+    errors: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
     #: The number of findings that were dropped because a file has too many.
     more: int = 0
     corrupt_batches: int = 0
@@ -113,19 +120,6 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         names = ("batches", "records", "storedBytes", "recordsBytes")
-        finding = ("file", "position", "message", "firstOffset", "lastOffset")
-        missing = ("topic", "partition", "firstOffset", "lastOffset", "segment", "reason")
-        coverage = (
-            "file",
-            "owner",
-            "firstOffset",
-            "lastOffset",
-            "missing",
-            "records",
-            "bytes",
-            "firstTimestamp",
-            "lastTimestamp",
-        )
         return {
             "ok": self.is_intact,
             "segments": self.segments,
@@ -137,12 +131,12 @@ class Report:
                 {"topic": topic, "compressionType": codec} | dict(zip(names, counts, strict=True))
                 for (topic, codec), counts in sorted(self.counts.items())
             ],
-            "errors": [dict(zip(finding, each, strict=True)) for each in self.errors],
-            "warnings": [dict(zip(finding, each, strict=True)) for each in self.warnings],
+            "errors": [camel_case(each._asdict()) for each in self.errors],
+            "warnings": [camel_case(each._asdict()) for each in self.warnings],
             "moreFindings": self.more,
-            "missing": [dict(zip(missing, each, strict=True)) for each in self.missing],
+            "missing": [camel_case(each._asdict()) for each in self.missing],
             "moreMissing": self.more_missing,
-            "files": [dict(zip(coverage, each, strict=True)) for each in self.files],
+            "files": [camel_case(each._asdict()) for each in self.files],
             "offsetsCovered": sum(each.offsets for each in self.files),
         }
 
@@ -183,7 +177,7 @@ def verify(
     found = {}
     for file, each in zip(segments, map_on_threads(check, segments, threads), strict=True):
         if isinstance(each, OSError):
-            report.errors.append((file.name, 0, each.strerror or str(each), None, None))
+            report.errors.append(Finding(file.name, 0, each.strerror or str(each)))
         else:
             found[file.name] = each
     for group in _partitions([file for file in segments if file.name in found], begins):
@@ -193,7 +187,7 @@ def verify(
             report.side_files += file.kind not in BATCHES
             continue
         report.side_files += 1
-        report.errors += [(file.name, position, message, None, None) for position, message in _side_file(file)]
+        report.errors += [Finding(file.name, position, message) for position, message in _side_file(file)]
     return report
 
 
@@ -289,7 +283,7 @@ def _segment(
     try:
         return check_segment(
             Segment(file.name, file.source, file.size, base_offset=base),
-            _owner(file.folder),
+            owner_of(file.folder),
             next_base_offset=following,
             log_format=log_format,
             max_output_size=max_output_size,
@@ -302,10 +296,6 @@ def _segment(
         return error
 
 
-def _owner(folder: str) -> tuple[str | None, int | None]:
-    return partition_of(basename(folder)) or tiered_partition_of(folder) or (None, None)
-
-
 def _add_partition(
     report: Report,
     group: Sequence[SourceFile],
@@ -314,7 +304,7 @@ def _add_partition(
     begins: Mapping[str, int],
 ) -> None:
     folder = group[0].folder
-    owner = _owner(folder)
+    owner = owner_of(folder)
     segments = []
     for file in group:
         base = _begin(file, begins) if file.kind in _SEGMENTS else None
@@ -329,7 +319,7 @@ def _add_partition(
 
 def _add_found(report: Report, found: log.PartitionReport) -> None:
     for each in found.findings:
-        entry = (each.file, each.position, each.message, each.first_offset, each.last_offset)
+        entry = Finding(each.file, each.position, each.message, each.first_offset, each.last_offset)
         (report.errors if each.is_error else report.warnings).append(entry)
     report.missing += found.missing
     report.more_missing += found.more_missing

@@ -282,7 +282,7 @@ def _folder(
     if depth > _MAX_DEPTH or is_marked(basename(path)):
         return
     checkpoints = OffsetCheckpoints(filesystem, path)
-    for entry in sorted((e for e in entries if e.is_dir), key=lambda e: _natural(basename(e.path))):
+    for entry in sorted((e for e in entries if e.is_dir), key=lambda e: natural_order(basename(e.path))):
         if is_marked(basename(entry.path)):
             _LOGGER.info("%s: skipped: not part of a log", entry.path)
             continue
@@ -380,6 +380,6 @@ def is_not_a_segment(path: str) -> bool:
     return name.rpartition(".")[2] in SIDE_FILES or name.startswith(".") or name.endswith((*_BESIDE, *_PASSING))
 
 
-def _natural(name: str) -> tuple[str, int]:
+def natural_order(name: str) -> tuple[str, int]:
     """Sort key: partition 10 comes after partition 9."""
     return partition_of(name) or (name, -1)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
 from kafkacomp._storage.containers import HEAD_BYTES, refuse_container, refuse_packed, refuse_packed_segment
-from kafkacomp._storage.discovery import log_files
+from kafkacomp._storage.discovery import log_files, natural_order
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.names import (
     SWAP,
@@ -228,7 +228,7 @@ def _walk(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) ->
         kind = "log" if name in state.swapped else _kind(name)
         if kind is not None:
             yield place.file(name, kind, files[name].size)
-    for name in sorted((basename(entry.path) for entry in entries if entry.is_dir), key=_natural):
+    for name in sorted((basename(entry.path) for entry in entries if entry.is_dir), key=natural_order):
         if not is_marked(name):
             yield from _walk(place.folder(name), chunked, seen)
 
@@ -246,8 +246,3 @@ def _kind(name: str) -> str | None:
     if side_file is not None:
         return side_file[2] if leading_offset(name) is not None else None
     return "checkpoint" if _SNAPSHOT_OF_METADATA.fullmatch(name) else None
-
-
-def _natural(name: str) -> tuple[str, int]:
-    """Sort key: partition 10 comes after partition 9."""
-    return partition_of(name) or (name, -1)

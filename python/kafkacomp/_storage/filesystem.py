@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kafkacomp._extras import require
 from kafkacomp._storage.remote_files import Remote
-from kafkacomp._storage.stores import ArrowStore, Entry, FsspecStore, ObstoreStore, check_size
+from kafkacomp._storage.stores import ArrowStore, Entry, FsspecStore, ObstoreStore, Store, check_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,20 +22,8 @@ if TYPE_CHECKING:
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
-class FileSystem(Protocol):
+class FileSystem(Store, Protocol):
     """The operations of a file system for finding and reading segments."""
-
-    def info(self, path: str) -> Entry:
-        """Get the entry of a path; FileNotFoundError if it does not exist."""
-
-    def list(self, path: str) -> list[Entry]:
-        """List a folder."""
-
-    def read(self, path: str) -> bytes | None:
-        """Read a small file; ``None`` if it does not exist."""
-
-    def open(self, path: str) -> File:
-        """Open a file for reads at positions."""
 
     def segment(self, path: str) -> object:
         """The object by which the core opens a segment."""

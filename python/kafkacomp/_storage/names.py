@@ -108,6 +108,11 @@ def tiered_partition_of(path: str) -> tuple[str, int] | None:
     return partition_of(own[1]) if own is not None else None
 
 
+def owner_of(folder: str) -> tuple[str, int] | tuple[None, None]:
+    """The topic and partition of the files in a folder, by its name on a broker or in tiered storage, if known."""
+    return partition_of(basename(folder)) or tiered_partition_of(folder) or (None, None)
+
+
 def is_marked(folder: str) -> bool:
     """Whether a folder's name marks it as not part of a log: ``-delete``, ``-future`` or ``-stray``."""
     return _MARKED.fullmatch(folder) is not None

@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING, Final
 from kafkacomp.advice.rate import assumed_rate, rate_of, unknown_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+    from typing import TypeAlias
 
     from kafkacomp.advice.prices import Prices, Traffic
     from kafkacomp.advice.rate import Rate
     from kafkacomp.advice.topic import Cell, TopicFigures
 
+    #: Amounts or money of a month by kind.
+    Month: TypeAlias = dict[str, float | None]
+
 DAYS_A_MONTH: Final = 365.25 / 12
 _GIGABYTE: Final = 1e9
 _DAY: Final = 86400.0
 _HOUR: Final = 3600.0
-#: Kinds of cost, each with its price.
+#: Kinds of cost, each with its price. Amounts are GB (10^9 bytes) on all brokers' disks, GB per month, and hours of one
+#: core per month.
 KINDS: Final = {
     "storage": "storage_gb_month",
     "networkIn": "network_in_gb",
@@ -37,50 +42,26 @@ KINDS: Final = {
 
 
 @dataclass(frozen=True)
-class Amounts:
-    """The amounts of a month; all are None if the topic's rate is unknown."""
-
-    #: GB (10^9 bytes) on all brokers' disks.
-    disk_gb: float | None
-    #: GB per month.
-    in_gb: float | None
-    replication_gb: float | None
-    out_gb: float | None
-    #: Hours of one core per month.
-    producer_hours: float | None
-    broker_hours: float | None
-    consumer_hours: float | None
-
-    def by_kind(self) -> dict[str, float | None]:
-        """Return the amounts by kind, in the units of the prices."""
-        return dict(
-            zip(
-                KINDS,
-                (
-                    self.disk_gb, self.in_gb, self.replication_gb, self.out_gb,
-                    self.producer_hours, self.broker_hours, self.consumer_hours,
-                ),
-                strict=True,
-            )
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
 class Bill:
     """Money for a month by kind; None for a kind without a price or a known amount."""
 
-    by_kind: Mapping[str, float | None]
+    by_kind: Month
 
     @property
     def total(self) -> float | None:
         """The sum of the known kinds; None if no kind is known."""
-        known = [money for money in self.by_kind.values() if money is not None]
-        return sum(known) if known else None
+        return sum_of_known(self.by_kind.values())
 
     @property
     def missing(self) -> list[str]:
         """The kinds that the total does not include."""
         return [kind for kind, money in self.by_kind.items() if money is None]
+
+
+def sum_of_known(numbers: Iterable[float | None]) -> float | None:
+    """Return the sum of the known numbers; None if none is known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def broker_seconds(sent: Cell, stored: Cell) -> float:
@@ -90,13 +71,14 @@ def broker_seconds(sent: Cell, stored: Cell) -> float:
     return sent.decompress_seconds + stored.compress_seconds
 
 
-def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic, rate: Rate) -> Amounts:
-    """Return the amounts of a month if producers send the batches of one cell and brokers store those of another.
+def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic, rate: Rate) -> Month:
+    """Return the amounts of a month by kind, or None for each if the topic's rate is unknown.
 
-    If the topic recompresses, ``stored`` is the cell of the same batches in the topic's codec.
+    Producers send the batches of one cell, and brokers store those of another: if the topic recompresses, ``stored`` is
+    the cell of the same batches in the topic's codec.
     """
     if rate.bytes_per_second is None:
-        return Amounts(None, None, None, None, None, None, None)
+        return dict.fromkeys(KINDS)
     today_in = rate.bytes_per_second / _GIGABYTE * _DAY * DAYS_A_MONTH
     disk_today = topic.size / _GIGABYTE
     if traffic.retention_days is not None:
@@ -104,15 +86,15 @@ def amounts(topic: TopicFigures, sent: Cell, stored: Cell, traffic: Traffic, rat
     disk = disk_today * factor(topic, stored) * traffic.replication_factor
     plain = today_in * topic.plain_size / topic.size if topic.size else 0.0
     stored_gb = today_in * factor(topic, stored)
-    return Amounts(
-        disk_gb=disk,
-        in_gb=today_in * factor(topic, sent),
-        replication_gb=stored_gb * (traffic.replication_factor - 1),
-        out_gb=stored_gb * traffic.consumers,
-        producer_hours=plain * sent.compress_seconds / _HOUR,
-        broker_hours=plain * broker_seconds(sent, stored) / _HOUR,
-        consumer_hours=plain * stored.decompress_seconds * traffic.consumers / _HOUR,
-    )
+    return {
+        "storage": disk,
+        "networkIn": today_in * factor(topic, sent),
+        "networkReplication": stored_gb * (traffic.replication_factor - 1),
+        "networkOut": stored_gb * traffic.consumers,
+        "cpuProducers": plain * sent.compress_seconds / _HOUR,
+        "cpuBrokers": plain * broker_seconds(sent, stored) / _HOUR,
+        "cpuConsumers": plain * stored.decompress_seconds * traffic.consumers / _HOUR,
+    }
 
 
 def factor(topic: TopicFigures, cell: Cell) -> float:
@@ -140,10 +122,10 @@ def rate_in(topic: TopicFigures, traffic: Traffic, assumed: float | None) -> Rat
     return found if found.bytes_per_second is not None or assumed is None else assumed_rate(assumed, "assumed")
 
 
-def bill(amount: Amounts, prices: Prices) -> Bill:
+def bill(month: Month, prices: Prices) -> Bill:
     """Return the money for these amounts by kind."""
-    found: dict[str, float | None] = {}
-    for kind, number in amount.by_kind().items():
+    found: Month = {}
+    for kind, number in month.items():
         price = prices.prices.get(KINDS[kind])
         found[kind] = None if price is None or number is None else price * number
     return Bill(found)

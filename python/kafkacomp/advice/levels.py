@@ -6,6 +6,7 @@ another library (Java's gzip, an older zstd) gives different bytes of a similar 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -46,18 +47,18 @@ class Trials:
 
     stored: int = 0
     batches: int = 0
-    sizes: dict[int, int] = field(default_factory=dict)
+    sizes: Counter[int] = field(default_factory=Counter)
     #: The number of batches that were tried, and of those with the same bytes.
-    tried: dict[int, int] = field(default_factory=dict)
-    same: dict[int, int] = field(default_factory=dict)
+    tried: Counter[int] = field(default_factory=Counter)
+    same: Counter[int] = field(default_factory=Counter)
 
     def add(self, other: Trials) -> None:
         """Add the trials of another window."""
         self.stored += other.stored
         self.batches += other.batches
-        for mine, theirs in ((self.sizes, other.sizes), (self.tried, other.tried), (self.same, other.same)):
-            for level, number in theirs.items():
-                mine[level] = mine.get(level, 0) + number
+        self.sizes.update(other.sizes)
+        self.tried.update(other.tried)
+        self.same.update(other.same)
 
     def level(self) -> Level | None:
         """Return the level by these trials; None if no size is within 1%.

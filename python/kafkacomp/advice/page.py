@@ -79,28 +79,14 @@ def _topic(topic: TopicReport, *, pictures: bool) -> dict[str, Any]:
     cells = [topic.today, *topic.cells]
     before, after = topic.options.bill(topic.today).total, topic.options.bill(topic.chosen).total
     return {
-        "name": figures.name,
-        "size": figures.size,
+        "figures": figures,
+        "advice": advice,
         "after": topic.bytes_with(topic.chosen),
         "today": today_of(topic),
-        "format": figures.format.name,
-        "partitions": figures.partitions,
         "sizes": figures.sizes(),
-        "records": figures.total.records,
-        "windows": figures.windows,
-        "share": figures.share,
-        "bits": figures.payload.bits_per_byte,
-        "repeated": figures.payload.repeated,
         "ratio": topic.today.ratio,
-        "verdict": advice.verdict,
-        "headline": advice.headline,
         "reasons": [reason for reason in advice.reasons if reason not in advice.headline],
         "option": "" if advice.option is None else _name(advice.option),
-        "saving": advice.saving,
-        "spread": advice.spread,
-        "lines": advice.lines,
-        "refused": figures.refused,
-        "problems": figures.problems,
         "money": (before, after),
         "rate": topic.about.rate.why,
         "rows": [_row(topic, cell) for cell in cells],
@@ -116,16 +102,10 @@ def _row(topic: TopicReport, cell: Cell) -> dict[str, Any]:
     own = cell is topic.today
     saving, spread = (0.0, None) if own else topic.figures.saving(cell)
     return {
+        "cell": cell,
         "batches": "stored" if own else size_name(cell.batch_size),
-        "codec": str(cell.codec),
-        "records": cell.batch_records,
-        "ratio": cell.ratio,
-        "bytes": cell.per_record,
         "saving": saving,
         "spread": spread,
-        "compress": cell.compress_seconds,
-        "decompress": cell.decompress_seconds,
-        "milliseconds": sum(cell.milliseconds),
         "month": topic.options.bill(cell).total,
         "own": own,
         "chosen": cell is topic.advice.option,
@@ -142,11 +122,6 @@ def _pictures(topic: TopicReport) -> list[str | None]:
         parts = {name: topic.options.bill(cell).by_kind for name, cell in bars.items()}
         cost = charts.stacked(parts, f"{currency} a month", "Monthly cost by kind")
     else:
-        traffic = topic.about.traffic
-        amounts = {}
-        for name, cell in bars.items():
-            size = topic.bytes_with(cell)
-            wire = {"in": size, "replication": size * (traffic.replication_factor - 1), "out": size * traffic.consumers}
-            amounts[name] = _bytes({"bytesOnDisk": size * traffic.replication_factor, "bytesOnWire": wire})
+        amounts = {name: _bytes(topic.stored_and_sent(cell)) for name, cell in bars.items()}
         cost = charts.stacked(amounts, "bytes", "Bytes by kind")
     return [charts.ratio_and_speed(topic), charts.by_batch_size(topic), cost]

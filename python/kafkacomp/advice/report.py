@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp.advice.cost import KINDS, amounts, bill, broker_seconds, factor
+from kafkacomp.advice.cost import KINDS, Bill, amounts, bill, broker_seconds, factor, sum_of_known
 from kafkacomp.advice.recommend import LEAVE, Options
 from kafkacomp.advice.settings import TODAY, size_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from kafkacomp.advice.cost import Amounts, Bill
+    from kafkacomp.advice.cost import Month
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.recommend import Advice, Circumstances
     from kafkacomp.advice.settings import Settings
@@ -59,13 +59,19 @@ class TopicReport:
         money = 0.0 if before is None or after is None else before - after
         return money, self.figures.size - self.bytes_with(self.chosen)
 
-    def amounts(self, cell: Cell) -> Amounts:
+    def amounts(self, cell: Cell) -> Month:
         """Of a month, with producers that send a cell's batches."""
         return amounts(self.figures, cell, cell, self.about.traffic, self.about.rate)
 
     def bytes_with(self, cell: Cell) -> float:
         """The topic's bytes on one broker's disk with a cell's batches."""
         return self.figures.size * (1.0 if cell is self.today else factor(self.figures, cell))
+
+    def stored_and_sent(self, cell: Cell) -> dict[str, Any]:
+        """Return the bytes of a cell's batches on all disks and on the network."""
+        size, traffic = self.bytes_with(cell), self.about.traffic
+        wire = {"in": size, "replication": size * (traffic.replication_factor - 1), "out": size * traffic.consumers}
+        return {"bytesOnDisk": size * traffic.replication_factor, "bytesOnWire": wire}
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -127,9 +133,7 @@ class TopicReport:
         }
 
     def _cell(self, cell: Cell) -> dict[str, Any]:
-        topic, traffic = self.figures, self.about.traffic
-        saving, spread = (0.0, None) if cell is self.today else topic.saving(cell)
-        size = self.bytes_with(cell)
+        saving, spread = (0.0, None) if cell is self.today else self.figures.saving(cell)
         compress, decompress = cell.milliseconds
         month = self.amounts(cell)
         return {
@@ -145,12 +149,7 @@ class TopicReport:
             "saving": saving,
             "savingLow": None if spread is None else spread.low,
             "savingHigh": None if spread is None else spread.high,
-            "bytesOnDisk": size * traffic.replication_factor,
-            "bytesOnWire": {
-                "in": size,
-                "replication": size * (traffic.replication_factor - 1),
-                "out": size * traffic.consumers,
-            },
+            **self.stored_and_sent(cell),
             "compressSecondsPerGB": cell.compress_seconds,
             "decompressSecondsPerGB": cell.decompress_seconds,
             "brokerSecondsPerGB": {
@@ -160,7 +159,7 @@ class TopicReport:
             "compressMsPerBatch": compress,
             "decompressMsPerBatch": decompress,
             "fillMs": self.options.fill_ms(cell),
-            "month": month.by_kind(),
+            "month": month,
             "money": _money(bill(month, self.about.prices)),
         }
 
@@ -169,7 +168,7 @@ class TopicReport:
         if cell.batch_size != TODAY:
             return None
         month = amounts(self.figures, self.today, cell, self.about.traffic, self.about.rate)
-        return {"month": month.by_kind(), "money": _money(bill(month, self.about.prices))}
+        return {"month": month, "money": _money(bill(month, self.about.prices))}
 
 
 @dataclass
@@ -225,34 +224,28 @@ class Report:
         }
 
     def _sum(self, cells: Sequence[Cell]) -> dict[str, Any]:
-        size = disk = sent = replicated = out = plain = compress = decompress = broker = 0.0
-        months: dict[str, float | None] = dict.fromkeys(KINDS)
-        money: dict[str, float | None] = dict.fromkeys(KINDS)
-        for topic, cell in zip(self.topics, cells, strict=True):
-            one, traffic = topic.bytes_with(cell), topic.about.traffic
-            size += one
-            disk += one * traffic.replication_factor
-            sent += one
-            replicated += one * (traffic.replication_factor - 1)
-            out += one * traffic.consumers
-            records = topic.figures.plain_size
-            plain += records
-            compress += cell.compress_seconds * records
-            decompress += cell.decompress_seconds * records
-            broker += broker_seconds(cell, cell) * records
-            month = topic.amounts(cell)
-            _add(months, month.by_kind())
-            _add(money, bill(month, topic.about.prices).by_kind)
+        both = list(zip(self.topics, cells, strict=True))
+        sizes = [topic.stored_and_sent(cell) for topic, cell in both]
+        size = sum(topic.bytes_with(cell) for topic, cell in both)
+        plain = sum(topic.figures.plain_size for topic in self.topics)
+        months = [topic.amounts(cell) for topic, cell in both]
+        bills = [bill(month, topic.about.prices).by_kind for month, topic in zip(months, self.topics, strict=True)]
+
+        def seconds(of: Callable[[Cell], float]) -> float:
+            return sum(of(cell) * topic.figures.plain_size for topic, cell in both) / plain if plain else 0.0
+
         return {
             "bytes": size,
             "ratio": plain / size if size else 0.0,
-            "bytesOnDisk": disk,
-            "bytesOnWire": {"in": sent, "replication": replicated, "out": out},
-            "compressSecondsPerGB": compress / plain if plain else 0.0,
-            "decompressSecondsPerGB": decompress / plain if plain else 0.0,
-            "brokerSecondsPerGB": broker / plain if plain else 0.0,
-            "month": months,
-            "money": {**money, "total": _total(money)},
+            "bytesOnDisk": sum(each["bytesOnDisk"] for each in sizes),
+            "bytesOnWire": {
+                name: sum(each["bytesOnWire"][name] for each in sizes) for name in ("in", "replication", "out")
+            },
+            "compressSecondsPerGB": seconds(lambda cell: cell.compress_seconds),
+            "decompressSecondsPerGB": seconds(lambda cell: cell.decompress_seconds),
+            "brokerSecondsPerGB": seconds(lambda cell: broker_seconds(cell, cell)),
+            "month": {kind: sum_of_known(month[kind] for month in months) for kind in KINDS},
+            "money": _money(Bill({kind: sum_of_known(each[kind] for each in bills) for kind in KINDS})),
         }
 
     def to_html(self) -> str:
@@ -289,15 +282,3 @@ class Report:
 
 def _money(found: Bill) -> dict[str, float | None]:
     return {**found.by_kind, "total": found.total}
-
-
-def _add(sums: dict[str, float | None], more: Mapping[str, float | None]) -> None:
-    """Add what is known; what is known of no topic stays None."""
-    for kind, number in more.items():
-        if number is not None:
-            sums[kind] = (sums[kind] or 0.0) + number
-
-
-def _total(money: Mapping[str, float | None]) -> float | None:
-    known = [each for each in money.values() if each is not None]
-    return sum(known) if known else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of, one_of
+from kafkacomp._arguments import checked_columns, checked_magic, checked_max_output_size, compression_type_of, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, ArrowArray
 
 if TYPE_CHECKING:
@@ -182,15 +182,7 @@ def record_columns(names: Iterable[str] | None) -> tuple[str, ...]:
     """
     if names is None:
         return RECORD_COLUMNS
-    if isinstance(names, str):
-        raise TypeError(f"columns must be a collection of names, not the string {names!r}")
-    known = [name for name in _kafkacomp.columns() if name not in _OF_PLACES]
-    chosen = tuple(names)
-    unknown = [name for name in chosen if name not in known]
-    if unknown or not chosen or len(set(chosen)) != len(chosen):
-        problem = f"columns: unknown column {unknown[0]!r}" if unknown else "columns must have each name once"
-        raise ValueError(f"{problem}: expected some of {', '.join(known)}")
-    return chosen
+    return tuple(checked_columns(names, [name for name in _kafkacomp.columns() if name not in _OF_PLACES]))
 
 
 def _argument(value: object, check: Callable[[Any], int]) -> int | ArrowColumn:

@@ -58,11 +58,7 @@ def filter_rows(
         TypeError: an argument of another type.
         ModuleNotFoundError: pyarrow is not installed.
     """
-    conditions = Conditions(_bytes("key", key), key_regex, _bytes("value_contains", value_contains), _headers(header))
-    if key_regex is not None:
-        if not isinstance(key_regex, str):
-            raise TypeError(f"key_regex must be a str, not {type(key_regex).__name__}")
-        conditions.check_regex()
+    conditions = Conditions.of(key=key, key_regex=key_regex, value_contains=value_contains, header=header)
     if limit is not None:
         integer("limit", limit, OFFSETS)
     return FilteredReader(reader, conditions, limit)

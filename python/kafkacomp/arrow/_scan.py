@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from kafkacomp._arguments import OFFSETS, checked_max_output_size, checked_threads, integer, one_of
+from kafkacomp._arguments import OFFSETS, checked_columns, checked_max_output_size, checked_threads, integer, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
@@ -33,17 +34,7 @@ IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OnError = Literal["raise", "skip"]
 #: The arguments of :func:`find`.
 LOCATION: frozenset[str] = frozenset(
-    {
-        "topics",
-        "partitions",
-        "topic",
-        "partition",
-        "remote_log_metadata",
-        "local_log_dir",
-        "encryption_keys",
-        "filesystem",
-        "storage_options",
-    }
+    {"topics", "partitions", "topic", "partition", *(each.name for each in fields(SourceOptions))}
 )
 TimestampUnit = Literal["s", "ms", "us", "ns", "int64"]
 
@@ -184,7 +175,7 @@ def scan(
         storage_options=storage_options,
     )
     settings = {
-        "columns": _columns(columns),
+        "columns": checked_columns(DEFAULT_COLUMNS if columns is None else columns, COLUMNS),
         "start_time": first_ms,
         "end_time": end_ms,
         "read_committed": isolation_level == "read_committed",
@@ -212,21 +203,10 @@ def find(
     partitions: Iterable[int] | None = None,
     topic: str | None = None,
     partition: int | None = None,
-    remote_log_metadata: object = None,
-    local_log_dir: str | os.PathLike[str] | None = None,
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
-    filesystem: object = None,
-    storage_options: Mapping[str, object] | None = None,
+    **opening: Any,  # noqa: ANN401 - the fields of SourceOptions
 ) -> list[Partition]:
     """List the partitions of a source: the arguments are those of :func:`scan`."""
-    opening = SourceOptions(
-        filesystem=filesystem,
-        storage_options=storage_options,
-        remote_log_metadata=remote_log_metadata,
-        local_log_dir=local_log_dir,
-        encryption_keys=encryption_keys,
-    )
-    return select(opening.resolve(source, topic, partition), topics, partitions)
+    return select(SourceOptions(**opening).resolve(source, topic, partition), topics, partitions)
 
 
 def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[BoundedPartition]:
@@ -263,21 +243,6 @@ def bound_of(bound: Offsets, partition: Partition) -> int | None:
 def _offset(name: str, value: object) -> None:
     if value is not None:
         integer(name, value, OFFSETS)
-
-
-def _columns(names: Iterable[str] | None) -> list[str]:
-    if names is None:
-        return list(DEFAULT_COLUMNS)
-    if isinstance(names, str):
-        message = f"columns must be a collection of names, not the string {names!r}"
-        raise TypeError(message)
-    chosen = list(names)
-    unknown = [name for name in chosen if name not in COLUMNS]
-    if unknown or not chosen or len(set(chosen)) != len(chosen):
-        problem = f"columns: unknown column {unknown[0]!r}" if unknown else "columns must have each name once"
-        message = f"{problem}: expected some of {', '.join(COLUMNS)}"
-        raise ValueError(message)
-    return chosen
 
 
 def milliseconds(name: str, time: int | dt.datetime | None) -> int | None:

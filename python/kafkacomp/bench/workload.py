@@ -198,16 +198,11 @@ def cut(name: str, sources: Iterable[Source], batch_bytes: int | str | None) -> 
         if batch_bytes == STORED and not source.real_batches:
             raise ValueError(f"{source.name}: only segments have stored batches: give --batch-bytes a size, or whole")
         if source.stored is None:
-            made.blocks += _pieces(source.data, batch_bytes)
+            step = len(source.data) if isinstance(batch_bytes, str) else batch_bytes
+            made.blocks += [Block(source.data[at : at + step], None) for at in range(0, len(source.data), step)]
         else:
             made.blocks += _batches(source.stored, batch_bytes)
     return made
-
-
-def _pieces(data: bytes, batch_bytes: int | str) -> Iterator[Block]:
-    step = len(data) if isinstance(batch_bytes, str) else batch_bytes
-    for at in range(0, len(data), step):
-        yield Block(data[at : at + step], None)
 
 
 def _batches(stored: list[list[Row]], batch_bytes: int | str) -> Iterator[Block]:

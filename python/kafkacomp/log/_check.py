@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
-from kafkacomp._storage.names import SWAP, partition_of, segment_offset, tiered_partition_of
+from kafkacomp._storage.names import SWAP, owner_of, segment_offset
 from kafkacomp._storage.partition import Segment
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
@@ -67,8 +67,7 @@ def verify_segment(
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         base = segment_offset(path.name.removesuffix(SWAP))
-        folder = path.absolute().parent
-        owner = partition_of(folder.name) or tiered_partition_of(str(folder)) or (None, None)
+        owner = owner_of(str(path.absolute().parent))
         segment = Segment(str(path), str(path), 0, base_offset=base)
     else:
         owner = (None, None)

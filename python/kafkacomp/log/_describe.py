@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
@@ -114,7 +114,7 @@ def _verified(
             known = verified.get(codec, CodecCounts(0, 0, 0, 0))
             verified[codec] = CodecCounts(*(one + other for one, other in zip(known, found, strict=True)))
     reader = scan(
-        _Resolved(partition),
+        partition,
         columns=["magic", "compressionType"],
         on_error="skip",
         log_format=log_format,
@@ -169,16 +169,6 @@ def _intact(
         stored_bytes=round(total.stored_bytes * share),
         records_bytes=round(total.records_bytes * share),
     )
-
-
-@dataclass(frozen=True)
-class _Resolved:
-    """A partition as a source of a scan."""
-
-    partition: Partition
-
-    def _resolved(self) -> list[Partition]:
-        return [self.partition]
 
 
 def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[tuple[MissingRange, ...], int]:

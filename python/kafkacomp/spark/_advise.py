@@ -17,17 +17,17 @@ from kafkacomp.advice.prices import load
 from kafkacomp.advice.run import finish, plan
 from kafkacomp.advice.settings import Settings
 from kafkacomp.spark._serialize import SentToExecutors
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from kafkacomp.advice.measure import Figures
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.report import Report, TopicReport
-    from kafkacomp.tiered.source import SourceOptions
 
 _TASKS: Final = "number bigint, task binary"
 _FIGURES: Final = "number bigint, figures binary"
@@ -59,9 +59,37 @@ def advise(
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
     assume_rate: float | None = None,
-    opening: SourceOptions | None = None,
+    filesystem: object = None,
+    storage_options: Mapping[str, object] | None = None,
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
 ) -> Advised:
-    """See :func:`kafkacomp.spark.advise`."""
+    """Measure a sample of each topic on the executors and recommend compression, as ``kafkacomp advise`` does.
+
+    Args:
+        spark: The session.
+        path: A path or URL of log directories, partitions or segments, or several; the driver and all executors must
+            reach the same files by it.
+        settings: Codecs, batch sizes, and the size and seed of the sample. The command draws the same sample from the
+            same seed.
+        prices: The path of a price file on the driver, or the result of :func:`kafkacomp.advice.prices.parse`.
+        max_latency_ms: The most milliseconds that a larger batch may add, including the time to fill it if known.
+        compression_type: The current ``compression.type`` of the topics.
+        assume_rate: Bytes per second that producers send to each topic whose timestamps do not show the rate.
+        filesystem: The file system of the paths, for the driver and the executors: one of ``pyarrow.fs`` or fsspec, or
+            a store of obstore.
+        storage_options: Options with which fsspec opens the file system of a URL; not together with ``filesystem``.
+        encryption_keys: Private keys by id, for segments that Aiven's tiered storage plugin has encrypted; as in
+            :func:`kafkacomp.scan`.
+
+    Returns:
+        ``options``, a DataFrame with a row for each topic, codec and batch size, and ``report``, the report that the
+        command prints.
+
+    Raises:
+        ValueError: an argument is out of range, or the paths contain no batches.
+        ImportError: PySpark 3.5.
+    """
+    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
     broker.target_compression_type(compression_type, "none")
     wrong: list[str] = []
     paid = load(prices, wrong.append)

@@ -61,18 +61,10 @@ def _range(found: Pruning, name: str, kind: str, value: Any, number: Any) -> Pru
     start, end = f"start_{name}", f"end_{name}"
     changes: dict[str, Any] = {}
     if kind not in _ABOVE:
-        changes[start] = max(min(values), _least(getattr(found, start)))
+        changes[start] = max(each for each in (min(values), getattr(found, start)) if each is not None)
     if kind not in _BELOW:
-        changes[end] = min(max(values) + 1, _most(getattr(found, end)))
+        changes[end] = min(each for each in (max(values) + 1, getattr(found, end)) if each is not None)
     return found._replace(**{key: max(-(1 << 63), min(each, (1 << 63) - 1)) for key, each in changes.items()})
-
-
-def _least(bound: int | None) -> int:
-    return -(1 << 63) if bound is None else bound
-
-
-def _most(bound: int | None) -> int:
-    return (1 << 63) - 1 if bound is None else bound
 
 
 def _milliseconds(time: object) -> int | None:

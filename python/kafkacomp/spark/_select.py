@@ -108,17 +108,16 @@ def _only(
     missing = [each for each in wanted if each not in there]
     if missing and not growing:
         names = ", ".join(sorted(map(_text, missing)))
-        known = ", ".join(sorted(_text(each) for each in there if _is_known(each))[:100]) or "none with a name"
+        known = (
+            ", ".join(sorted(_text(each) for each in there if each not in {None, (None, None)})[:100])
+            or "none with a name"
+        )
         raise ValueError(f"{option}: the source does not have {names}: expected some of {known}")
     return [each for each in found if key(each) in wanted]
 
 
 def _text(key: object) -> str:
     return "-".join(map(str, key)) if isinstance(key, tuple) else str(key)
-
-
-def _is_known(key: object) -> bool:
-    return key is not None and key != (None, None)
 
 
 def _named(found: list[Partition], pattern: str) -> list[Partition]:

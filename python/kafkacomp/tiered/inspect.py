@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp._storage.discovery import find_in
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._text import camel_case
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.tiered.lineage import valid_ranges
 from kafkacomp.tiered.metadata import SegmentState
@@ -49,9 +50,7 @@ class SegmentInfo:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        found = asdict(self)
-        names = {name: "".join([name.split("_")[0], *(part.title() for part in name.split("_")[1:])]) for name in found}
-        return {names[name]: value for name, value in found.items()}
+        return camel_case(asdict(self))
 
 
 def inspect(path: str, options: TieredOptions, opened: Opener = open_filesystem) -> list[SegmentInfo]:

@@ -246,5 +246,5 @@ class CustomMetadata:
             if tag == 0:
                 known[tag] = content.varlong()
             elif tag in {1, 2}:
-                known[tag] = content.string(True)  # noqa: FBT003 - compact strings
+                known[tag] = content.string()
         return cls(*(known.get(tag) for tag in range(3)))  # type: ignore[arg-type]  # as decoded above

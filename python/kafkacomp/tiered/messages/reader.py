@@ -6,7 +6,6 @@ Sources: ``org.apache.kafka.common.protocol.Readable`` and ``ByteBufferAccessor`
 from __future__ import annotations
 
 import base64
-import struct
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkacomp.exceptions import InvalidRecordError
@@ -47,29 +46,13 @@ class Reader:
         """One byte, signed."""
         return int.from_bytes(self.raw(1), "big", signed=True)
 
-    def int16(self) -> int:
-        """Two bytes, signed."""
-        return int.from_bytes(self.raw(2), "big", signed=True)
-
-    def uint16(self) -> int:
-        """Two bytes."""
-        return int.from_bytes(self.raw(2), "big")
-
     def int32(self) -> int:
         """Four bytes, signed."""
         return int.from_bytes(self.raw(4), "big", signed=True)
 
-    def uint32(self) -> int:
-        """Four bytes."""
-        return int.from_bytes(self.raw(4), "big")
-
     def int64(self) -> int:
         """Eight bytes, signed."""
         return int.from_bytes(self.raw(8), "big", signed=True)
-
-    def float64(self) -> float:
-        """Eight bytes."""
-        return float(struct.unpack(">d", self.raw(8))[0])
 
     def uuid(self) -> str:
         """Sixteen bytes, as Kafka shows them: URL-safe base64 without padding."""
@@ -99,16 +82,16 @@ class Reader:
                 return (value >> 1) ^ -(value & 1)
         raise InvalidRecordError(f"a varlong before byte {self._position} has more than 64 bits")
 
-    def string(self, flexible: bool) -> str:
+    def string(self) -> str:
         """A string that is not null."""
-        found = self.nullable_string(flexible)
+        found = self.nullable_string()
         if found is None:
             raise InvalidRecordError(f"a string before byte {self._position} is null")
         return found
 
-    def nullable_string(self, flexible: bool) -> str | None:
+    def nullable_string(self) -> str | None:
         """A string."""
-        length = self.unsigned_varint() - 1 if flexible else self.int16()
+        length = self.unsigned_varint() - 1
         if length < 0:
             return None
         try:
@@ -116,21 +99,21 @@ class Reader:
         except UnicodeDecodeError as error:
             raise InvalidRecordError(f"a string before byte {self._position} is not UTF-8: {error}") from None
 
-    def octets(self, flexible: bool) -> bytes:
+    def octets(self) -> bytes:
         """Bytes that are not null."""
-        found = self.nullable_octets(flexible)
+        found = self.nullable_octets()
         if found is None:
             raise InvalidRecordError(f"bytes before byte {self._position} are null")
         return found
 
-    def nullable_octets(self, flexible: bool) -> bytes | None:
+    def nullable_octets(self) -> bytes | None:
         """Bytes."""
-        length = self.unsigned_varint() - 1 if flexible else self.int32()
+        length = self.unsigned_varint() - 1
         return None if length < 0 else self.raw(length)
 
-    def array(self, read: Callable[[Reader], Element], flexible: bool) -> tuple[Element, ...]:
+    def array(self, read: Callable[[Reader], Element]) -> tuple[Element, ...]:
         """An array that is not null."""
-        found = self.nullable_array(read, flexible)
+        found = self.nullable_array(read)
         if found is None:
             raise InvalidRecordError(f"an array before byte {self._position} is null")
         return found
@@ -138,10 +121,9 @@ class Reader:
     def nullable_array(
         self,
         read: Callable[[Reader], Element],
-        flexible: bool,
     ) -> tuple[Element, ...] | None:
         """An array."""
-        count = self.unsigned_varint() - 1 if flexible else self.int32()
+        count = self.unsigned_varint() - 1
         if count < 0:
             return None
         if count > self.remaining:  # each element has at least a byte

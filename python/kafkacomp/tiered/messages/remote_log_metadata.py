@@ -31,11 +31,10 @@ class RemoteLogSegmentMetadataRecordTopicIdPartitionEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
-        name = source.string(flexible)
+        name = source.string()
         id = source.uuid()
         partition = source.int32()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(name, id, partition)
 
@@ -52,10 +51,9 @@ class RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
         topic_id_partition = RemoteLogSegmentMetadataRecordTopicIdPartitionEntry.read(source, version)
         id = source.uuid()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(topic_id_partition, id)
 
@@ -72,10 +70,9 @@ class RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
         leader_epoch = source.int32()
         offset = source.int64()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(leader_epoch, offset)
 
@@ -112,7 +109,6 @@ class RemoteLogSegmentMetadataRecord:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
         remote_log_segment_id = RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry.read(source, version)
         start_offset = source.int64()
         end_offset = source.int64()
@@ -120,101 +116,17 @@ class RemoteLogSegmentMetadataRecord:
         max_timestamp_ms = source.int64()
         event_timestamp_ms = source.int64()
         segment_leader_epochs = source.array(
-            lambda source: RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry.read(source, version), flexible
+            lambda source: RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry.read(source, version)
         )
         segment_size_in_bytes = source.int32()
-        custom_metadata = source.nullable_octets(flexible)
+        custom_metadata = source.nullable_octets()
         remote_log_segment_state = source.int8()
         txn_index_empty = False
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             if tag == 0:
                 txn_index_empty = data.boolean()
         return cls(
             remote_log_segment_id,
-            start_offset,
-            end_offset,
-            broker_id,
-            max_timestamp_ms,
-            event_timestamp_ms,
-            segment_leader_epochs,
-            segment_size_in_bytes,
-            custom_metadata,
-            remote_log_segment_state,
-            txn_index_empty,
-        )
-
-
-@dataclass(frozen=True)
-class RemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry:
-    """Leader epochs of this segment."""
-
-    #: Leader epoch.
-    leader_epoch: int
-    #: Start offset for the leader epoch.
-    offset: int
-
-    @classmethod
-    def read(cls, source: Reader, version: int) -> Self:
-        """Read one of this version."""
-        flexible = True
-        leader_epoch = source.int32()
-        offset = source.int64()
-        for tag, data in source.tagged_fields() if flexible else ():
-            source.skip(tag, data)
-        return cls(leader_epoch, offset)
-
-
-@dataclass(frozen=True)
-class RemoteLogSegmentMetadataSnapshotRecord:
-    """Kafka's ``RemoteLogSegmentMetadataSnapshotRecord``, version 0."""
-
-    API_KEY: ClassVar = 3
-    VERSIONS: ClassVar = range(0, 1)
-    #: Unique identifier of the log segment.
-    segment_id: str
-    #: Start offset of the segment.
-    start_offset: int
-    #: End offset of the segment.
-    end_offset: int
-    #: Broker (controller or leader) id from which this event is created or updated.
-    broker_id: int
-    #: Maximum timestamp with in this segment.
-    max_timestamp_ms: int
-    #: Event timestamp of this segment.
-    event_timestamp_ms: int
-    #: Leader epochs of this segment.
-    segment_leader_epochs: tuple[RemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry, ...]
-    #: Segment size in bytes.
-    segment_size_in_bytes: int
-    #: Custom metadata.
-    custom_metadata: bytes | None
-    #: State of the remote log segment.
-    remote_log_segment_state: int
-    #: Flag to indicate if the transaction index is empty.
-    txn_index_empty: bool
-
-    @classmethod
-    def read(cls, source: Reader, version: int) -> Self:
-        """Read one of this version."""
-        flexible = True
-        segment_id = source.uuid()
-        start_offset = source.int64()
-        end_offset = source.int64()
-        broker_id = source.int32()
-        max_timestamp_ms = source.int64()
-        event_timestamp_ms = source.int64()
-        segment_leader_epochs = source.array(
-            lambda source: RemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry.read(source, version), flexible
-        )
-        segment_size_in_bytes = source.int32()
-        custom_metadata = source.nullable_octets(flexible)
-        remote_log_segment_state = source.int8()
-        txn_index_empty = False
-        for tag, data in source.tagged_fields() if flexible else ():
-            if tag == 0:
-                txn_index_empty = data.boolean()
-        return cls(
-            segment_id,
             start_offset,
             end_offset,
             broker_id,
@@ -242,11 +154,10 @@ class RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
-        name = source.string(flexible)
+        name = source.string()
         id = source.uuid()
         partition = source.int32()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(name, id, partition)
 
@@ -263,10 +174,9 @@ class RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
         topic_id_partition = RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry.read(source, version)
         id = source.uuid()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(topic_id_partition, id)
 
@@ -291,13 +201,12 @@ class RemoteLogSegmentMetadataUpdateRecord:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
         remote_log_segment_id = RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry.read(source, version)
         broker_id = source.int32()
         event_timestamp_ms = source.int64()
-        custom_metadata = source.nullable_octets(flexible)
+        custom_metadata = source.nullable_octets()
         remote_log_segment_state = source.int8()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(remote_log_segment_id, broker_id, event_timestamp_ms, custom_metadata, remote_log_segment_state)
 
@@ -316,11 +225,10 @@ class RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
-        name = source.string(flexible)
+        name = source.string()
         id = source.uuid()
         partition = source.int32()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(name, id, partition)
 
@@ -345,11 +253,10 @@ class RemotePartitionDeleteMetadataRecord:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        flexible = True
         topic_id_partition = RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry.read(source, version)
         broker_id = source.int32()
         event_timestamp_ms = source.int64()
         remote_partition_delete_state = source.int8()
-        for tag, data in source.tagged_fields() if flexible else ():
+        for tag, data in source.tagged_fields():
             source.skip(tag, data)
         return cls(topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state)
