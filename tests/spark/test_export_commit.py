@@ -301,7 +301,7 @@ def test_many_partition_folders_and_row_groups(tmp_path: Path, monkeypatch: pyte
 
 
 def test_abandoned_files_say_nothing(tmp_path: Path) -> None:
-    """pyarrow's destructor would write a footer to the closed file, and print that it cannot (an error in the tests)."""
+    """The destructor of pyarrow's writer would write a footer to the closed file, and print that it cannot."""
     files = TaskFiles(tmp_path, "part", (), "none")
     files.write(pa.RecordBatch.from_pydict({"offset": [0]}))
     files.abandon()
