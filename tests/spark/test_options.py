@@ -19,8 +19,10 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 import kafkacomp as kc
 from kafkacomp.arrow import COLUMNS
 from kafkacomp.spark import KafkaCompDataSource
-from kafkacomp.spark._options import EARLIEST, LATEST, OPTIONS, parse
-from kafkacomp.spark._read import KafkaCompReader, SegmentPartition
+from kafkacomp.spark._bounds import EARLIEST, LATEST
+from kafkacomp.spark._options import OPTIONS, parse
+from kafkacomp.spark._plan import SegmentPartition
+from kafkacomp.spark._read import KafkaCompReader
 from kafkacomp.spark._schema import TYPES, struct_of
 
 if TYPE_CHECKING:
