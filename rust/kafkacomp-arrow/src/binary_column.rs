@@ -29,19 +29,23 @@ pub enum BinaryColumn {
 impl BinaryColumn {
     /// An empty column.
     pub fn new(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
-        Self::over(binary_type, || BytesColumn::new(pool))
+        Self::over(binary_type, pool, BytesColumn::new)
     }
 
     /// An empty column whose values are expected to be most of the bytes of the batch.
     pub fn of_values(binary_type: BinaryType, pool: &Arc<BufferPool>) -> Self {
-        Self::over(binary_type, || BytesColumn::of_values(pool))
+        Self::over(binary_type, pool, BytesColumn::of_values)
     }
 
-    fn over(binary_type: BinaryType, column: impl FnOnce() -> BytesColumn) -> Self {
+    fn over(
+        binary_type: BinaryType,
+        pool: &Arc<BufferPool>,
+        column: impl FnOnce(&Arc<BufferPool>) -> BytesColumn,
+    ) -> Self {
         match binary_type {
-            BinaryType::Binary => Self::Binary(column()),
-            BinaryType::LargeBinary => Self::LargeBinary(column()),
-            BinaryType::BinaryView => Self::BinaryView(ViewColumn::default()),
+            BinaryType::Binary => Self::Binary(column(pool)),
+            BinaryType::LargeBinary => Self::LargeBinary(column(pool)),
+            BinaryType::BinaryView => Self::BinaryView(ViewColumn::new(pool)),
         }
     }
 

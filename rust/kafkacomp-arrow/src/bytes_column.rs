@@ -8,13 +8,14 @@ use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::Spans;
 
 use crate::pool::BufferPool;
+use crate::pooled_vec::PooledVec;
 use crate::validity::Validity;
 
 /// Binary or UTF-8 values with nulls. The caller ensures that the bytes are fewer than 2^31. A failed allocation is noted in
 /// `lacks`; the column is incomplete then, until it is [truncated](Self::truncate).
 #[derive(Debug)]
 pub struct BytesColumn {
-    offsets: Vec<i32>,
+    offsets: PooledVec<i32>,
     data: Vec<u8>,
     validity: Validity,
     pool: Arc<BufferPool>,
@@ -23,7 +24,9 @@ pub struct BytesColumn {
 impl BytesColumn {
     /// An empty column whose bytes are in buffers of the pool.
     pub fn new(pool: &Arc<BufferPool>) -> Self {
-        Self { offsets: vec![0], data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
+        let mut offsets = PooledVec::new(pool);
+        offsets.push(0);
+        Self { offsets, data: Vec::new(), validity: Validity::default(), pool: Arc::clone(pool) }
     }
 
     /// An empty column whose values are expected to be most of the bytes of the batch.
@@ -71,7 +74,8 @@ impl BytesColumn {
             return;
         }
         if spans.nulls() == rows {
-            self.offsets.resize(self.offsets.len().saturating_add(rows), end);
+            let all = self.offsets.len().saturating_add(rows);
+            self.offsets.resize(all, end);
             self.validity.push_many(false, rows, lacks);
             return;
         }
@@ -99,13 +103,11 @@ impl BytesColumn {
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
-        // The next batch probably has about as many rows as this one.
-        let mut offsets = memory::with_capacity_hint(self.offsets.len());
-        offsets.push(0);
-        let offsets = std::mem::replace(&mut self.offsets, offsets);
+        let offsets = self.offsets.finish();
+        self.offsets.push(0);
         let next = self.pool.take(self.data.len());
         let data = std::mem::replace(&mut self.data, next);
-        (OffsetBuffer::new(ScalarBuffer::from(offsets)), self.pool.lend(data), self.validity.finish())
+        (OffsetBuffer::new(offsets), self.pool.lend(data), self.validity.finish())
     }
 
     /// Returns the column as a binary array and leaves it empty.

@@ -1,16 +1,17 @@
 //! Builds columns from records. Only the requested columns are built, and no memory is allocated per record.
 
+mod blocks;
+
 use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, Int32Array, Int64Array, RecordBatch as ArrowRecordBatch, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
-use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::v2::V2Records;
-use kafkacomp_core::record::{Record, RecordBlock, TimestampType};
+use kafkacomp_core::record::{Record, TimestampType};
 
 use crate::batch_fields::BatchFields;
 use crate::batch_runs::{BatchRuns, Place, is_of_batch};
@@ -18,13 +19,11 @@ use crate::binary_column::BinaryColumn;
 use crate::binary_type::BinaryType;
 use crate::headers_column::HeadersColumn;
 use crate::pool::BufferPool;
+use crate::pooled_vec::PooledVec;
 use crate::runs::RunColumn;
 use crate::schema::{Column, schema};
 use crate::validity::Validity;
 use crate::view_buffers::{COLUMNS, Origin, SharedBytes, ViewBuffers};
-
-/// Fewer records than this are faster to append one by one.
-const LEAST_BLOCK: i32 = 8;
 
 /// Why columns could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -66,11 +65,11 @@ pub struct ColumnBuilder {
     /// The buffers of the views of keys, values and header values.
     buffers: ViewBuffers,
     headers: HeadersColumn,
-    offset: Vec<i64>,
-    timestamp: Vec<i64>,
+    offset: PooledVec<i64>,
+    timestamp: PooledVec<i64>,
     timestamp_validity: Validity,
     timestamp_type: RunColumn<Option<i32>>,
-    sequence: Vec<i32>,
+    sequence: PooledVec<i32>,
     runs: BatchRuns,
 }
 
@@ -122,11 +121,11 @@ impl ColumnBuilder {
             },
             buffers: ViewBuffers::new(pool),
             headers: HeadersColumn::new(binary_type, pool),
-            offset: Vec::new(),
-            timestamp: Vec::new(),
+            offset: PooledVec::new(pool),
+            timestamp: PooledVec::new(pool),
             timestamp_validity: Validity::default(),
             timestamp_type: RunColumn::new(),
-            sequence: Vec::new(),
+            sequence: PooledVec::new(pool),
             runs: BatchRuns::new(),
         }
     }
@@ -194,97 +193,11 @@ impl ColumnBuilder {
         self.pending += 1;
     }
 
-    /// Bytes of column data that the records of `block` would add.
-    pub fn bytes_of_block(&self, block: &RecordBlock) -> usize {
-        let of = |wanted: bool, size: usize| if wanted { size } else { 0 };
-        self.row_bytes * block.len()
-            + of(self.wants.key, block.keys().bytes())
-            + of(self.wants.value, block.values().bytes())
-    }
-
-    /// Appends the records of `block`, which `records` has filled and which take `bytes` by
-    /// [`bytes_of_block`](Self::bytes_of_block), a column at a time.
-    pub fn push_block(&mut self, records: &V2Records<'_>, block: &RecordBlock, bytes: usize) {
-        let rows = block.len();
-        if let Err(error) = self.reserve(rows) {
-            self.lacks = Some(error);
-            return;
-        }
-        self.bytes += bytes;
-        if self.wants.key {
-            self.key.extend(block.keys(), records.payload(), &mut self.buffers, &mut self.lacks);
-        }
-        if self.wants.value {
-            self.value.extend(block.values(), records.payload(), &mut self.buffers, &mut self.lacks);
-        }
-        if self.wants.offset {
-            let base = records.base_offset();
-            self.offset.extend(block.offset_deltas().iter().map(|&delta| base.wrapping_add(i64::from(delta))));
-        }
-        let (timestamp_type, log_append_time) = records.timestamp_type();
-        if self.wants.timestamp {
-            let base = records.base_timestamp();
-            let deltas = block.timestamp_deltas().iter();
-            match log_append_time {
-                Some(time) => self.timestamp.resize(self.timestamp.len() + rows, time),
-                None => self.timestamp.extend(deltas.map(|&delta| base.wrapping_add(i64::from(delta)))),
-            }
-            let has_timestamps = timestamp_type != TimestampType::NoTimestampType;
-            self.timestamp_validity.push_many(has_timestamps, rows, &mut self.lacks);
-        }
-        if self.wants.timestamp_type {
-            self.timestamp_type.push(&Some(i32::from(timestamp_type as i8)), rows);
-        }
-        if self.wants.headers {
-            self.headers.push_none(rows, &mut self.lacks);
-        }
-        if self.wants.sequence {
-            self.sequence.extend(block.offset_deltas().iter().map(|&delta| records.sequence(delta)));
-        }
-        self.rows += rows;
-        self.pending += rows;
-    }
-
-    /// Reserves room for `rows` rows in the columns of fixed width.
-    fn reserve(&mut self, rows: usize) -> Result<(), OutOfMemory> {
-        memory::reserve(&mut self.offset, if self.wants.offset { rows } else { 0 })?;
-        memory::reserve(&mut self.timestamp, if self.wants.timestamp { rows } else { 0 })?;
-        memory::reserve(&mut self.sequence, if self.wants.sequence { rows } else { 0 })
-    }
-
     /// The failed allocation for rows that were pushed. Such rows are incomplete and must be [dropped](Self::truncate). It is
     /// checked once per batch, not per record.
     #[inline]
     pub fn lacks(&self) -> Option<OutOfMemory> {
         self.lacks
-    }
-
-    /// Appends records a block at a time, as long as they are simple and the builder stays within `most_rows` and `most_bytes`.
-    /// The caller appends the rest with [`push`](Self::push). `block` is scratch memory.
-    #[inline]
-    pub fn push_blocks(
-        &mut self,
-        records: &mut V2Records<'_>,
-        block: &mut RecordBlock,
-        most_rows: usize,
-        most_bytes: usize,
-    ) {
-        if records.remaining() > LEAST_BLOCK {
-            self.push_many(records, block, most_rows, most_bytes);
-        }
-    }
-
-    fn push_many(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock, most_rows: usize, most_bytes: usize) {
-        while records.remaining() > LEAST_BLOCK {
-            let before = records.clone();
-            records.fill(block, most_rows.saturating_sub(self.rows));
-            let bytes = self.bytes_of_block(block);
-            if block.is_empty() || self.bytes.saturating_add(bytes) > most_bytes {
-                *records = before;
-                return;
-            }
-            self.push_block(records, block, bytes);
-        }
     }
 
     /// Appends the columns of `batch` and of its place for the rows since the last call.
@@ -294,13 +207,19 @@ impl ColumnBuilder {
         if rows == 0 {
             return;
         }
+        self.end_rows(rows, place);
+        for column in &self.batch_columns {
+            self.runs.push(*column, batch, rows);
+        }
+    }
+
+    /// Appends `rows` rows to the columns of the place.
+    #[inline]
+    fn end_rows(&mut self, rows: usize, place: &Place) {
         if !self.place.as_ref().is_some_and(|last| last.is(place)) {
             self.move_to(place);
         }
         self.place_rows += rows;
-        for column in &self.batch_columns {
-            self.runs.push(*column, batch, rows);
-        }
     }
 
     #[cold]
@@ -432,19 +351,18 @@ impl ColumnBuilder {
             Column::Key => self.key.finish(buffers)?,
             Column::Value => self.value.finish(buffers)?,
             Column::Headers => Arc::new(self.headers.finish(buffers)?),
-            Column::Offset => Arc::new(Int64Array::from(take_vec(&mut self.offset))),
+            Column::Offset => Arc::new(Int64Array::new(self.offset.finish(), None)),
             Column::Timestamp => self.finish_timestamp(),
             Column::TimestampType => self.timestamp_type.finish()?,
-            Column::Sequence => Arc::new(Int32Array::from(take_vec(&mut self.sequence))),
+            Column::Sequence => Arc::new(Int32Array::new(self.sequence.finish(), None)),
             other => self.runs.finish(other)?,
         })
     }
 
     fn finish_timestamp(&mut self) -> ArrayRef {
-        let mut values = take_vec(&mut self.timestamp);
         let nulls = self.timestamp_validity.finish();
         let Some(unit) = self.unit else {
-            return Arc::new(Int64Array::new(ScalarBuffer::from(values), nulls));
+            return Arc::new(Int64Array::new(self.timestamp.finish(), nulls));
         };
         let (factor, divisor) = match unit {
             TimeUnit::Second => (1, 1000),
@@ -455,16 +373,16 @@ impl ColumnBuilder {
         if factor != 1 {
             // A timestamp that is out of range in the unit becomes the nearest one in range.
             let range = i64::MIN / factor..=i64::MAX / factor;
-            self.clamped += values.iter().filter(|value| !range.contains(value)).count() as u64;
-            for value in &mut values {
+            self.clamped += self.timestamp.iter().filter(|value| !range.contains(value)).count() as u64;
+            for value in self.timestamp.iter_mut() {
                 *value = value.saturating_mul(factor);
             }
         } else if divisor != 1 {
-            for value in &mut values {
+            for value in self.timestamp.iter_mut() {
                 *value = value.div_euclid(divisor);
             }
         }
-        let values = ScalarBuffer::from(values);
+        let values = self.timestamp.finish();
         match unit {
             TimeUnit::Second => Arc::new(TimestampSecondArray::new(values, nulls).with_timezone("UTC")),
             TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::new(values, nulls).with_timezone("UTC")),
@@ -480,12 +398,6 @@ fn push<T>(values: &mut Vec<T>, value: T, lacks: &mut Option<OutOfMemory>) {
     if let Err(error) = memory::push(values, value) {
         *lacks = Some(error);
     }
-}
-
-/// Takes the content of the vector, and replaces it by an empty one with the same room, if there is memory for it.
-fn take_vec<T>(values: &mut Vec<T>) -> Vec<T> {
-    let room = memory::with_capacity_hint(values.len());
-    std::mem::replace(values, room)
 }
 
 fn row_bytes(column: Column, binary_type: BinaryType) -> usize {

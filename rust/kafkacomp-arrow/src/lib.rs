@@ -34,6 +34,7 @@ pub mod options;
 mod overlap;
 mod plan;
 mod pool;
+mod pooled_vec;
 mod record_filter;
 mod relocate;
 pub mod report;

@@ -3,21 +3,82 @@
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
 
-use arrow_buffer::Buffer;
+use arrow_buffer::{ArrowNativeType, Buffer, ToByteSlice};
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
 use kafkacomp_core::memory::{self, OutOfMemory};
 
-/// Smaller buffers are reused by the allocator itself.
-const MIN_POOLED_BUFFER: usize = 64 << 10;
-
-/// The most buffers that are kept for the next batch or scan. Two are in use between a worker and the consumer at any time; more
-/// than a few would waste memory after the scan.
+/// The most buffers of a type that are kept for the next batch or scan. Two are in use between a worker and the consumer at any
+/// time; more than a few would waste memory after the scan.
 const MOST_FREE: usize = 8;
+
+/// The free buffers of a type.
+#[derive(Debug)]
+pub struct Shelf<T>(Mutex<Vec<Vec<T>>>);
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Shelf<T> {
+    /// The free buffers; `None` if another thread holds the lock. Then the allocator is used. After a fork, that thread may not
+    /// exist, and the lock is never released.
+    fn lock(&self) -> Option<MutexGuard<'_, Vec<Vec<T>>>> {
+        match self.0.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The smallest returned buffer with room for `count` values.
+    fn tightest(&self, count: usize) -> Option<Vec<T>> {
+        let mut free = self.lock()?;
+        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= count);
+        let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index)?;
+        Some(free.swap_remove(tightest))
+    }
+}
+
+/// A type of the values of pooled buffers.
+pub trait Pooled: ArrowNativeType {
+    /// Smaller buffers, in bytes, are reused by the allocator itself.
+    const LEAST_BYTES: usize;
+
+    /// The free buffers of the type.
+    fn shelf(pool: &BufferPool) -> &Shelf<Self>;
+}
+
+/// Gives each type its shelf and its least size.
+macro_rules! pooled {
+    ($($type:ty, $shelf:ident, $least:expr;)*) => {$(
+        impl Pooled for $type {
+            const LEAST_BYTES: usize = $least;
+
+            fn shelf(pool: &BufferPool) -> &Shelf<Self> {
+                &pool.$shelf
+            }
+        }
+    )*};
+}
+
+// The consumer frees columns on another thread than the one that allocates them. glibc then returns the memory of freed columns to
+// the system, even if each column is small, and each new page of the next ones costs a page fault.
+pooled! {
+    u8, bytes, 64 << 10;
+    i32, offsets, 4 << 10;
+    i64, numbers, 4 << 10;
+    u128, views, 4 << 10;
+}
 
 /// The free buffers.
 #[derive(Debug, Default)]
 pub struct BufferPool {
-    free: Mutex<Vec<Vec<u8>>>,
+    bytes: Shelf<u8>,
+    offsets: Shelf<i32>,
+    numbers: Shelf<i64>,
+    views: Shelf<u128>,
 }
 
 impl BufferPool {
@@ -27,30 +88,22 @@ impl BufferPool {
         Arc::clone(&SHARED)
     }
 
-    /// The free buffers; `None` if another thread holds the lock. Then the allocator is used. After a fork, that thread may not
-    /// exist, and the lock is never released.
-    fn lock(&self) -> Option<MutexGuard<'_, Vec<Vec<u8>>>> {
-        match self.free.try_lock() {
-            Ok(free) => Some(free),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    /// An empty buffer for about `bytes`: a returned one with enough room, or a new one. For a small size, it has no memory yet.
-    pub fn take(&self, bytes: usize) -> Vec<u8> {
-        let mut buffer = self.take_warm(bytes);
+    /// An empty buffer for about `count` values: a returned one with enough room, or a new one. For a small size, it has no memory
+    /// yet.
+    pub fn take<T: Pooled>(&self, count: usize) -> Vec<T> {
+        let mut buffer = self.take_warm(count);
         buffer.clear();
         buffer
     }
 
     /// As [`take`](Self::take), but with the old content, so that it need not be zeroed.
-    pub fn take_warm(&self, bytes: usize) -> Vec<u8> {
-        if bytes < MIN_POOLED_BUFFER {
+    pub fn take_warm<T: Pooled>(&self, count: usize) -> Vec<T> {
+        if count.saturating_mul(size_of::<T>()) < T::LEAST_BYTES {
             return Vec::new();
         }
         // A little more than for the last batch, so that the next one probably fits.
-        self.tightest(bytes).unwrap_or_else(|| memory::with_capacity_hint(bytes.saturating_add(bytes / 8)))
+        let room = || memory::with_capacity_hint(count.saturating_add(count / 8));
+        T::shelf(self).tightest(count).unwrap_or_else(room)
     }
 
     /// A buffer of `bytes` or more: a returned one with its old content, or a new one of zeros.
@@ -58,23 +111,15 @@ impl BufferPool {
     /// # Errors
     /// Lack of memory.
     pub fn take_filled(&self, bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
-        match self.tightest(bytes) {
+        match self.bytes.tightest(bytes) {
             Some(buffer) => Ok(buffer),
             None => memory::zeroed(bytes),
         }
     }
 
-    /// The smallest returned buffer with room for `bytes`.
-    fn tightest(&self, bytes: usize) -> Option<Vec<u8>> {
-        let mut free = self.lock()?;
-        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= bytes);
-        let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index)?;
-        Some(free.swap_remove(tightest))
-    }
-
-    /// The largest buffer that came back, for a column of unknown size.
+    /// The largest buffer of bytes that came back, for a column of unknown size.
     pub fn take_largest(&self) -> Vec<u8> {
-        let Some(mut free) = self.lock() else { return Vec::new() };
+        let Some(mut free) = self.bytes.lock() else { return Vec::new() };
         let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
         let mut buffer = largest.map_or_else(Vec::new, |index| free.swap_remove(index));
         buffer.clear();
@@ -83,11 +128,11 @@ impl BufferPool {
 
     /// Keeps a buffer for the next batch or scan. If there are too many, the smallest one is freed: large buffers, such as those
     /// of the value column, are the most expensive to replace.
-    pub fn give(&self, buffer: Vec<u8>) {
-        if !(MIN_POOLED_BUFFER..=MAX_POOLED_BUFFER).contains(&buffer.capacity()) {
+    pub fn give<T: Pooled>(&self, buffer: Vec<T>) {
+        if !is_pooled(&buffer) {
             return;
         }
-        let Some(mut free) = self.lock() else { return };
+        let Some(mut free) = T::shelf(self).lock() else { return };
         if free.len() < MOST_FREE {
             free.push(buffer);
         } else if let Some(smallest) = free.iter_mut().min_by_key(|kept| kept.capacity())
@@ -98,26 +143,31 @@ impl BufferPool {
     }
 
     /// `data` as an Arrow buffer that returns its memory to this pool.
-    pub fn lend(self: &Arc<Self>, data: Vec<u8>) -> Buffer {
-        if data.capacity() < MIN_POOLED_BUFFER {
+    pub fn lend<T: Pooled>(self: &Arc<Self>, data: Vec<T>) -> Buffer {
+        if !is_pooled(&data) {
             return Buffer::from_vec(data);
         }
         Buffer::from(bytes::Bytes::from_owner(Lent { data, pool: Arc::clone(self) }))
     }
 }
 
-struct Lent {
-    data: Vec<u8>,
+/// Whether a buffer is kept for the next batch.
+fn is_pooled<T: Pooled>(buffer: &Vec<T>) -> bool {
+    (T::LEAST_BYTES..=MAX_POOLED_BUFFER).contains(&buffer.capacity().saturating_mul(size_of::<T>()))
+}
+
+struct Lent<T: Pooled> {
+    data: Vec<T>,
     pool: Arc<BufferPool>,
 }
 
-impl AsRef<[u8]> for Lent {
+impl<T: Pooled> AsRef<[u8]> for Lent<T> {
     fn as_ref(&self) -> &[u8] {
-        &self.data
+        self.data.as_slice().to_byte_slice()
     }
 }
 
-impl Drop for Lent {
+impl<T: Pooled> Drop for Lent<T> {
     fn drop(&mut self) {
         self.pool.give(std::mem::take(&mut self.data));
     }

@@ -1,25 +1,34 @@
 //! A column of views of values in [`ViewBuffers`].
 
+use std::sync::Arc;
+
 use arrow_array::{Array, BinaryViewArray};
-use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
 use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::Spans;
 
+use crate::pool::BufferPool;
+use crate::pooled_vec::PooledVec;
 use crate::validity::Validity;
 use crate::view_buffers::ViewBuffers;
 
 /// Binary views with nulls. A failed allocation is noted in `lacks`; the column is incomplete then, until it is
 /// [truncated](Self::truncate).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ViewColumn {
-    views: Vec<u128>,
+    views: PooledVec<u128>,
     validity: Validity,
     /// A column of nulls, for the following batches. Many topics have no keys, and Arrow checks each view of a new array.
     nulls: Option<BinaryViewArray>,
 }
 
 impl ViewColumn {
+    /// An empty column whose views are in buffers of the pool.
+    pub fn new(pool: &Arc<BufferPool>) -> Self {
+        Self { views: PooledVec::new(pool), validity: Validity::default(), nulls: None }
+    }
+
     /// The number of rows so far.
     pub fn rows(&self) -> usize {
         self.views.len()
@@ -63,7 +72,8 @@ impl ViewColumn {
             return;
         }
         if spans.nulls() == rows {
-            self.views.resize(self.views.len() + rows, 0);
+            let all = self.views.len() + rows;
+            self.views.resize(all, 0);
             self.validity.push_many(false, rows, lacks);
             return;
         }
@@ -94,12 +104,10 @@ impl ViewColumn {
             self.truncate(0);
             return Ok(array);
         }
-        let next = memory::with_capacity_hint(rows);
-        let views = std::mem::replace(&mut self.views, next);
         // If all values are inline in their views, the column needs no buffer.
-        let refers = views.iter().any(|&view| view as u32 > 12);
+        let refers = self.views.iter().any(|&view| view as u32 > 12);
         let buffers = if refers { buffers.to_vec() } else { Vec::new() };
-        let array = BinaryViewArray::try_new(ScalarBuffer::from(views), buffers, self.validity.finish())?;
+        let array = BinaryViewArray::try_new(self.views.finish(), buffers, self.validity.finish())?;
         if are_null {
             self.nulls = Some(array.clone());
         }

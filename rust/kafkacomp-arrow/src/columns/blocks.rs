@@ -1,0 +1,111 @@
+//! Appends many records at once, a column at a time.
+
+use kafkacomp_core::memory::{self, OutOfMemory};
+use kafkacomp_core::record::v2::V2Records;
+use kafkacomp_core::record::{RecordBlock, Spans, TimestampType};
+
+use super::ColumnBuilder;
+
+/// Fewer records than this are faster to append one by one.
+const LEAST_BLOCK: i32 = 8;
+
+impl ColumnBuilder {
+    /// Bytes of column data that records without headers would add.
+    fn bytes_of_spans(&self, keys: &Spans, values: &Spans) -> usize {
+        let of = |wanted: bool, size: usize| if wanted { size } else { 0 };
+        self.row_bytes * keys.len() + of(self.wants.key, keys.bytes()) + of(self.wants.value, values.bytes())
+    }
+
+    /// Appends the records of `block`, which `records` has filled and which take `bytes` by
+    /// [`bytes_of_spans`](Self::bytes_of_spans).
+    fn push_block(&mut self, records: &V2Records<'_>, block: &RecordBlock, bytes: usize) {
+        let rows = block.len();
+        if let Err(error) = self.reserve(rows) {
+            self.lacks = Some(error);
+            return;
+        }
+        if self.wants.offset {
+            let base = records.base_offset();
+            self.offset.extend(block.offset_deltas().iter().map(|&delta| base.wrapping_add(i64::from(delta))));
+        }
+        let (timestamp_type, log_append_time) = records.timestamp_type();
+        if self.wants.timestamp {
+            let base = records.base_timestamp();
+            let deltas = block.timestamp_deltas().iter();
+            let count = self.timestamp.len() + rows;
+            match log_append_time {
+                Some(time) => self.timestamp.resize(count, time),
+                None => self.timestamp.extend(deltas.map(|&delta| base.wrapping_add(i64::from(delta)))),
+            }
+        }
+        if self.wants.sequence {
+            self.sequence.extend(block.offset_deltas().iter().map(|&delta| records.sequence(delta)));
+        }
+        self.push_others((block.keys(), block.values()), records.payload(), timestamp_type, bytes);
+    }
+
+    /// Appends what is not a number of each record.
+    fn push_others(
+        &mut self,
+        (keys, values): (&Spans, &Spans),
+        payload: &[u8],
+        timestamp_type: TimestampType,
+        bytes: usize,
+    ) {
+        let rows = keys.len();
+        if self.wants.key {
+            self.key.extend(keys, payload, &mut self.buffers, &mut self.lacks);
+        }
+        if self.wants.value {
+            self.value.extend(values, payload, &mut self.buffers, &mut self.lacks);
+        }
+        if self.wants.timestamp {
+            let has_timestamps = timestamp_type != TimestampType::NoTimestampType;
+            self.timestamp_validity.push_many(has_timestamps, rows, &mut self.lacks);
+        }
+        if self.wants.timestamp_type {
+            self.timestamp_type.push(&Some(i32::from(timestamp_type as i8)), rows);
+        }
+        if self.wants.headers {
+            self.headers.push_none(rows, &mut self.lacks);
+        }
+        self.bytes += bytes;
+        self.rows += rows;
+        self.pending += rows;
+    }
+
+    /// Reserves room for `rows` rows in the columns of fixed width.
+    fn reserve(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+        memory::reserve(&mut self.offset, if self.wants.offset { rows } else { 0 })?;
+        memory::reserve(&mut self.timestamp, if self.wants.timestamp { rows } else { 0 })?;
+        memory::reserve(&mut self.sequence, if self.wants.sequence { rows } else { 0 })
+    }
+
+    /// Appends records a block at a time, as long as they are simple and the builder stays within `most_rows` and `most_bytes`.
+    /// The caller appends the rest with [`push`](Self::push). `block` is scratch memory.
+    #[inline]
+    pub fn push_blocks(
+        &mut self,
+        records: &mut V2Records<'_>,
+        block: &mut RecordBlock,
+        most_rows: usize,
+        most_bytes: usize,
+    ) {
+        if records.remaining() > LEAST_BLOCK {
+            self.push_many(records, block, most_rows, most_bytes);
+        }
+    }
+
+    fn push_many(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock, most_rows: usize, most_bytes: usize) {
+        while records.remaining() > LEAST_BLOCK {
+            let before = records.clone();
+            records.fill(block, most_rows.saturating_sub(self.rows));
+            let bytes = self.bytes_of_spans(block.keys(), block.values());
+            if block.is_empty() || self.bytes.saturating_add(bytes) > most_bytes {
+                *records = before;
+                return;
+            }
+            self.push_block(records, block, bytes);
+        }
+    }
+}
