@@ -64,6 +64,12 @@ impl<'c> Course<'c> {
         self.next != batch.position() || self.noted(batch.position())
     }
 
+    /// The position of the next batch that needs more than its header; `None` if the next batch does.
+    #[inline]
+    pub fn calm_until(&self) -> Option<u64> {
+        (self.start.is_none() && self.losses.is_empty()).then_some(self.next)
+    }
+
     #[cold]
     fn noted(&mut self, position: u64) -> bool {
         let mut takes = true;

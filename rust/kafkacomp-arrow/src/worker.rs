@@ -1,11 +1,13 @@
 //! Builds Arrow batches from a chunk, on every worker thread.
 
+mod singles;
+
 use std::sync::{Arc, Mutex};
 
 use kafkacomp_core::log::{ContentError, LogFormat};
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
-use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader};
+use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, SingleRecords};
 
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::binary_type::BinaryType;
@@ -38,6 +40,7 @@ pub struct Worker {
     message_sets: MessageSetReader,
     builder: ColumnBuilder,
     block: Box<RecordBlock>,
+    singles: Box<SingleRecords>,
     seen: Seen,
     pool: Arc<BufferPool>,
     /// Whether values are views and not copied.
@@ -66,6 +69,7 @@ impl Worker {
             message_sets,
             builder,
             block: Box::default(),
+            singles: Box::default(),
             seen: Seen::default(),
             pool: Arc::clone(pool),
             views,
@@ -103,7 +107,9 @@ impl Worker {
     fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
         let filter = RecordFilter::new(&self.options, &chunk.context);
         let mut course = Course::new(chunk, data, self.options.max_output_size, Arc::clone(&self.report));
-        for framed in Batches::new(data, chunk.position) {
+        let takes_singles = self.takes_singles(&filter, &chunk.context);
+        let mut batches = Batches::new(data, chunk.position);
+        while let Some(framed) = batches.next() {
             let batch = framed.map_err(|error| failed(&chunk.context, error))?;
             if !course.takes(&batch) {
                 continue;
@@ -126,6 +132,10 @@ impl Worker {
                 Ok(()) => {}
             }
             course.passed(&batch);
+            // Batches of one record usually follow one another.
+            if takes_singles && batch.records_count() == Some(1) {
+                self.take_singles(&mut batches, data, &chunk.context, &mut course, sink)?;
+            }
         }
         course.finish();
         Ok(())

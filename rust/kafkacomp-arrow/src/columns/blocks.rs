@@ -2,9 +2,10 @@
 
 use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::v2::V2Records;
-use kafkacomp_core::record::{RecordBlock, Spans, TimestampType};
+use kafkacomp_core::record::{RecordBlock, SingleRecords, Spans, TimestampType};
 
 use super::ColumnBuilder;
+use crate::batch_runs::Place;
 
 /// Fewer records than this are faster to append one by one.
 const LEAST_BLOCK: i32 = 8;
@@ -42,6 +43,43 @@ impl ColumnBuilder {
             self.sequence.extend(block.offset_deltas().iter().map(|&delta| records.sequence(delta)));
         }
         self.push_others((block.keys(), block.values()), records.payload(), timestamp_type, bytes);
+    }
+
+    /// Appends the records of `singles`, whose keys and values are in `payload`, and ends their batches, which are at `place`.
+    ///
+    /// # Errors
+    /// Lack of memory; then no record is appended.
+    pub fn push_singles(&mut self, singles: &SingleRecords, payload: &[u8], place: &Place) -> Result<(), OutOfMemory> {
+        let (rows, bytes, count) = (self.rows, self.bytes, singles.len());
+        self.reserve(count)?;
+        if self.wants.offset {
+            self.offset.extend_from_slice(singles.offsets());
+        }
+        if self.wants.timestamp {
+            self.timestamp.extend_from_slice(singles.timestamps());
+        }
+        if self.wants.sequence {
+            self.sequence.extend_from_slice(singles.sequences());
+        }
+        let (keys, values) = (singles.keys(), singles.values());
+        self.push_others((keys, values), payload, singles.timestamp_type(), self.bytes_of_spans(keys, values));
+        if let Some(error) = self.lacks {
+            self.truncate(rows, bytes);
+            return Err(error);
+        }
+        self.pending -= count;
+        self.end_rows(count, place);
+        Ok(())
+    }
+
+    /// Whether batches are the same to all columns except those of the records.
+    pub fn takes_singles(&self) -> bool {
+        self.batch_columns.is_empty()
+    }
+
+    /// The bytes of a row without keys, values and headers.
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
     }
 
     /// Appends what is not a number of each record.

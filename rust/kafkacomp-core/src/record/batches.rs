@@ -59,18 +59,21 @@ impl<'a> Batches<'a> {
         self.tail
     }
 
-    /// The next batch if it is complete and of magic 2, as nearly all are.
+    /// The next batch if it is complete and of magic 2, as nearly all are, and the bytes after it.
     #[inline]
-    fn usual(&mut self) -> Option<RecordBatch<'a>> {
-        let position = self.position;
+    pub(super) fn peek(&self) -> Option<(RecordBatch<'a>, &'a [u8])> {
         let front = WithHeader::<RECORD_BATCH_OVERHEAD>::new(self.rest)?;
         let size = usize::try_from(front.i32::<SIZE_OFFSET>()).ok().filter(|_| front.i8::<MAGIC_OFFSET>() == 2)?;
         let size = size.wrapping_add(LOG_OVERHEAD);
         let (data, rest) = self.rest.split_at_checked(size)?;
-        let batch = RecordBatch::v2(data, position)?;
+        RecordBatch::v2(data, self.position).map(|batch| (batch, rest))
+    }
+
+    /// Continues with `rest` after the batch that [`peek`](Self::peek) returned.
+    #[inline]
+    pub(super) fn skip_to(&mut self, batch: &RecordBatch<'a>, rest: &'a [u8]) {
         self.rest = rest;
-        self.position = position.saturating_add(size as u64);
-        Some(batch)
+        self.position = self.position.saturating_add(batch.size_in_bytes() as u64);
     }
 
     fn any_batch(&mut self) -> Result<Option<RecordBatch<'a>>> {
@@ -111,10 +114,9 @@ impl<'a> Iterator for Batches<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.usual() {
-            Some(batch) => Some(Ok(batch)),
-            None => self.unusual(),
-        }
+        let Some((batch, rest)) = self.peek() else { return self.unusual() };
+        self.skip_to(&batch, rest);
+        Some(Ok(batch))
     }
 }
 

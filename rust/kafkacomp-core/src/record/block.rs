@@ -63,7 +63,7 @@ pub struct Spans {
 }
 
 impl Spans {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { starts: [0; BLOCK_RECORDS], lengths: [0; BLOCK_RECORDS], count: 0, bytes: 0, nulls: 0 }
     }
 
@@ -95,9 +95,16 @@ impl Spans {
         self.nulls
     }
 
+    /// Sets a range whose length is still zig-zag encoded.
+    #[inline]
+    pub(super) fn set(&mut self, index: usize, start: u32, length: u32) {
+        self.starts[index] = start;
+        self.lengths[index] = length;
+    }
+
     /// Replaces the first `count` lengths, which are zig-zag encoded, by themselves and counts them. A vectorized loop over all
     /// of them is faster than the same for each record when it is read.
-    fn decode(&mut self, count: usize) {
+    pub(super) fn decode(&mut self, count: usize) {
         // Lengths of 20 bits in a block add up to fewer than 2^28 bytes.
         let (mut bytes, mut nulls) = (0_u32, 0_u32);
         for length in &mut self.lengths[..count] {
@@ -179,10 +186,8 @@ impl RecordBlock {
             let Some(record) = next() else { break };
             self.offset_deltas[count] = record.offset_delta as i32;
             self.timestamp_deltas[count] = record.timestamp_delta as i32;
-            self.keys.starts[count] = record.key_start;
-            self.keys.lengths[count] = record.key_length;
-            self.values.starts[count] = record.value_start;
-            self.values.lengths[count] = record.value_length;
+            self.keys.set(count, record.key_start, record.key_length);
+            self.values.set(count, record.value_start, record.value_length);
             count = count.wrapping_add(1);
         }
         self.keys.decode(count);

@@ -27,6 +27,7 @@ pub mod reader;
 pub mod recompress;
 #[expect(clippy::module_inception, reason = "the record in the records")]
 pub mod record;
+pub mod singles;
 pub mod v0_v1;
 pub mod v2;
 
@@ -49,4 +50,5 @@ pub use partial::{PartialRecord, PartialRecords};
 pub use reader::{PausedRecords, RecordReader, Records};
 pub use recompress::Recompressor;
 pub use record::{Headers, Record};
+pub use singles::{SingleRecords, SinglesBounds};
 pub use v0_v1::V0V1Entry;

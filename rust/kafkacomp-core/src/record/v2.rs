@@ -185,7 +185,7 @@ impl<'a> V2Records<'a> {
     /// The sequence of the record at `offset_delta`.
     #[inline]
     pub fn sequence(&self, offset_delta: i32) -> i32 {
-        if self.base_sequence >= 0 { increment_sequence(self.base_sequence, offset_delta) } else { NO_SEQUENCE }
+        record_sequence(self.base_sequence, offset_delta)
     }
 
     /// Reads at most `most` records into `block`. It stops before the first record with headers or long numbers and before the
@@ -286,6 +286,12 @@ impl<'a> Iterator for V2Records<'a> {
     }
 }
 
+/// The sequence of the record at `offset_delta`; -1 if the batch has none.
+#[inline]
+pub(super) fn record_sequence(base_sequence: i32, offset_delta: i32) -> i32 {
+    if base_sequence >= 0 { increment_sequence(base_sequence, offset_delta) } else { NO_SEQUENCE }
+}
+
 /// The eight bytes at `at` as a little-endian number.
 #[inline]
 pub(super) fn word_at(data: &[u8], at: usize) -> Option<u64> {
@@ -308,16 +314,17 @@ pub(super) fn short_varint(word: u64) -> Option<(u32, u32)> {
 
 /// A record without headers and with numbers of at most three bytes, as nearly all are. Its numbers are zig-zag encoded; a
 /// negative size means null.
-struct Usual<'a> {
-    timestamp_delta: u32,
-    offset_delta: u32,
-    key_at: usize,
-    key_size: u32,
-    value_at: usize,
-    value_size: u32,
+pub(super) struct Usual<'a> {
+    pub(super) timestamp_delta: u32,
+    pub(super) offset_delta: u32,
+    pub(super) key_at: usize,
+    pub(super) key_size: u32,
+    pub(super) value_at: usize,
+    pub(super) value_size: u32,
     /// The size of the record with its size field.
     size: usize,
-    behind: &'a [u8],
+    /// The bytes after the record.
+    pub(super) behind: &'a [u8],
 }
 
 /// The bytes that contain the first two words of a record: the second one begins after at most seven bytes.
@@ -326,8 +333,8 @@ const WINDOW: usize = 15;
 /// Reads the record at the front of `rest` by whole words, without a branch for each byte; `None` for any other record and for
 /// a corrupt one.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "the hot loop; three callers")]
-fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
+#[expect(clippy::inline_always, reason = "the hot loops; four callers")]
+pub(super) fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
     let window: &[u8; WINDOW] = rest.first_chunk()?;
     let word = word_at(window, 0)?;
     let (size, size_bits) = short_varint(word)?;
