@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use arrow_buffer::ScalarBuffer;
+use kafkacomp_core::memory;
 
 use crate::pool::{BufferPool, Pooled};
 
@@ -22,7 +23,10 @@ impl<T: Pooled> PooledVec<T> {
 
     /// Returns the values and leaves none. The next batch probably has about as many.
     pub fn finish(&mut self) -> ScalarBuffer<T> {
-        let next = self.pool.take(self.values.len());
+        let mut next = self.pool.take(self.values.len());
+        if next.capacity() == 0 {
+            next = memory::with_capacity_hint(self.values.len());
+        }
         self.pool.lend(std::mem::replace(&mut self.values, next)).into()
     }
 }
