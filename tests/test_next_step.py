@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import arrow, broker, log
+from kafkacomp import arrow, broker, log, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +54,16 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         lambda _: broker.BrokerProfile("0.7"),
         ValueError,
         "no profile of a broker '0.7': expected one of 0.8.2, .*, 2.8, ",
+    ),
+    "key and value by position": (
+        lambda _: record.RecordBatchBuilder().append(b"key", b"value"),  # type: ignore[misc]
+        TypeError,
+        r"only the value is positional: write append\(value, key=key\)",
+    ),
+    "zstd in an old format": (
+        lambda _: record.convert(record.build_batches(pa.table({"value": ["x"]})), to_magic=1),
+        kc.UnsupportedCompressionTypeError,
+        "the batch at byte 0 is compressed with zstd, which formats before magic 2 do not have: recompress it first",
     ),
     "rows without a topic": (
         lambda logs: kc.write(pa.table({"value": ["x"]}), logs),

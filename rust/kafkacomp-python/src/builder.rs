@@ -2,11 +2,12 @@
 
 use std::sync::MutexGuard;
 
-use kafkacomp_arrow::build::RowAppender;
-use kafkacomp_core::record::{BuildFault, ControlRecordType, RecordBatchBuilder};
-use pyo3::exceptions::PyValueError;
+use kafkacomp_arrow::build::RecordColumns;
+use kafkacomp_core::memory;
+use kafkacomp_core::record::{BuildFault, ControlRecordType, HeadersBuffer, RecordBatchBuilder};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::batch_settings::Settings;
 use crate::bytes::bytes;
@@ -51,15 +52,19 @@ impl Builder {
         Ok(Self(Shared::new(Inner { builder, built: None })))
     }
 
-    #[pyo3(signature = (value, *, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None, offset=None)")]
+    #[pyo3(signature = (value, *others, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None, offset=None)")]
     fn append(
         &self,
         value: &Bound<'_, PyAny>,
+        others: &Bound<'_, PyTuple>,
         key: Option<&Bound<'_, PyAny>>,
         timestamp: Int64,
         headers: Option<&Bound<'_, PyAny>>,
         offset: Option<Int64>,
     ) -> PyResult<()> {
+        if !others.is_empty() {
+            return Err(PyTypeError::new_err("only the value is positional: write append(value, key=key)"));
+        }
         let Row { value: fields, key, headers } = Row::of(value, key, headers)?;
         self.change(value.py(), |builder, next| {
             let offset = offset.map_or(next, |offset| offset.0);
@@ -100,15 +105,20 @@ impl Builder {
     /// Appends rows of Arrow columns while there is room; how many.
     fn append_arrow(&self, py: Python<'_>, rows: Rows) -> PyResult<usize> {
         py.detach(|| {
-            let mut appender = RowAppender::default();
+            let mut headers = HeadersBuffer::new();
+            let mut appended = 0_usize;
             for rows in rows {
-                // The reader may be code of the caller's, so it runs without the lock.
                 let rows = rows.map_err(rows_to_py)?;
-                if appender.push(&rows, &mut self.0.lock()?.builder).map_err(arrow_build_to_py)?.is_break() {
+                let builder = &mut self.0.lock()?.builder;
+                let columns = RecordColumns::new(&rows).map_err(arrow_build_to_py)?;
+                let taken = columns.append(0..columns.len(), builder, &mut headers);
+                let taken = taken.map_err(|error| arrow_build_to_py(error.later(appended)))?;
+                appended = appended.saturating_add(taken);
+                if taken < columns.len() {
                     break;
                 }
             }
-            Ok(appender.appended())
+            Ok(appended)
         })
     }
 
@@ -117,8 +127,16 @@ impl Builder {
         if let Some(built) = &self.lock(py)?.built {
             return Ok(built.clone_ref(py));
         }
-        let built = py.detach(|| PyResult::Ok(self.0.lock()?.builder.build_bytes()))?;
-        let built = bytes(py, &built.map_err(|fault| build_to_py(py, fault))?)?.unbind();
+        let mut out = Vec::new();
+        let built = py.detach(|| {
+            let builder = &mut self.0.lock()?.builder;
+            // An estimate above the size without compression is worth no memory: Kafka lets a caller set any ratio.
+            let expected = builder.estimated_size_in_bytes().min(builder.uncompressed_bytes_written());
+            let reserved = memory::reserve_exact(&mut out, expected).map_err(From::from);
+            PyResult::Ok(reserved.and_then(|()| builder.build(&mut out).map(drop)))
+        });
+        built?.map_err(|fault| build_to_py(py, fault))?;
+        let built = bytes(py, &out)?.unbind();
         self.lock(py)?.built = Some(built.clone_ref(py));
         Ok(built)
     }
@@ -143,6 +161,9 @@ impl Builder {
         is_transactional: bool,
     ) -> PyResult<()> {
         self.change(py, |builder, _| {
+            if builder.is_closed() {
+                return Err(BuildFault::Closed);
+            }
             builder.set_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
         })
     }
@@ -156,7 +177,7 @@ impl Builder {
         is_transactional: bool,
     ) -> PyResult<()> {
         self.change(py, |builder, _| {
-            builder.reopen_and_rewrite_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
+            builder.set_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
         })?;
         self.lock(py)?.built = None;
         Ok(())
@@ -178,10 +199,10 @@ impl Builder {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let builder = &self.lock(py)?.builder;
         let settings = builder.settings();
-        let (compression_type, records) = (settings.compression.compression_type().name(), builder.records_count());
+        let (kind, records) = (settings.compression.compression_type().name(), builder.records_count());
         let (magic, base_offset) = (settings.magic, settings.base_offset);
         Ok(format!(
-            "RecordBatchBuilder(magic={magic}, compression_type='{compression_type}', base_offset={base_offset}, records_count={records})"
+            "RecordBatchBuilder(magic={magic}, compression_type='{kind}', base_offset={base_offset}, records_count={records})"
         ))
     }
 
@@ -196,7 +217,8 @@ impl Builder {
 
     #[getter]
     fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        compression_type(py, self.lock(py)?.builder.settings().compression.compression_type())
+        let kind = self.lock(py)?.builder.settings().compression.compression_type();
+        compression_type(py, kind)
     }
 
     #[getter]

@@ -29,7 +29,6 @@ mod migrate;
 mod naming;
 mod plan;
 mod process;
-mod progress;
 mod record;
 mod record_fields;
 mod results;

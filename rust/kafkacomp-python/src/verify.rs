@@ -1,4 +1,4 @@
-//! Verifying a segment: `kafkacomp.log.verify_segment`; detecting log formats, and comparing segments that overlap.
+//! The check of a segment: `kafkacomp.log.verify_segment`; and what is asked of segment files before.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::files::LocalSegment;
 use kafkacomp_core::CompressionType;
+use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{
-    self, InMemory, LeaderEpochEntry, LogFormat, OpenSegment, OverlapError, OverlappingFile, ReadAt, ReadError,
-    SideFiles, VerifyOptions,
+    self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, ReadAt, ReadError, SideFile, SideFiles, VerifyOptions,
 };
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::error::{log_to_py, read_to_py};
 use crate::file_object::{PySegment, Raised};
+use crate::gil::call;
 use crate::input::bytes_like;
 use crate::interrupt::interruptible_source;
 use crate::job::missing_range;
-use crate::progress::Progress;
+use crate::scan::log_format_name;
 use crate::segment::Name;
 use crate::value::PackageClass;
 
@@ -36,10 +36,10 @@ pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<
     let (name, source) = open(source, &raised)?;
     let found = py.detach(|| {
         let length = source.length().map_err(ReadError::Io)?;
-        LogFormat::of_named_content(source.as_ref(), length, &name)
+        log::LogFormat::of_named_content(source.as_ref(), length, &name)
     });
     let log_format = raised.or(py, found.map_err(|error| read_to_py(py, &name, error)))?;
-    Ok(log_format.map(LogFormat::name))
+    Ok(log_format.map(log_format_name))
 }
 
 /// A path, bytes, or an object with `open_segment() -> file` and `name`; and its name. Ctrl-C interrupts reading it.
@@ -77,21 +77,7 @@ pub struct SegmentFields<'py> {
     time_index: Option<PyBackedBytes>,
     transaction_index: Option<PyBackedBytes>,
     may_be_truncated: bool,
-    log_format: Format,
-}
-
-/// A `LogFormat` of `kafkacomp.log`.
-#[derive(Clone, Copy)]
-struct Format(LogFormat);
-
-impl FromPyObject<'_, '_> for Format {
-    type Error = PyErr;
-
-    fn extract(name: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let name: String = name.extract()?;
-        let found = LogFormat::for_name(&name).map(Self);
-        found.ok_or_else(|| PyValueError::new_err(format!("unknown log format {name:?}")))
-    }
+    is_message_set: bool,
 }
 
 /// A `kafkacomp.log.LeaderEpochEntry`.
@@ -137,7 +123,10 @@ pub fn verify_segment<'py>(
     let epochs = segment.leader_epochs.iter();
     let leader_epochs: Vec<_> =
         epochs.map(|&EpochFields { epoch, start_offset }| LeaderEpochEntry { epoch, start_offset }).collect();
-    let others = is_local.then(|| segment.source.extract().map(FolderSegments)).transpose()?;
+    let others = match segment.base_offset {
+        Some(_) if is_local => Some(FolderSegments(segment.source.extract()?)),
+        _ => None,
+    };
     let options = VerifyOptions {
         base_offset: segment.base_offset,
         next_base_offset: segment.next_base_offset,
@@ -147,10 +136,15 @@ pub fn verify_segment<'py>(
         others: others.as_ref().map(|others| others as &dyn OtherSegments),
         known: Some(known),
     };
-    let log_format = segment.log_format;
-    let progress = Progress::new(progress);
+    let is_message_set = segment.is_message_set;
+    let mut on_progress =
+        |done: u64| report(progress.as_ref(), done).map_or_else(ControlFlow::Break, ControlFlow::Continue);
     let verified = py.detach(|| {
-        log::verify_file(source.as_ref(), log_format.0, side_files, options, &mut |done| progress.report(done))
+        if is_message_set {
+            log::verify_message_set(source.as_ref(), options, &mut on_progress)
+        } else {
+            log::verify_segment(source.as_ref(), side_files, options, &mut on_progress)
+        }
     });
     match verified {
         Ok(ControlFlow::Continue(found)) => segment_report(py, &segment, &found),
@@ -159,8 +153,8 @@ pub fn verify_segment<'py>(
     }
 }
 
-/// The least offset from `first_offset` to `last_offset` at which two segment files have different records. For files of Kafka
-/// 0.7, `positions` are the positions of their first bytes.
+/// The least offset from `first_offset` to `last_offset` at which two segment files have different records. Of Kafka 0.7,
+/// `positions` are those of their first bytes.
 #[pyfunction]
 pub fn compare_segments(
     py: Python<'_>,
@@ -174,10 +168,17 @@ pub fn compare_segments(
     let raised = Raised::default();
     let indexes = (offset_index(earlier)?, offset_index(later)?);
     let ((earlier_name, earlier), (later_name, later)) = (open(earlier, &raised)?, open(later, &raised)?);
-    let positions = positions.unzip();
-    let one = OverlappingFile { source: earlier.as_ref(), offset_index: &indexes.0, position: positions.0 };
-    let other = OverlappingFile { source: later.as_ref(), offset_index: &indexes.1, position: positions.1 };
-    let compared = py.detach(|| log::compare_files(one, other, first_offset, last_offset, max_output_size));
+    let (one, other) = (earlier.as_ref(), later.as_ref());
+    let compared = py.detach(|| {
+        if let Some((earlier, later)) = positions {
+            let one = PositionedFile { source: one, base: earlier };
+            let other = PositionedFile { source: other, base: later };
+            return compare_positions(one, other, first_offset, last_offset);
+        }
+        let one = (one, log::position_before(one, &indexes.0, first_offset));
+        let other = (other, log::position_before(other, &indexes.1, first_offset));
+        log::compare_overlap(one, other, first_offset, last_offset, max_output_size)
+    });
     let (name, error) = match compared {
         Ok(found) => return Ok(found),
         Err(OverlapError::Earlier(error)) => (earlier_name, error),
@@ -186,12 +187,21 @@ pub fn compare_segments(
     raised.or(py, Err(log_to_py(py, error, Some(&name))))
 }
 
-/// The offset index next to a local segment; empty for other sources.
+/// The offset index next to a local segment; empty if it cannot be read.
 fn offset_index(source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if !source.is_instance_of::<PyString>() {
         return Ok(Vec::new());
     }
-    Ok(LocalSegment(source.extract()?).offset_index())
+    let segment = LocalSegment(source.extract()?);
+    Ok(segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default())
+}
+
+/// Calls the caller's progress function. Its exception, or that of a signal's handler, ends the work.
+fn report(progress: Option<&Py<PyAny>>, done: u64) -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        progress.map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
+    })
 }
 
 fn segment_report<'py>(

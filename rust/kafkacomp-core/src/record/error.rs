@@ -89,7 +89,9 @@ pub enum Error {
         fault: RecordFault,
     },
     /// A zstd batch that is asked for in a format without zstd.
-    #[error("the batch at byte {position} is compressed with zstd, which formats before magic 2 do not have")]
+    #[error(
+        "the batch at byte {position} is compressed with zstd, which formats before magic 2 do not have: recompress it first, such as with lz4"
+    )]
     DownConvertZstd {
         /// Where the batch begins.
         position: u64,

@@ -7,5 +7,4 @@ pub mod partition;
 pub mod repair;
 pub mod rewrite;
 pub mod verify;
-pub mod verify_file;
 pub mod verify_message_set;

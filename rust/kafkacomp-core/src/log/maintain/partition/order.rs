@@ -157,7 +157,8 @@ impl<'a> SegmentsInOrder<'a> {
             let first = file.first_offset.unwrap_or(base).max(base);
             let before = self.job.open(earlier)?;
             let side = |index: usize, source: &dyn ReadAt| {
-                position_before(source, &self.job.segments[index].files.offset_index(), first)
+                let data = self.job.segments[index].files.side_file(SideFile::OffsetIndex).ok().flatten();
+                position_before(source, data.as_deref().unwrap_or_default(), first)
             };
             let starts = (side(earlier, before.as_ref()), side(index, source));
             let found = compare_overlap((before.as_ref(), starts.0), (source, starts.1), first, last, max_output_size);
