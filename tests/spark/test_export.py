@@ -51,7 +51,7 @@ def source(spark: SparkSession, path: Path, **options: str) -> DataFrame:
     [
         ({}, {}),
         ({"options": {"includeHeaders": True, "splitSize": "5k"}}, {"includeHeaders": "true"}),
-        ({"isolation_level": "read_committed", "compression": "snappy"}, {"isolationLevel": "read_committed"}),
+        ({"isolation_level": "read_committed", "parquet_compression": "snappy"}, {"isolationLevel": "read_committed"}),
         ({"partition_by": ["topic", "partition"]}, {}),
         ({"partition_by": "compressionType", "columns": ["offset", "compressionType", "isControl", "segment"]}, {}),
     ],
@@ -85,7 +85,7 @@ def test_equals_what_spark_writes(
     ]
     assert layouts[0] == layouts[1]
     codec = {pq.ParquetFile(path).metadata.row_group(0).column(0).compression for path in files}
-    assert codec == {arguments.get("compression", "zstd").upper()}
+    assert codec == {arguments.get("parquet_compression", "zstd").upper()}
     # Others read it, too.
     assert ds.dataset(tmp_path / "ours", partitioning="hive").count_rows() == len(expected)
 
@@ -197,7 +197,7 @@ def test_a_segment_that_vanishes_after_planning(
     [
         ({"format": "csv"}, ValueError, "format must be"),
         ({"save_mode": "ignore"}, ValueError, "save_mode must be"),
-        ({"compression": "lzo"}, ValueError, "compression must be"),
+        ({"parquet_compression": "lzo"}, ValueError, "parquet_compression must be"),
         ({"isolation_level": "serializable"}, ValueError, "isolationLevel must be one of"),
         ({"columns": "offset"}, TypeError, "columns must be a collection of names"),
         ({"columns": ["bogus"]}, ValueError, "unknown column 'bogus'"),

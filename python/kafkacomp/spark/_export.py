@@ -97,7 +97,7 @@ def export(
     save_mode: SaveMode = "errorifexists",
     partition_by: str | Sequence[str] = (),
     columns: Iterable[str] | None = None,
-    compression: Compression = "zstd",
+    parquet_compression: Compression = "zstd",
     isolation_level: IsolationLevel = "read_uncommitted",
     options: Mapping[str, object] | None = None,
 ) -> Exported:
@@ -117,7 +117,7 @@ def export(
         partition_by: Columns that become folders, as in ``DataFrameWriter.partitionBy``. Their types must be strings,
             integers or booleans.
         columns: The columns to read, as in the option ``columns``.
-        compression: The compression of the Parquet pages.
+        parquet_compression: The compression of the Parquet pages.
         isolation_level: ``read_committed`` leaves out the records of aborted transactions, and all records from the
             first open transaction on.
         options: Further options of the data source by name, see ``docs/spark.md``: ``{"subscribe": "orders",
@@ -142,7 +142,7 @@ def export(
     """
     one_of("format", format, _FORMATS)
     one_of("save_mode", save_mode, get_args(SaveMode))
-    one_of("compression", compression, get_args(Compression))
+    one_of("parquet_compression", parquet_compression, get_args(Compression))
     reading = _read_options(source, columns, isolation_level, options or {})
     folders = _checked_folders(partition_by, reading.columns)
     path = local_path({"path": os.fspath(target)}, "exports")
@@ -150,7 +150,7 @@ def export(
     tasks = plan(reading)
     staging = begin(path)
     try:
-        job = _Job(reading, staging, folders, compression)
+        job = _Job(reading, staging, folders, parquet_compression)
         attempts = _run(spark, tasks, job)
         if not folders and not any(attempt.files for attempt in attempts):
             attempts.append(job.empty())
