@@ -84,7 +84,7 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
     help="Replicas of each partition, for all topics; overrides the price file.  [default: 1]",
 )
 @click.option("--consumers", type=click.FloatRange(0),
-              help="How often each record is read; otherwise as --replication-factor.  [default: 1]")  # fmt: skip
+              help="Consumers of each record, for all topics; overrides the price file.  [default: 1]")  # fmt: skip
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
               help="The most milliseconds that a larger batch may add, including the time to fill it.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),

@@ -320,15 +320,18 @@ def _show(report: Report) -> None:
               help="Encoding of keys and values in CSV and JSON lines.")  # fmt: skip
 @click.option("--columns", callback=parsed(names_of), metavar="NAMES",
               help=f"Columns to write, separated by commas: some of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
-@click.option("--topic", help="The topic of segments whose folder names none; --topics is the filter.")
+@click.option("--topic", help="Topic of segments whose folder name does not contain it; --topics is the filter.")
 @click.option(
-    "--partition", type=int, help="The partition of segments whose folder names none; --partitions is the filter."
+    "--partition",
+    type=int,
+    help="Partition of segments whose folder name does not contain it; --partitions is the filter.",
 )
 @bound_options
 @row_options
 @click.option("--isolation-level", type=click.Choice(("read_uncommitted", "read_committed")),
               default="read_uncommitted", show_default=True,
-              help="read_committed leaves out aborted transactions, and all from the first open one on.")  # fmt: skip
+              help="read_committed leaves out aborted transactions, and all records from the first open transaction "
+                   "on.")  # fmt: skip
 @click.option("--on-error", type=click.Choice(("raise", "skip")), default="raise", show_default=True,
               help="At corrupt batches: raise writes no file; skip continues with the next intact batch.")  # fmt: skip
 @click.option("--visible-only", is_flag=True,

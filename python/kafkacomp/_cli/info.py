@@ -66,9 +66,9 @@ def info(  # noqa: PLR0917 - click hands everything over by name
     """Summarize a log directory: topics, sizes, records, time span, compression types, gaps, open transactions.
 
     PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read, and
-    batches smaller than 2 KiB completely. Without --deep no checksum is verified: a corrupt header that still looks
-    like one counts with its compression type and times. Records of compressed messages of magic 0 and 1 are estimated
-    ("about") unless --deep counts them. No header has the uncompressed size: without --deep the ratio is "n/a".
+    batches smaller than 2 KiB completely. Without --deep no checksum is verified, so that corrupt headers may be
+    counted. Records of compressed messages of magic 0 and 1 are estimated ("about") unless --deep counts them. No
+    header has the uncompressed size: without --deep the ratio is "n/a".
 
     The exit status is 1 if something is corrupt, missing or unreadable.
     """

@@ -137,7 +137,8 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 @click.option("--timestamp-type", type=click.Choice(("CreateTime", "LogAppendTime")), default="CreateTime",
               show_default=True, help="message.timestamp.type of the topic.")  # fmt: skip
 @click.option("--timestamp-before-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
-              help="message.timestamp.before.max.ms of the topic; in older brokers ...difference.max.ms.")  # fmt: skip
+              help="message.timestamp.before.max.ms of the topic; before 3.6, "
+                   "message.timestamp.difference.max.ms.")  # fmt: skip
 @click.option("--timestamp-after-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
               help="message.timestamp.after.max.ms of the topic.")  # fmt: skip
 @click.option("--max-message-bytes", "max_message_size", type=click.IntRange(0, 2**31 - 1), default=(1 << 20) + 12,
