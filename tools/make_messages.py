@@ -138,6 +138,10 @@ class Message:
         yield "    def read(cls, source: Reader, version: int) -> Self:"
         yield '        """Read one of this version."""'
         tagged = [field for field in fields if "tag" in field]
+        if not tagged and all(Versions.of(field["versions"]).test(self.valid) is None for field in fields):
+            yield f"        found = cls({', '.join(map(self._read, fields))})"
+            yield from ("        source.skip_tagged_fields()", "        return found", "", "")
+            return
         for field in (each for each in fields if "tag" not in each):
             read, test = self._read(field), Versions.of(field["versions"]).test(self.valid)
             value = read if test is None else f"{read} if {test} else {self._default(field)}"
@@ -154,7 +158,7 @@ class Message:
             yield f"            if tag == {field['tag']}{also}:"
             yield f"                {snake(field['name'])} = {self._read(field).replace('source.', 'data.')}"
         if not tagged:
-            yield "            source.skip(tag, data)"
+            yield "            del tag, data"
         arguments = ", ".join(snake(field["name"]) for field in fields)
         yield f"        return cls({arguments})"
         yield ""

@@ -123,8 +123,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - modules and classes
     if name in _LAZY_NAMES:
         found = globals()[name] = getattr(require(f"kafkacomp.{_LAZY_NAMES[name]}"), name)
         return found
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

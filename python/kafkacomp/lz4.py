@@ -14,7 +14,6 @@ Kafka 0.8.2 and 0.9, and all later writers of message format 0, include the magi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, overload
 
 from kafkacomp import _kafkacomp
@@ -79,8 +78,7 @@ class FrameOptions(NamedTuple):
     content_size: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FrameInfo:
+class FrameInfo(NamedTuple):
     """The fields of an LZ4 frame's header."""
 
     #: The byte at which the frame begins, after any skippable frames.

@@ -191,8 +191,7 @@ def _resolve(source: object, failed: _Failed, opened: Opener) -> Iterator[Partit
             empty = False
             yield from _resolve(each, failed, opened)
         if empty:
-            message = "source is an empty collection: give at least one path or record set"
-            raise ValueError(message)
+            raise ValueError("source is an empty collection: give at least one path or record set")
     else:
         message = (
             "source must be bytes-like, a path, a URL, a binary file object, a LogDir, LogPartition or LogSegment, "

@@ -90,8 +90,7 @@ def open_filesystem(
             reasons.append(f"{error}")
         except (ValueError, NotImplementedError) as error:
             reasons.append(f"{opener.__name__.removeprefix('_open_')}: {error}")
-    message = f"{_without_user(path)}: no file system for {scheme[1]}:// ({'; '.join(reasons)})"
-    raise ValueError(message)
+    raise ValueError(f"{_without_user(path)}: no file system for {scheme[1]}:// ({'; '.join(reasons)})")
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:

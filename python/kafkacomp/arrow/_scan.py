@@ -222,8 +222,7 @@ def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> l
         for key, value in bound.items():
             _offset(name, value)
             if key not in known:
-                message = f"{name}: no partition {key!r} in the source"
-                raise ValueError(message)
+                raise ValueError(f"{name}: no partition {key!r} in the source")
     for each in partitions:
         low, high = bound_of(start, each), bound_of(end, each)
         if low is not None and high is not None and low > high:
@@ -260,8 +259,7 @@ def milliseconds(name: str, time: int | dt.datetime | None) -> int | None:
         _offset(name, time)
         return time
     if time.tzinfo is None:
-        message = f"{name} must be a datetime with a time zone, or milliseconds since the epoch"
-        raise ValueError(message)
+        raise ValueError(f"{name} must be a datetime with a time zone, or milliseconds since the epoch")
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     # Rounded up to the next millisecond.
     rounded = -((epoch - time) // dt.timedelta(milliseconds=1))

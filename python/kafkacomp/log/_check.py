@@ -100,6 +100,7 @@ def check_segment(
     """
     name = segment.name
     is_named = not name.startswith("<")
+    old = log_format_of(segment.source, name if is_named else None, log_format) == "0.7"
     job = SegmentToVerify(
         segment.source,
         name,
@@ -107,7 +108,7 @@ def check_segment(
         segment.base_offset,
         next_base_offset,
         may_be_truncated=not name.removesuffix(SWAP).endswith(_WHOLE),
-        log_format=log_format_of(segment.source, name if is_named else None, log_format),
+        is_message_set=old,
     )
     if is_named:
         job = replace(

@@ -125,8 +125,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             more = ", ..." if len(self._partitions) > _SHOWN else ""
             given: object = key
             how = "" if isinstance(given, tuple) else "give topic and partition, as in logs['orders', 3]; "
-            message = f"no partition {key!r} in {self._path}: {how}expected one of {known}{more}"
-            raise KeyError(message) from None
+            raise KeyError(f"no partition {key!r} in {self._path}: {how}expected one of {known}{more}") from None
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return iter(self._partitions)

@@ -246,13 +246,11 @@ def convert(
         5
     """
     if to_magic not in {0, 1, 2}:
-        message = f"to_magic must be 0 (Kafka 0.8, 0.9), 1 (0.10) or 2 (0.11 and later), not {to_magic!r}"
-        raise ValueError(message)
+        raise ValueError(f"to_magic must be 0 (Kafka 0.8, 0.9), 1 (0.10) or 2 (0.11 and later), not {to_magic!r}")
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
     check_log_format(log_format)
     if first_offset is not None and not 0 <= first_offset < 2**62:
-        message = f"first_offset must be 0 to {2**62 - 1}, not {first_offset}"
-        raise ValueError(message)
+        raise ValueError(f"first_offset must be 0 to {2**62 - 1}, not {first_offset}")
     only_old = first_offset is not None or offset_map is not None
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
     with (
@@ -277,11 +275,9 @@ def _is_old(job: PartitionJob, given: str, name: str, *, upgrade: bool, only_old
     if found is None:
         raise undecided(name)
     if found == "0.7" and not upgrade:
-        message = f"{name}: a log of Kafka 0.7 cannot be copied unchanged: use upgrade"
-        raise ValueError(message)
+        raise ValueError(f"{name}: a log of Kafka 0.7 cannot be copied unchanged: use upgrade")
     if found != "0.7" and only_old:
-        message = f"{name}: first_offset and offset_map are for logs of Kafka 0.7; this one keeps its offsets"
-        raise ValueError(message)
+        raise ValueError(f"{name}: first_offset and offset_map are for logs of Kafka 0.7; this one keeps its offsets")
     return found == "0.7"
 
 

@@ -172,8 +172,7 @@ class RewriteWork:
     def refuse_metadata(self) -> None:
         """Refuse a metadata log: its snapshots and control records exist in format 2 only."""
         for path in self._metadata_files:
-            message = f"{path}: this is the metadata log of KRaft, which supports message format 2 only"
-            raise ValueError(message)
+            raise ValueError(f"{path}: this is the metadata log of KRaft, which supports message format 2 only")
 
     def _step(self, before: int) -> Callable[[int], object] | None:
         progress = self._progress

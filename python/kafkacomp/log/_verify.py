@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._kafkacomp import Overlap
-    from kafkacomp._log_format import LogFormat
 
 
 class CodecCounts(NamedTuple):
@@ -77,8 +76,8 @@ class SegmentToVerify:
     next_base_offset: int | None
     #: Whether its end may be truncated.
     may_be_truncated: bool
-    #: ``0.7`` or ``0.8+``.
-    log_format: LogFormat
+    #: Whether it is of Kafka 0.7.
+    is_message_set: bool
     #: The partition's leader epoch checkpoint.
     leader_epochs: list[LeaderEpochEntry] = field(default_factory=list)
     #: The content of ``.index``.

@@ -140,5 +140,7 @@ class Reader:
             previous = tag
             yield tag, Reader(self.raw(self.unsigned_varint()))
 
-    def skip(self, tag: int, data: Reader) -> None:
-        """Ignore a tagged field that this version does not know, as KIP-482 requires."""
+    def skip_tagged_fields(self) -> None:
+        """Ignore tagged fields, none of which this version knows, as KIP-482 requires."""
+        for _ in self.tagged_fields():
+            pass

@@ -31,12 +31,9 @@ class RemoteLogSegmentMetadataRecordTopicIdPartitionEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        name = source.string()
-        id = source.uuid()
-        partition = source.int32()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(name, id, partition)
+        found = cls(source.string(), source.uuid(), source.int32())
+        source.skip_tagged_fields()
+        return found
 
 
 @dataclass(frozen=True)
@@ -51,11 +48,9 @@ class RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        topic_id_partition = RemoteLogSegmentMetadataRecordTopicIdPartitionEntry.read(source, version)
-        id = source.uuid()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(topic_id_partition, id)
+        found = cls(RemoteLogSegmentMetadataRecordTopicIdPartitionEntry.read(source, version), source.uuid())
+        source.skip_tagged_fields()
+        return found
 
 
 @dataclass(frozen=True)
@@ -70,11 +65,9 @@ class RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        leader_epoch = source.int32()
-        offset = source.int64()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(leader_epoch, offset)
+        found = cls(source.int32(), source.int64())
+        source.skip_tagged_fields()
+        return found
 
 
 @dataclass(frozen=True)
@@ -154,12 +147,9 @@ class RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        name = source.string()
-        id = source.uuid()
-        partition = source.int32()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(name, id, partition)
+        found = cls(source.string(), source.uuid(), source.int32())
+        source.skip_tagged_fields()
+        return found
 
 
 @dataclass(frozen=True)
@@ -174,11 +164,9 @@ class RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        topic_id_partition = RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry.read(source, version)
-        id = source.uuid()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(topic_id_partition, id)
+        found = cls(RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry.read(source, version), source.uuid())
+        source.skip_tagged_fields()
+        return found
 
 
 @dataclass(frozen=True)
@@ -201,14 +189,15 @@ class RemoteLogSegmentMetadataUpdateRecord:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        remote_log_segment_id = RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry.read(source, version)
-        broker_id = source.int32()
-        event_timestamp_ms = source.int64()
-        custom_metadata = source.nullable_octets()
-        remote_log_segment_state = source.int8()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(remote_log_segment_id, broker_id, event_timestamp_ms, custom_metadata, remote_log_segment_state)
+        found = cls(
+            RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry.read(source, version),
+            source.int32(),
+            source.int64(),
+            source.nullable_octets(),
+            source.int8(),
+        )
+        source.skip_tagged_fields()
+        return found
 
 
 @dataclass(frozen=True)
@@ -225,12 +214,9 @@ class RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        name = source.string()
-        id = source.uuid()
-        partition = source.int32()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(name, id, partition)
+        found = cls(source.string(), source.uuid(), source.int32())
+        source.skip_tagged_fields()
+        return found
 
 
 @dataclass(frozen=True)
@@ -253,10 +239,11 @@ class RemotePartitionDeleteMetadataRecord:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        topic_id_partition = RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry.read(source, version)
-        broker_id = source.int32()
-        event_timestamp_ms = source.int64()
-        remote_partition_delete_state = source.int8()
-        for tag, data in source.tagged_fields():
-            source.skip(tag, data)
-        return cls(topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state)
+        found = cls(
+            RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry.read(source, version),
+            source.int32(),
+            source.int64(),
+            source.int8(),
+        )
+        source.skip_tagged_fields()
+        return found
