@@ -56,7 +56,7 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "no profile of a broker '0.7': expected one of 0.8.2, .*, 2.8, ",
     ),
     "key and value by position": (
-        lambda _: record.RecordBatchBuilder().append(b"key", b"value"),  # type: ignore[misc]
+        lambda _: record.RecordBatchBuilder().append(b"key", b"value"),  # type: ignore[call-arg]
         TypeError,
         r"only the value is positional: write append\(value, key=key\)",
     ),
