@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkacomp import log
 from kafkacomp._threads import map_on_threads
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("threads", [1, 2, 40])
@@ -48,3 +53,29 @@ def test_an_interrupt_does_not_wait_for_the_calls_that_run() -> None:
         list(map_on_threads(call, range(100), 3))
     assert len(started) <= 5
     released.set()
+
+
+def test_an_interrupt_ends_the_calls_of_the_core_that_run(tmp_path: Path) -> None:
+    """Each would take hours: the file is a terabyte of zeros."""
+    path = tmp_path / f"{0:020}.log"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    before, running, ended = set(threading.enumerate()), threading.Semaphore(0), []
+
+    def call(item: int) -> None:
+        if item == 0:
+            running.acquire()
+            running.acquire()
+            raise KeyboardInterrupt
+        running.release()
+        try:
+            log.verify_segment(path)
+        except BaseException as error:
+            ended.append(type(error))
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        list(map_on_threads(call, range(3), 3))
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert ended == [KeyboardInterrupt] * 2

@@ -76,6 +76,29 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path, writer: str
     assert names(tmp_path) == {"new-0", "again-0"}
 
 
+def _failing(folder: Path) -> None:
+    class Rows:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise MemoryError("no rows")
+
+    with pytest.raises(MemoryError):
+        kc.write(Rows(), folder, topic="new")
+
+
+def _refused(folder: Path) -> None:
+    (folder / "bad-0").mkdir()
+    (folder / "bad-0" / f"{0:020}.log").write_bytes(b"\1" * 100)
+    with pytest.raises(kc.CorruptRecordError):
+        log.recompress(folder / "bad-0", folder / "new-0")
+
+
+@pytest.mark.parametrize("run", [_failing, _refused])
+def test_a_run_that_fails_removes_what_a_killed_one_left(tmp_path: Path, run: Callable[[Path], None]) -> None:
+    start(tmp_path / "out", "dies").wait()
+    run(tmp_path)
+    assert names(tmp_path) <= {"bad-0"}
+
+
 def test_parent_and_child_choose_different_names(tmp_path: Path) -> None:
     """Also a second time, and a child that ends does not remove what its parent writes."""
     mine = _kafkacomp.StagedFolder(str(tmp_path / "a"))

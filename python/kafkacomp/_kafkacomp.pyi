@@ -28,7 +28,7 @@ from kafkacomp._storage.partition import (
     Split,
     Transactions,
 )
-from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, Positions, RecordColumns, TimestampType
+from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, Positions, RecordColumns, StrPath, TimestampType
 from kafkacomp.arrow._cells import RecordFields
 from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
 from kafkacomp.broker._profile import TopicSettings
@@ -173,6 +173,16 @@ class WrittenLog:
     bytes: Final[int]
     log_start_offset: Final[int]
     log_end_offset: Final[int]
+
+@final
+class StopFlag:
+    """Ends the calls of the core on other threads."""
+
+    def __new__(cls) -> StopFlag: ...
+    def set(self) -> None: ...
+    def obey(self) -> None: ...
+
+def remove_abandoned(target: StrPath) -> None: ...
 
 @final
 class StagedFolder:

@@ -11,6 +11,8 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
+from kafkacomp._kafkacomp import StopFlag
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -23,16 +25,17 @@ def map_on_threads(call: Callable[[_Item], _Result], items: Iterable[_Item], thr
 
     A single item, or all items if there is one thread, are passed on the caller's thread, where the core notices
     Ctrl-C. No further call starts after an error or an interrupt. An error waits for the calls that are running. An
-    interrupt does not: they run on in daemon threads until they return or the process ends.
+    interrupt does not: the core ends them when it reads on, and a blocked read runs on in a daemon thread.
     """
     pending = [(item, Future[_Result]()) for item in items]
     if threads == 1 or len(pending) <= 1:
         yield from (call(item) for item, _ in pending)
         return
     todo = iter(pending)
-    lock, stopped = threading.Lock(), threading.Event()
+    lock, stopped, interrupted = threading.Lock(), threading.Event(), StopFlag()
 
     def work() -> None:
+        interrupted.obey()
         while not stopped.is_set():
             with lock:
                 task = next(todo, None)
@@ -50,6 +53,9 @@ def map_on_threads(call: Callable[[_Item], _Result], items: Iterable[_Item], thr
         stopped.set()
         for worker in workers:
             worker.join()
+        raise
+    except BaseException:
+        interrupted.set()
         raise
     finally:
         stopped.set()

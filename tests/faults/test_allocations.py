@@ -25,6 +25,7 @@ NAMES = (
     "scan_skip",
     "scan_skip_threads",
     "scan_alternating",
+    "scan_views",
     "verify",
     "repair",
     "recompress",
@@ -85,7 +86,8 @@ def under_shim(place: Place, arguments: list[str]) -> subprocess.CompletedProces
 
 
 @pytest.mark.parametrize(
-    "name", ["scan_skip", "scan_alternating", "repair", "decompress_zstd", "decompress_cells", "side_files"]
+    "name",
+    ["scan_skip", "scan_alternating", "scan_views", "repair", "decompress_zstd", "decompress_cells", "side_files"],
 )
 def test_a_failed_allocation_is_a_memory_error(place: Place, tmp_path: Path, name: str) -> None:
     assert run(place, tmp_path, name, LARGE, 3) > 0

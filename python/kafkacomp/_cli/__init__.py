@@ -22,4 +22,6 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         sys.stderr.write(f"kafkacomp: the command needs {error.name}: pip install 'kafkacomp[cli]'\n")
         return 2
+    except KeyboardInterrupt:
+        return 130
     return run(arguments)

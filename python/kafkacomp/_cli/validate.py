@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from kafkacomp._types import TimestampType
 from kafkacomp.exceptions import KafkaCompError, RecordError
 
 _TIMESTAMP_TYPES = {"CreateTime": TimestampType.CREATE_TIME, "LogAppendTime": TimestampType.LOG_APPEND_TIME}
+
+#: The size of a record set is an int32.
+_MOST_BYTES = (1 << 31) - 1
 
 #: The most refused records that the text output shows; JSON has all of them.
 SHOWN = 10
@@ -73,14 +77,25 @@ class Verdict(NamedTuple):
 
 def verdict_on(file: Path, profile: broker.BrokerProfile, settings: dict[str, Any]) -> Verdict:
     """Append a file to a broker of this profile."""
-    with open_local(file) as opened:
-        sent = opened.read()
+    sent = _sent(file)
     try:
         stored = profile.append(sent, **settings)
     except KafkaCompError as error:
         refused = getattr(error, "record_errors", ())
         return Verdict(file, None, error.error_code, type(error).__name__, str(error), refused, [], None)
     return Verdict(file, stored, 0, None, None, (), _batches(stored), _how(sent, stored))
+
+
+def _sent(file: Path) -> bytes:
+    """Read a file; ValueError if no request can have it."""
+    with open_local(file) as opened:
+        size = os.fstat(opened.fileno()).st_size
+        if size > _MOST_BYTES:
+            raise ValueError(f"{file}: the file has {size:,} bytes, and a record set has at most {_MOST_BYTES:,}")
+        try:
+            return opened.read()
+        except MemoryError:
+            raise MemoryError(f"{file}: out of memory: the file is read as a whole, {size:,} bytes") from None
 
 
 def _how(sent: bytes, stored: bytes) -> str:

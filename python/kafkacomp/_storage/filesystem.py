@@ -194,12 +194,17 @@ class _Local:
 
     def list(self, path: str) -> list[Entry]:
         entries = []
-        with os.scandir(path) as scan:
-            for entry in scan:
-                try:
-                    entries.append(Entry(entry.path, entry.is_dir(), entry.stat().st_size))
-                except FileNotFoundError:
-                    continue  # the broker has deleted it since
+        try:
+            with os.scandir(path) as scan:
+                for entry in scan:
+                    try:
+                        entries.append(Entry(entry.path, entry.is_dir(), entry.stat().st_size))
+                    except FileNotFoundError:
+                        continue  # the broker has deleted it since
+        except OSError as error:
+            if error.errno == errno.ENOMEM:
+                raise MemoryError(f"out of memory: cannot list {path}") from None
+            raise
         return entries
 
     def read(self, path: str) -> bytes | None:

@@ -129,6 +129,7 @@ def write(
         base_offset=base_offset,
         batch_bytes=batch_bytes,
     )
+    _kafkacomp.remove_abandoned(os.path.join(folder, "topic-0"))  # noqa: PTH118 - whatever its name will be
     rows = arrow_rows(rows)
     if topic is None or partition is None:
         reader = _reader(rows)

@@ -98,6 +98,7 @@ class RewriteWork:
         self.counts = dict.fromkeys(counted, 0) | {"bytes_in": self._total}
 
     def __enter__(self) -> Self:
+        _kafkacomp.remove_abandoned(self._target)
         if not self._is_one or self._metadata_files:
             self._staged = _kafkacomp.StagedFolder(str(self._target))
         return self

@@ -1,18 +1,50 @@
-//! Ctrl-C in work on the caller's own thread: sources that look for signals now and then.
+//! Ctrl-C in work on the caller's own thread: sources that look for signals now and then. On other threads, which get no
+//! signals, they look for a flag.
 
+use std::cell::RefCell;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kafkacomp_arrow::Segment;
 use kafkacomp_arrow::watched::{Watch, Watched, watched};
 use kafkacomp_core::log::ReadAt;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::file_object::{Raised, failure};
 
 /// How often a source looks.
 const TICK: Duration = Duration::from_millis(100);
+
+thread_local! {
+    /// Ends the calls on this thread.
+    static STOPPED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// A flag by which one thread ends the calls of the core on others: they raise `KeyboardInterrupt`.
+#[pyclass(frozen, module = "kafkacomp._kafkacomp")]
+#[derive(Debug, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+#[pymethods]
+impl StopFlag {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the calls on the threads that obey.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the flag end the calls that this thread begins from now on.
+    fn obey(&self) {
+        STOPPED.set(Some(Arc::clone(&self.0)));
+    }
+}
 
 /// The segment as one whose reading Ctrl-C interrupts. Not for the workers of a scan: signals arrive on the main thread.
 /// `raised` takes the exception of the signal's handler.
@@ -29,12 +61,14 @@ pub fn interruptible_source(source: Arc<dyn ReadAt>, raised: &Raised) -> Watched
 #[derive(Debug)]
 struct Signals {
     raised: Raised,
+    stopped: Option<Arc<AtomicBool>>,
     looked: Mutex<Instant>,
 }
 
 impl Signals {
     fn watch(raised: &Raised) -> Arc<dyn Watch> {
-        Arc::new(Self { raised: raised.clone(), looked: Mutex::new(Instant::now()) })
+        let stopped = STOPPED.with_borrow(Clone::clone);
+        Arc::new(Self { raised: raised.clone(), stopped, looked: Mutex::new(Instant::now()) })
     }
 }
 
@@ -47,6 +81,9 @@ impl Watch for Signals {
             }
             *looked = Instant::now();
         }
-        Python::attach(|py| py.check_signals().map_err(|error| failure(py, error, &self.raised)))
+        let is_stopped = self.stopped.as_ref().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
+        let check =
+            |py: Python<'_>| if is_stopped { Err(PyKeyboardInterrupt::new_err(())) } else { py.check_signals() };
+        Python::attach(|py| check(py).map_err(|error| failure(py, error, &self.raised)))
     }
 }

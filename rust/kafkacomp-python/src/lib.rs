@@ -116,6 +116,8 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<rewrite::RewrittenPartition>()?;
     m.add_class::<rewrite::RepairedFolder>()?;
     m.add_class::<rewrite::StagedFolder>()?;
+    m.add_class::<interrupt::StopFlag>()?;
+    m.add_function(wrap_pyfunction!(rewrite::remove_abandoned, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::recompress_partition, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::convert_partition, m)?)?;
     m.add_function(wrap_pyfunction!(migrate::partition_format, m)?)?;

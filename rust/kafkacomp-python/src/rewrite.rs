@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use kafkacomp_core::log::maintain::partition;
 use kafkacomp_core::log::maintain::repair::Repair;
 use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite};
-use kafkacomp_core::log::write::{LogWriter, Staging, WriteReport};
+use kafkacomp_core::log::write::{LogWriter, Staging, WriteReport, staging};
 use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -18,6 +18,13 @@ use crate::results::{PartitionFindings, WrittenLog};
 use crate::value::{PackageClass, value_methods};
 
 static REPAIR: PackageClass = PackageClass::new("kafkacomp.log._rewrite", "Repair");
+
+/// Removes what processes that were killed have left next to a target. Errors are ignored.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
+pub fn remove_abandoned(py: Python<'_>, target: PathBuf) {
+    py.detach(|| staging::remove_abandoned(&target));
+}
 
 /// A folder that appears whole or not at all.
 #[pyclass(module = "kafkacomp._kafkacomp")]

@@ -47,9 +47,7 @@ impl Staging {
         refuse_existing(target)?;
         let parent = parent_of(target);
         fs::create_dir_all(parent).map_err(|error| Error::io(parent, error))?;
-        if !is_staged(parent) {
-            remove_abandoned(parent);
-        }
+        remove_abandoned(target);
         let (folder, lock) = create(parent)?;
         Ok(Self { target: target.to_owned(), folder, _lock: lock, process: std::process::id(), kept: false })
     }
@@ -170,8 +168,13 @@ fn create(parent: &Path) -> Result<(PathBuf, Option<File>), Error> {
     Err(Error::io(parent, io::Error::new(io::ErrorKind::AlreadyExists, reason)))
 }
 
-/// Removes the temporary folders of processes that have ended. Errors are ignored.
-fn remove_abandoned(parent: &Path) {
+/// Removes the temporary folders next to `target` that processes have left which have ended. Errors are ignored. A run calls it
+/// at its beginning, so that it removes them even if it fails.
+pub fn remove_abandoned(target: &Path) {
+    let parent = parent_of(target);
+    if is_staged(parent) {
+        return;
+    }
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(is_staging_name);
