@@ -28,7 +28,16 @@ from kafkacomp._storage.partition import (
     Split,
     Transactions,
 )
-from kafkacomp._types import ArrowColumn, ArrowRows, CompressionType, Headers, Positions, RecordColumns, StrPath, TimestampType
+from kafkacomp._types import (
+    ArrowColumn,
+    ArrowRows,
+    CompressionType,
+    Headers,
+    Positions,
+    RecordColumns,
+    StrPath,
+    TimestampType,
+)
 from kafkacomp.arrow._cells import RecordFields
 from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
 from kafkacomp.broker._profile import TopicSettings
@@ -132,12 +141,17 @@ class KnownBatches:
     def __new__(cls) -> KnownBatches: ...
 
 def verify_segment(
-    segment: SegmentToVerify, max_output_size: int, progress: Callable[[int], object] | None, known: KnownBatches
+    segment: SegmentToVerify, max_output_size: int, progress: Callable[[int], object] | None, known: KnownBatches | None
 ) -> SegmentReport: ...
 def format_of_content(source: object) -> Literal["0.7", "0.8+"] | None: ...
-def compare_segments(
-    earlier: object, later: object, first_offset: int, last_offset: int, max_output_size: int, positions: Positions
-) -> int | None: ...
+
+@final
+class ComparedFiles:
+    def __new__(cls) -> ComparedFiles: ...
+    def disagreement(
+        self, earlier: tuple[int, object], later: tuple[int, object], offsets: tuple[int, int], max_output_size: int,
+        positions: Positions,
+    ) -> int | None: ...  # fmt: skip
 
 @final
 class MissingOffsets:
@@ -176,8 +190,6 @@ class WrittenLog:
 
 @final
 class StopFlag:
-    """Ends the calls of the core on other threads."""
-
     def __new__(cls) -> StopFlag: ...
     def set(self) -> None: ...
     def obey(self) -> None: ...

@@ -43,7 +43,9 @@ def verify_segment(
     In a log file of Kafka 0.7, every checksum and the messages of all levels are checked; ``batches`` in the report are
     then top-level messages, and offsets are byte positions.
 
-    Corruption does not end the check, which resumes at the next intact batch.
+    Corruption does not end the check, which resumes at the next intact batch. A batch that is out of place may be a
+    copy of one in another segment of the folder. The others are searched as long as they have no more bytes than the
+    segment, and 1 MiB; :func:`verify_partition` searches all of them.
 
     Args:
         source: A segment (indexes of the same name are checked with it), a snapshot of the metadata log, or a record
@@ -80,7 +82,7 @@ def verify_segment(
         log_format=log_format,
         max_output_size=max_output_size,
         progress=progress,
-        known=KnownBatches(),
+        known=None,
     )
 
 
@@ -92,11 +94,12 @@ def check_segment(
     log_format: LogFormat,
     max_output_size: int,
     progress: Callable[[int], object] | None,
-    known: KnownBatches,
+    known: KnownBatches | None,
 ) -> SegmentReport:
     """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition.
 
-    ``known`` is shared by the checks of the segments of a folder.
+    ``known`` is shared by the checks of the segments of a folder. Without it, the search for copies is limited as in
+    :func:`verify_segment`.
     """
     name = segment.name
     is_named = not name.startswith("<")

@@ -447,7 +447,7 @@ class LogSegment:
             log_format="auto",
             max_output_size=max_output_size,
             progress=None,
-            known=_kafkacomp.KnownBatches(),
+            known=None,
         )
 
     def _resolved(self) -> list[Partition]:

@@ -282,12 +282,14 @@ def _overlaps(
 ) -> list[PartitionFinding]:
     """Check that segments whose offsets overlap have the same records there."""
     found = []
+    files = _kafkacomp.ComparedFiles()
     for overlap in overlaps:
         earlier, later = segments[overlap.earlier], segments[overlap.later]
         one, other, first, last = earlier.name, later.name, overlap.first_offset, overlap.last_offset
         is_old = log_format_of(earlier.source, one, "auto") == "0.7"
         positions = (earlier.base_offset or 0, later.base_offset or 0) if is_old else None
-        offset = _kafkacomp.compare_segments(earlier.source, later.source, first, last, max_output_size, positions)
+        both = (overlap.earlier, earlier.source), (overlap.later, later.source)
+        offset = files.disagreement(*both, (first, last), max_output_size, positions)
         if offset is None and is_old:
             message = f"positions {first} to {last} are also in {one}: a broker of Kafka 0.7 does not start"
             found.append(_error(other, 0, message))

@@ -15,6 +15,7 @@ use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::in_order::InOrder;
 use crate::indexed;
+use crate::known_headers::{HeaderCollector, Place};
 use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
@@ -32,6 +33,8 @@ pub struct Found {
     pub warnings: Vec<String>,
     /// Large corrupt batches, by the name of the segment.
     pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
+    /// The headers of the segments that were read as a whole.
+    pub headers: HeaderCollector,
 }
 
 /// Finds the transactions of `partition`. Those of segments in tiered storage are read from the indexes (`indexed.rs`). Of other
@@ -46,15 +49,17 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
         in_order: InOrder::default(),
         reader: RecordReader::new(CHUNK),
         large_corrupt: HashMap::new(),
+        headers: HeaderCollector::default(),
         options,
     };
     let mut warnings = Vec::new();
-    let mut segments: Vec<&Segment> = partition.segments.iter().chain(&partition.context).collect();
-    segments.sort_by_key(|segment| segment.first_offset());
-    segments.dedup_by(|later, earlier| later.name == earlier.name && later.offsets == earlier.offsets);
+    let own = partition.segments.iter().enumerate().map(|(index, segment)| (Some(Place::Index(index)), segment));
+    let mut segments: Vec<Placed<'_>> = own.chain(partition.context.iter().map(|segment| (None, segment))).collect();
+    segments.sort_by_key(|(_, segment)| segment.first_offset());
+    segments.dedup_by(|(_, later), (_, earlier)| later.name == earlier.name && later.offsets == earlier.offsets);
     let mut indexed = Vec::new();
     for segment in segments {
-        if indexed::add_aborted(segment, &mut pass.collector) {
+        if indexed::add_aborted(segment.1, &mut pass.collector) {
             indexed.push(segment);
             continue;
         }
@@ -63,22 +68,27 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
     }
     pass.end_indexed(&mut indexed, &mut warnings)?;
     pass.in_order.finish(&mut pass.collector);
-    Ok(Found { filter: pass.collector.finish(), warnings, large_corrupt: pass.large_corrupt })
+    let Pass { collector, large_corrupt, headers, .. } = pass;
+    Ok(Found { filter: collector.finish(), warnings, large_corrupt, headers })
 }
+
+/// A segment, and its place if it is one of those that are scanned.
+type Placed<'s> = (Option<Place>, &'s Segment);
 
 struct Pass<'o> {
     collector: TransactionCollector,
     in_order: InOrder,
     reader: RecordReader,
     large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
+    headers: HeaderCollector,
     options: &'o ScanOptions,
 }
 
 impl Pass<'_> {
     /// Continues after segments whose indexes show the aborted transactions: the snapshot of the last one shows those that
     /// are open. Without it all of them are read.
-    fn end_indexed(&mut self, indexed: &mut Vec<&Segment>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
-        let Some(last) = indexed.last() else { return Ok(()) };
+    fn end_indexed(&mut self, indexed: &mut Vec<Placed<'_>>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
+        let Some(&(_, last)) = indexed.last() else { return Ok(()) };
         match indexed::open_transactions(last) {
             Ok(Some(open)) => {
                 self.in_order.finish(&mut self.collector);
@@ -92,8 +102,8 @@ impl Pass<'_> {
         indexed.drain(..).try_for_each(|segment| self.read(segment, warnings))
     }
 
-    fn read(&mut self, segment: &Segment, warnings: &mut Vec<String>) -> Result<(), ScanError> {
-        match self.segment(segment) {
+    fn read(&mut self, (place, segment): Placed<'_>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
+        match self.segment(place, segment) {
             Err(error) if self.options.on_error == OnError::Skip && error.skip_reason().is_some() => {}
             other => other?,
         }
@@ -101,7 +111,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn segment(&mut self, segment: &Segment) -> Result<(), ScanError> {
+    fn segment(&mut self, place: Option<Place>, segment: &Segment) -> Result<(), ScanError> {
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
         let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
         let is_message_set = |source: &dyn ReadAt| -> Result<bool, ScanError> {
@@ -114,7 +124,7 @@ impl Pass<'_> {
             OnError::Skip => {
                 // As in the scan, bytes that the storage cannot read are a corrupt range.
                 let source = SkipUnreadable::new(source);
-                if is_message_set(&source)? { Ok(()) } else { self.batches(segment, &source, length) }
+                if is_message_set(&source)? { Ok(()) } else { self.batches((place, segment), &source, length) }
             }
         }
     }
@@ -137,14 +147,18 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn batches(&mut self, segment: &Segment, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
+    fn batches(&mut self, (place, segment): Placed<'_>, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
         self.in_order.begin(segment.first_offset());
         let mut chunks = ChunkReader::new(0, length, true);
         let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
-                let batches = Batches::new(data, position).flatten();
-                for batch in batches.filter(|batch| segment.has_offset(batch.last_offset())) {
-                    self.in_order.push(&batch, &mut self.reader, &mut self.collector);
+                for batch in Batches::new(data, position).flatten() {
+                    if let Some(place) = place {
+                        self.headers.add(place, &batch);
+                    }
+                    if segment.has_offset(batch.last_offset()) {
+                        self.in_order.push(&batch, &mut self.reader, &mut self.collector);
+                    }
                 }
             }
             ControlFlow::Continue(())

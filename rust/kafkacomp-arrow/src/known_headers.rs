@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::{HeaderWalk, Hop, ReadAt, Span};
 use kafkacomp_core::memory;
+use kafkacomp_core::record::RecordBatch;
 
 /// The most headers that are kept for a partition: 48 MiB.
 const MOST_KEPT: usize = 1 << 20;
+
+/// The most headers that a pass over the partition keeps for searches, which an intact log does not need: 12 MiB.
+const MOST_COLLECTED: usize = 1 << 18;
 
 /// The fields of a batch header that a search needs.
 #[derive(Debug, Clone, Copy)]
@@ -29,31 +33,76 @@ pub enum Place {
     Number(u64),
 }
 
+/// The headers of a segment as far as they are known.
+#[derive(Debug, Default)]
+struct Begun {
+    headers: Vec<Header>,
+    /// The position of the next header.
+    next: u64,
+}
+
+/// Collects the headers of the segments of a partition while a pass reads them.
+#[derive(Debug, Default)]
+pub struct HeaderCollector {
+    segments: HashMap<Place, Begun>,
+    collected: usize,
+}
+
+impl HeaderCollector {
+    /// Adds the next intact batch of a segment. The headers after a corrupt range are left out.
+    pub fn add(&mut self, place: Place, batch: &RecordBatch<'_>) {
+        if self.collected >= MOST_COLLECTED {
+            return;
+        }
+        let Begun { headers, next } = self.segments.entry(place).or_default();
+        let position = batch.position();
+        let end = position.saturating_add(batch.size_in_bytes() as u64);
+        if position == *next && memory::push(headers, Header { span: Span::of(batch), position, end }).is_ok() {
+            *next = end;
+            self.collected = self.collected.saturating_add(1);
+        }
+    }
+}
+
 /// The headers of the segments of a partition.
 #[derive(Debug, Default)]
-pub struct KnownHeaders(Mutex<HashMap<Place, Option<Arc<Vec<Header>>>>>);
+pub struct KnownHeaders(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The headers up to the first corrupt batch; `None` if there are too many.
+    segments: HashMap<Place, Option<Arc<Vec<Header>>>>,
+    begun: HashMap<Place, Begun>,
+}
+
+impl From<HeaderCollector> for KnownHeaders {
+    fn from(collector: HeaderCollector) -> Self {
+        Self(Mutex::new(Known { segments: HashMap::new(), begun: collector.segments }))
+    }
+}
 
 impl KnownHeaders {
     /// The headers of a segment up to the first corrupt batch; `None` if there are too many to keep, or if the segment cannot
     /// be read.
     pub fn of(&self, place: Place, source: &dyn ReadAt) -> Option<Arc<Vec<Header>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(headers) = known.get(&place) {
+        let Known { segments, begun } = &mut *known;
+        if let Some(headers) = segments.get(&place) {
             return headers.clone();
         }
-        let kept: usize = known.values().flatten().map(|headers| headers.len()).sum();
-        let mut headers = Vec::new();
-        let mut walk = HeaderWalk::sparse(source, 0, source.length().ok()?);
+        let kept: usize = segments.values().flatten().map(|headers| headers.len()).sum();
+        let Begun { mut headers, next } = begun.remove(&place).unwrap_or_default();
+        let mut walk = HeaderWalk::sparse(source, next, source.length().ok()?);
         // An error is not remembered: it may be an interrupt.
         while let Hop::Batch(header) = walk.next_batch().ok()? {
             let header = Header { span: header.span, position: header.position, end: header.end() };
             if kept.saturating_add(headers.len()) >= MOST_KEPT || memory::push(&mut headers, header).is_err() {
-                known.insert(place, None);
+                segments.insert(place, None);
                 return None;
             }
         }
         let headers = Arc::new(headers);
-        known.insert(place, Some(Arc::clone(&headers)));
+        segments.insert(place, Some(Arc::clone(&headers)));
         Some(headers)
     }
 }

@@ -55,6 +55,8 @@ pub struct Open {
     pub(crate) may_be_cut: bool,
     /// Whether the file has a base offset, so that offsets are judged.
     pub(crate) ordered: bool,
+    /// The position of the first chunk with a batch that is not in order. From there on, the planner verifies the checksums.
+    pub(crate) anomaly: Option<u64>,
     /// The position at which the end offset is probably reached.
     pub(crate) likely_stop: u64,
     /// Batches that begin at or after this position belong to another split.

@@ -2,7 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use kafkacomp_core::log::continuity::overlap::{OverlapError, compare_overlap, position_before};
+use kafkacomp_core::log::continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{LogFormat, ReadAt, SideFile};
@@ -16,8 +16,10 @@ use crate::report::ScanError;
 const WINDOW: usize = 1 << 20;
 
 /// Sorts files with the same base offset by their content, not by the ids in their names: first the one with the greatest end
-/// offset, then the larger one, then by their bytes.
-pub fn order(segments: &mut [Segment], options: &ScanOptions) {
+/// offset, then the larger one, then by their bytes. The result is what was read of them for that.
+pub fn order(segments: &mut [Segment], options: &ScanOptions) -> ComparedFiles {
+    let mut compared = ComparedFiles::default();
+    let mut numbers: Vec<usize> = (0..segments.len()).collect();
     let mut from = 0;
     while let Some(first) = segments.get(from) {
         let base = first.base_offset;
@@ -27,28 +29,78 @@ pub fn order(segments: &mut [Segment], options: &ScanOptions) {
             .take_while(|each| each.base_offset == base && each.range.is_none() && each.offsets.is_none())
             .count()
             .max(1);
+        let until = from.saturating_add(count);
         if count > 1
             && base.is_some()
-            && let Some(same) = segments.get_mut(from..from.saturating_add(count))
+            && let (Some(same), Some(numbers)) = (segments.get_mut(from..until), numbers.get_mut(from..until))
         {
-            let mut keyed: Vec<_> = same.iter().map(|each| (reach(each, options), each.clone())).collect();
-            keyed.sort_by(|(one, a), (other, b)| {
-                one.cmp(other).then_with(|| compare_bytes(a, b)).then_with(|| a.name.cmp(&b.name))
-            });
-            for (place, (_, segment)) in same.iter_mut().zip(keyed) {
-                *place = segment;
+            let files = numbers.iter().zip(&*same);
+            let keyed: Vec<_> = files
+                .map(|(&number, each)| (reach(&mut compared, number, each, options), number, each.clone()))
+                .collect();
+            let mut sorted: Vec<(Reach, usize, Segment)> = Vec::new();
+            for (key, number, segment) in keyed {
+                // Errors of reading make the order inconsistent, for which `sort_by` may panic.
+                let at = sorted.partition_point(|(other_key, other, before)| {
+                    let found = other_key
+                        .cmp(&key)
+                        .then_with(|| compare_content(&mut compared, (*other, before), (number, &segment), options))
+                        .then_with(|| before.name.cmp(&segment.name));
+                    found != Ordering::Greater
+                });
+                sorted.insert(at, (key, number, segment));
+            }
+            for ((place, number), (_, old, segment)) in same.iter_mut().zip(numbers).zip(sorted) {
+                (*place, *number) = (segment, old);
             }
         }
-        from = from.saturating_add(count);
+        from = until;
     }
+    compared.renumber(&numbers);
+    compared
 }
 
-/// The sort key: less for a file that comes first.
-fn reach(segment: &Segment, options: &ScanOptions) -> (Reverse<Option<i64>>, Reverse<u64>) {
-    let end = end_offset(segment, options).ok().flatten();
+/// The end offset and the length: less for a file that comes first.
+type Reach = (Reverse<Option<i64>>, Reverse<u64>);
+
+fn reach(compared: &mut ComparedFiles, number: usize, segment: &Segment, options: &ScanOptions) -> Reach {
     // A file that cannot be read comes last; reading it reports why.
-    let length = segment.files.open().and_then(|source| source.length()).unwrap_or_default();
+    let Ok(source) = segment.files.open() else { return (Reverse(None), Reverse(0)) };
+    let length = source.length().unwrap_or_default();
+    let is_indexed = !offset_index(segment).is_empty();
+    let end = if is_indexed || !has_batches(segment, source.as_ref(), options) {
+        end_offset(segment, options).ok().flatten()
+    } else {
+        // All of it is read, so it is read only once for this and for the comparisons.
+        let file = PartitionFile { number, source: source.as_ref(), start: &|_| 0 };
+        compared.end_offset(file, segment.base_offset_or_zero()).ok().flatten()
+    };
     (Reverse(end), Reverse(length))
+}
+
+fn offset_index(segment: &Segment) -> Vec<u8> {
+    segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default()
+}
+
+/// Whether the file is not one of Kafka 0.7.
+fn has_batches(segment: &Segment, source: &dyn ReadAt, options: &ScanOptions) -> bool {
+    let length = source.length().unwrap_or_default();
+    matches!(log_format_of(segment, source, length, options), Ok(LogFormat::Records))
+}
+
+fn compare_content(
+    compared: &mut ComparedFiles,
+    (number, one): (usize, &Segment),
+    (other_number, other): (usize, &Segment),
+    options: &ScanOptions,
+) -> Ordering {
+    let (Ok(left), Ok(right)) = (one.files.open(), other.files.open()) else { return Ordering::Equal };
+    if !has_batches(one, left.as_ref(), options) || !has_batches(other, right.as_ref(), options) {
+        return compare_bytes(one, other);
+    }
+    let left = PartitionFile { number, source: left.as_ref(), start: &|_| 0 };
+    let right = PartitionFile { number: other_number, source: right.as_ref(), start: &|_| 0 };
+    compared.order(left, right).unwrap_or(Ordering::Equal)
 }
 
 fn compare_bytes(one: &Segment, other: &Segment) -> Ordering {
@@ -66,37 +118,38 @@ fn compare_bytes(one: &Segment, other: &Segment) -> Ordering {
     }
 }
 
-/// The least of the offsets `first` to `last`, inclusive, at which two files have different records.
+/// The least of the offsets `first` to `last`, inclusive, at which two files have different records. Each file has a number that
+/// identifies it in `compared`.
 ///
 /// # Errors
 /// One of them cannot be read, or has a batch that cannot be decoded for a reason other than corruption.
 pub fn disagreement(
-    earlier: &Segment,
-    later: &Segment,
-    first: i64,
-    last: i64,
+    compared: &mut ComparedFiles,
+    (earlier_number, earlier): (usize, &Segment),
+    (later_number, later): (usize, &Segment),
+    (first, last): (i64, i64),
     options: &ScanOptions,
 ) -> Result<Option<i64>, ScanError> {
     let open = |segment: &Segment| segment.files.open().map_err(|error| ScanError::io(&segment.name, error));
     let (one, other) = (open(earlier)?, open(later)?);
     let length = one.length().map_err(|error| ScanError::io(&earlier.name, error))?;
-    let compared = match log_format_of(earlier, one.as_ref(), length, options)? {
+    let found = match log_format_of(earlier, one.as_ref(), length, options)? {
         LogFormat::MessageSet => {
             let one = PositionedFile { source: one.as_ref(), base: earlier.base_offset_or_zero() };
             let other = PositionedFile { source: other.as_ref(), base: later.base_offset_or_zero() };
             compare_positions(one, other, first, last)
         }
         LogFormat::Records => {
-            let start = |segment: &Segment, source: &dyn ReadAt| {
-                let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten();
-                position_before(source, index.as_deref().unwrap_or_default(), first)
-            };
-            let starts = (start(earlier, one.as_ref()), start(later, other.as_ref()));
-            let (one, other) = ((one.as_ref(), starts.0), (other.as_ref(), starts.1));
-            compare_overlap(one, other, first, last, options.max_output_size)
+            let starts = (
+                |offset| position_before(one.as_ref(), &offset_index(earlier), offset),
+                |offset| position_before(other.as_ref(), &offset_index(later), offset),
+            );
+            let one = PartitionFile { number: earlier_number, source: one.as_ref(), start: &starts.0 };
+            let other = PartitionFile { number: later_number, source: other.as_ref(), start: &starts.1 };
+            compared.disagreement(one, other, (first, last), options.max_output_size)
         }
     };
-    compared.map_err(|error| {
+    found.map_err(|error| {
         let (segment, error) = match error {
             OverlapError::Earlier(error) => (earlier, error),
             OverlapError::Later(error) => (later, error),

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kafkacomp_core::log::{LargeCorrupt, MissingRange, TransactionFilter};
+use kafkacomp_core::log::{ComparedFiles, LargeCorrupt, MissingRange, TransactionFilter};
 
 use crate::chunk::Chunk;
 use crate::context::Context;
@@ -37,6 +37,8 @@ struct Current {
     segments: Arc<[Segment]>,
     /// The headers of those that were searched for copies of batches.
     known: Arc<KnownHeaders>,
+    /// What was read of those that overlap.
+    compared: ComparedFiles,
     /// The index of the next segment.
     next: usize,
     transactions: Option<Arc<TransactionFilter>>,

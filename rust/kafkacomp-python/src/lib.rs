@@ -96,7 +96,6 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(control::parse_control_record, m)?)?;
     m.add_function(wrap_pyfunction!(verify::verify_segment, m)?)?;
     m.add_function(wrap_pyfunction!(verify::format_of_content, m)?)?;
-    m.add_function(wrap_pyfunction!(verify::compare_segments, m)?)?;
     m.add_function(wrap_pyfunction!(coverage::partition_offsets, m)?)?;
     m.add_function(wrap_pyfunction!(message_set::valid_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(message_set_write::write_message_set_of, m)?)?;
@@ -142,5 +141,6 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(staged::assemble_log, m)?)?;
     m.add_class::<tiered::ChunkDecoder>()?;
     m.add_class::<verify::KnownBatches>()?;
+    m.add_class::<verify::ComparedFiles>()?;
     m.add_function(wrap_pyfunction!(scan::columns, m)?)
 }

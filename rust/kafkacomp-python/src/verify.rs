@@ -2,14 +2,15 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_arrow::files::LocalSegment;
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{
-    self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, ReadAt, ReadError, SideFile, SideFiles, VerifyOptions,
+    self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, PartitionFile, ReadAt, ReadError, SideFile, SideFiles,
+    VerifyOptions,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -109,9 +110,9 @@ pub fn verify_segment<'py>(
     segment: SegmentFields<'py>,
     max_output_size: usize,
     progress: Option<Py<PyAny>>,
-    known: &Bound<'py, KnownBatches>,
+    known: Option<&Bound<'py, KnownBatches>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let known = &known.get().0;
+    let known = known.map(|known| &known.get().0);
     let raised = Raised::default();
     let is_local = segment.source.is_instance_of::<PyString>();
     let (name, source) = open(&segment.source, &raised)?;
@@ -134,7 +135,7 @@ pub fn verify_segment<'py>(
         max_output_size,
         may_be_truncated: segment.may_be_truncated,
         others: others.as_ref().map(|others| others as &dyn OtherSegments),
-        known: Some(known),
+        known,
     };
     let is_message_set = segment.is_message_set;
     let mut on_progress =
@@ -153,38 +154,56 @@ pub fn verify_segment<'py>(
     }
 }
 
-/// The least offset from `first_offset` to `last_offset` at which two segment files have different records. Of Kafka 0.7,
-/// `positions` are those of their first bytes.
-#[pyfunction]
-pub fn compare_segments(
-    py: Python<'_>,
-    earlier: &Bound<'_, PyAny>,
-    later: &Bound<'_, PyAny>,
-    first_offset: i64,
-    last_offset: i64,
-    max_output_size: usize,
-    positions: Option<(i64, i64)>,
-) -> PyResult<Option<i64>> {
-    let raised = Raised::default();
-    let indexes = (offset_index(earlier)?, offset_index(later)?);
-    let ((earlier_name, earlier), (later_name, later)) = (open(earlier, &raised)?, open(later, &raised)?);
-    let (one, other) = (earlier.as_ref(), later.as_ref());
-    let compared = py.detach(|| {
-        if let Some((earlier, later)) = positions {
-            let one = PositionedFile { source: one, base: earlier };
-            let other = PositionedFile { source: other, base: later };
-            return compare_positions(one, other, first_offset, last_offset);
-        }
-        let one = (one, log::position_before(one, &indexes.0, first_offset));
-        let other = (other, log::position_before(other, &indexes.1, first_offset));
-        log::compare_overlap(one, other, first_offset, last_offset, max_output_size)
-    });
-    let (name, error) = match compared {
-        Ok(found) => return Ok(found),
-        Err(OverlapError::Earlier(error)) => (earlier_name, error),
-        Err(OverlapError::Later(error)) => (later_name, error),
-    };
-    raised.or(py, Err(log_to_py(py, error, Some(&name))))
+/// The files of a partition that are compared with one another, and what was read of them.
+#[pyclass(frozen, module = "kafkacomp._kafkacomp")]
+#[derive(Debug, Default)]
+pub struct ComparedFiles(Mutex<log::ComparedFiles>);
+
+#[pymethods]
+impl ComparedFiles {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// The least offset from `first_offset` to `last_offset` at which two files have different records. Each is a number that
+    /// identifies it, and its source. Of Kafka 0.7, `positions` are those of their first bytes.
+    fn disagreement(
+        &self,
+        py: Python<'_>,
+        earlier: (usize, Bound<'_, PyAny>),
+        later: (usize, Bound<'_, PyAny>),
+        offsets: (i64, i64),
+        max_output_size: usize,
+        positions: Option<(i64, i64)>,
+    ) -> PyResult<Option<i64>> {
+        let raised = Raised::default();
+        let (numbers, earlier, later) = ((earlier.0, later.0), earlier.1, later.1);
+        let indexes = (offset_index(&earlier)?, offset_index(&later)?);
+        let ((earlier_name, earlier), (later_name, later)) = (open(&earlier, &raised)?, open(&later, &raised)?);
+        let (one, other) = (earlier.as_ref(), later.as_ref());
+        let compared = py.detach(|| {
+            if let Some((earlier, later)) = positions {
+                let one = PositionedFile { source: one, base: earlier };
+                let other = PositionedFile { source: other, base: later };
+                return compare_positions(one, other, offsets.0, offsets.1);
+            }
+            let starts = (
+                |offset| log::position_before(one, &indexes.0, offset),
+                |offset| log::position_before(other, &indexes.1, offset),
+            );
+            let one = PartitionFile { number: numbers.0, source: one, start: &starts.0 };
+            let other = PartitionFile { number: numbers.1, source: other, start: &starts.1 };
+            let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            files.disagreement(one, other, offsets, max_output_size)
+        });
+        let (name, error) = match compared {
+            Ok(found) => return Ok(found),
+            Err(OverlapError::Earlier(error)) => (earlier_name, error),
+            Err(OverlapError::Later(error)) => (later_name, error),
+        };
+        raised.or(py, Err(log_to_py(py, error, Some(&name))))
+    }
 }
 
 /// The offset index next to a local segment; empty if it cannot be read.

@@ -24,7 +24,7 @@ impl Open {
         options: &ScanOptions,
     ) -> Result<(usize, ChunkResult), ReadError> {
         let before = (self.reader.position(), self.continuity.clone());
-        let checksums = match (options.verify_crc, options.planner_verifies()) {
+        let checksums = match (options.verify_crc, options.planner_verifies() || self.anomaly.is_some()) {
             (false, _) => Checksums::Ignored,
             (true, true) => Checksums::Verified,
             (true, false) => Checksums::Later,
@@ -34,6 +34,8 @@ impl Open {
             (_, ChunkResult::Unverified) => {
                 self.reader.seek(before.0);
                 self.continuity = before.1;
+                // There may be more, so that the chunks after this one are read once.
+                self.anomaly = Some(before.0);
                 self.read_checked(buffer, target, Checksums::Verified, options.max_output_size)
             }
             read => Ok(read),

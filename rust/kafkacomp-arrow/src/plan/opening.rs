@@ -12,6 +12,7 @@ use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings};
 use crate::copies::OtherBatches;
+use crate::known_headers::HeaderCollector;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log_format::log_format_of;
 use crate::missing::PartitionId;
@@ -64,8 +65,9 @@ impl Planner {
 
     fn begin(&self, index: usize, mut partition: Partition) -> Result<Current, Failed> {
         let id = PartitionId { index, topic: partition.topic.clone(), partition: partition.partition };
-        overlap::order(&mut partition.segments, &self.options);
+        let compared = overlap::order(&mut partition.segments, &self.options);
         let mut large_corrupt = HashMap::new();
+        let mut headers = HeaderCollector::default();
         let transactions = match self.options.isolation_level {
             IsolationLevel::ReadUncommitted => None,
             IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
@@ -73,7 +75,7 @@ impl Planner {
                 let found = transaction_filter(&partition, &self.options)
                     .map_err(|error| (Arc::new(Context::of(&partition, id.clone(), None, &self.options)), error))?;
                 self.with_report(|report| report.warnings.extend(found.warnings));
-                large_corrupt = found.large_corrupt;
+                (large_corrupt, headers) = (found.large_corrupt, found.headers);
                 Some(Arc::new(found.filter))
             }
         };
@@ -83,7 +85,8 @@ impl Planner {
             partition,
             id,
             segments,
-            known: Arc::default(),
+            known: Arc::new(headers.into()),
+            compared,
             next: 0,
             transactions,
             large_corrupt,
@@ -155,7 +158,7 @@ impl Planner {
         } else if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
             && base < position
         {
-            self.overlaps(current, segment, base, position, context)?;
+            self.overlaps(current, (index, segment), base, position, context)?;
             context.start_offset = context.start_offset.max(position);
         }
         let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
@@ -213,6 +216,7 @@ impl Planner {
             active: segment.active,
             may_be_cut: segment.may_be_cut,
             ordered,
+            anomaly: None,
             stop: stop.min(length),
             likely_stop: likely_stop.unwrap_or(u64::MAX),
             intact_end: None,
@@ -241,14 +245,16 @@ impl Planner {
     fn overlaps(
         &self,
         current: &mut Current,
-        segment: &Segment,
+        (number, segment): (usize, &Segment),
         base: i64,
         position: i64,
         context: &Context,
     ) -> Result<(), ScanError> {
-        current.delivered.retain(|&(_, _, end)| end > base);
-        for &(index, begin, end) in &current.delivered {
-            let Some(earlier) = current.partition.segments.get(index) else { continue };
+        let Current { partition, delivered, compared, .. } = current;
+        delivered.retain(|&(_, _, end)| end > base);
+        compared.retain(|each| each >= number || delivered.iter().any(|&(index, ..)| index == each));
+        for &(index, begin, end) in &*delivered {
+            let Some(earlier) = partition.segments.get(index) else { continue };
             let first = begin.max(base).max(context.start_offset);
             let last = end.min(position).saturating_sub(1).min(context.last_offset);
             if first > last {
@@ -258,11 +264,12 @@ impl Planner {
                 "{} and {} overlap: offsets {first} to {last} are read from the first",
                 earlier.name, segment.name
             );
-            match overlap::disagreement(earlier, segment, first, last, &self.options) {
+            let files = ((index, earlier), (number, segment));
+            match overlap::disagreement(compared, files.0, files.1, (first, last), &self.options) {
                 Ok(None) => {}
                 Ok(Some(offset)) if self.options.on_error == OnError::Raise => {
                     let (earlier, later) = (Arc::clone(&earlier.name), Arc::clone(&segment.name));
-                    let deciding = current.partition.deciding.clone();
+                    let deciding = partition.deciding.clone();
                     return Err(ScanError::Conflict { earlier, later, offset, deciding });
                 }
                 Ok(Some(offset)) => warning = format!("{warning}; they have different records at offset {offset}"),

@@ -16,7 +16,7 @@ pub mod read;
 pub mod write;
 
 pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingRanges, MissingReason};
-pub use continuity::overlap::{OverlapError, compare_overlap, position_before};
+pub use continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 pub use continuity::sequence::{KnownBatches, SegmentBounds, SequenceReport};
 pub use error::{ContentError, Error, ReadError};
 pub use index::IndexFault;

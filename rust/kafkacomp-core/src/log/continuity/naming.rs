@@ -18,11 +18,15 @@ use std::sync::Arc;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::ReadError;
 use crate::log::index::offset::OffsetIndex;
-use crate::log::read::batch_headers::{BatchHeader, HeaderWalk, Hop};
+use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::chunk::{ChunkReader, chunk_bytes};
 use crate::log::read::segment_files::{OpenSegment, SideFile};
 use crate::log::read::source::ReadAt;
+use crate::memory;
 use crate::record::{Batches, RecordBatch, RecordReader};
+
+/// The most batches whose offsets are kept for a partition: 24 MiB.
+const MOST_KEPT: usize = 1 << 20;
 
 /// The number of entries of an offset index that are compared with their batches.
 const COMPARED_ENTRIES: usize = 16;
@@ -42,7 +46,13 @@ type Offsets = (i64, i64, i64);
 /// The segments of a partition whose names are certainly wrong. `base_offsets` are the offsets in the names, in order. The
 /// name of a segment that cannot be read is taken to be right.
 pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -> Vec<Misnamed> {
-    let files = Files { base_offsets, segments: files, last_offsets: RefCell::default(), before: RefCell::default() };
+    let files = Files {
+        base_offsets,
+        segments: files,
+        offsets: RefCell::default(),
+        last_offsets: RefCell::default(),
+        before: RefCell::default(),
+    };
     let mut found = Vec::new();
     for (index, &base) in base_offsets.iter().enumerate() {
         let next = base_offsets.iter().copied().find(|&next| next > base);
@@ -117,6 +127,8 @@ fn is_suspicious(source: &dyn ReadAt, base: i64) -> bool {
 struct Files<'f> {
     base_offsets: &'f [i64],
     segments: &'f [Arc<dyn OpenSegment>],
+    /// The offsets of the batches by segment; the first offset of a wrapper is its last one.
+    offsets: RefCell<HashMap<usize, Vec<Offsets>>>,
     /// The last offset by segment.
     last_offsets: RefCell<HashMap<usize, Option<i64>>>,
     /// What a segment shows about the one with this base offset.
@@ -149,21 +161,19 @@ impl Files<'_> {
         if let Some(last) = indexed_last(source.as_ref(), &data, from)?.filter(|&last| last < base) {
             return Ok(Before { last: Some(last), is_beyond: false });
         }
-        let mut walk = HeaderWalk::sparse(source.as_ref(), 0, source.length()?);
         let (mut last, mut is_beyond) = (None, false);
-        let mut beyond: Option<BatchHeader> = None;
-        while let Hop::Batch(header) = walk.next_batch()? {
-            last = last.max(Some(header.last_offset));
-            if header.last_offset < base {
-                from = from.max(header.last_offset.saturating_add(1));
+        let mut beyond: Option<Offsets> = None;
+        self.for_each(index, source.as_ref(), &mut |batch| {
+            last = last.max(Some(batch.1));
+            if batch.1 < base {
+                from = from.max(batch.1.saturating_add(1));
             } else {
-                is_beyond = beyond.replace(header).is_some();
+                is_beyond = beyond.replace(batch).is_some();
             }
-        }
+        })?;
         self.last_offsets.borrow_mut().insert(index, last);
-        if let Some(header) = beyond.filter(|_| !is_beyond) {
-            let first = header.span.first.unwrap_or(header.last_offset);
-            is_beyond = !may_be_altered(first, header.last_offset, header.offset_field, (from, base));
+        if let Some((first, last, field)) = beyond.filter(|_| !is_beyond) {
+            is_beyond = !may_be_altered(first, last, field, (from, base));
         }
         Ok(Before { last, is_beyond })
     }
@@ -190,13 +200,33 @@ impl Files<'_> {
         }
         let Some(segment) = self.segments.get(index) else { return Ok(None) };
         let source = segment.open()?;
-        let mut walk = HeaderWalk::sparse(source.as_ref(), 0, source.length()?);
         let mut last = None;
-        while let Hop::Batch(header) = walk.next_batch()? {
-            last = last.max(Some(header.last_offset));
-        }
+        self.for_each(index, source.as_ref(), &mut |batch| last = last.max(Some(batch.1)))?;
         self.last_offsets.borrow_mut().insert(index, last);
         Ok(last)
+    }
+
+    /// Visits the offsets of the batches that are reached by headers.
+    fn for_each(&self, index: usize, source: &dyn ReadAt, visit: &mut dyn FnMut(Offsets)) -> Result<(), ReadError> {
+        if let Some(known) = self.offsets.borrow().get(&index) {
+            known.iter().copied().for_each(visit);
+            return Ok(());
+        }
+        let kept: usize = self.offsets.borrow().values().map(Vec::len).sum();
+        let mut found = Some(Vec::new());
+        let mut walk = HeaderWalk::sparse(source, 0, source.length()?);
+        while let Hop::Batch(header) = walk.next_batch()? {
+            let offsets = (header.span.first.unwrap_or(header.last_offset), header.last_offset, header.offset_field);
+            visit(offsets);
+            found = found.filter(|found| kept.saturating_add(found.len()) < MOST_KEPT);
+            if found.as_mut().is_some_and(|found| memory::push(found, offsets).is_err()) {
+                found = None;
+            }
+        }
+        if let Some(found) = found {
+            self.offsets.borrow_mut().insert(index, found);
+        }
+        Ok(())
     }
 }
 

@@ -1,22 +1,31 @@
-//! Compares the records of two overlapping segment files of a partition.
+//! Compares the records of overlapping segment files of a partition.
 //!
 //! Files of a partition overlap in tiered storage after a change of leader, in copied folders, and after an interrupted
 //! compaction. Records are compared by offset: timestamp, key, value and headers. Batches and compression may differ. An offset
 //! that only one file has is not a disagreement: compaction removed it from the other, or its batch is corrupt there.
+//!
+//! A file may overlap many others. Its batches are kept as hashes, so that its bytes are read once.
+
+mod compared_file;
+mod cursor;
 
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::collections::HashMap;
+use std::hash::RandomState;
 
-use crate::error_kind::Category;
-use crate::log::error::{Error, ReadError};
+use compared_file::{ComparedFile, FileReader};
+use cursor::Cursor;
+
+use crate::log::error::Error;
 use crate::log::index::offset::OffsetIndex;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
-use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use crate::log::read::source::ReadAt;
-use crate::record::{RecordBatch, RecordReader};
 
-/// The least number of bytes of a read.
-const CHUNK: usize = 128 << 10;
+/// The most bytes that are kept of the files of a partition. Of further files nothing is kept.
+const MOST_KEPT: usize = 48 << 20;
+
+/// The most files of which the last chunk is kept.
+const MOST_CHUNKS: usize = 16;
 
 /// Why two files could not be compared: one of them cannot be read, or one of its batches cannot be decoded for a reason other
 /// than corruption.
@@ -30,28 +39,135 @@ pub enum OverlapError {
     Later(Error),
 }
 
-/// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive, and returns the least offset
-/// at which they differ. Corrupt batches, and batches whose offsets decrease, are skipped. Each file has a position at which a
-/// batch begins and before which none has these offsets; see [`position_before`].
-///
-/// # Errors
-/// [`OverlapError`] if a file cannot be read, or a batch cannot be decoded for a reason other than corruption.
-pub fn compare_overlap(
-    earlier: (&dyn ReadAt, u64),
-    later: (&dyn ReadAt, u64),
-    first_offset: i64,
-    last_offset: i64,
-    max_output_size: usize,
-) -> Result<Option<i64>, OverlapError> {
-    let hashing = RandomState::new();
-    let range = (first_offset, last_offset);
-    let mut one = Side::new(earlier, range, max_output_size).map_err(OverlapError::Earlier)?;
-    let mut other = Side::new(later, range, max_output_size).map_err(OverlapError::Later)?;
+/// A file of a partition.
+#[derive(Clone, Copy)]
+pub struct PartitionFile<'a> {
+    /// The number that identifies it among the files of the partition.
+    pub number: usize,
+    /// Its bytes.
+    pub source: &'a dyn ReadAt,
+    /// Returns the position of a batch before which the file has no offset from this one on; see [`position_before`].
+    pub start: &'a dyn Fn(i64) -> u64,
+}
+
+/// The files of a partition that are compared with one another, and what was read of them.
+#[derive(Debug, Default)]
+pub struct ComparedFiles {
+    files: HashMap<usize, ComparedFile>,
+    hashing: RandomState,
+}
+
+impl ComparedFiles {
+    /// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive, and returns the least offset
+    /// at which they differ. Corrupt batches, and batches whose offsets decrease, are skipped.
+    ///
+    /// # Errors
+    /// [`OverlapError`] if a file cannot be read, or a batch cannot be decoded for a reason other than corruption.
+    pub fn disagreement(
+        &mut self,
+        earlier: PartitionFile<'_>,
+        later: PartitionFile<'_>,
+        (first_offset, last_offset): (i64, i64),
+        max_output_size: usize,
+    ) -> Result<Option<i64>, OverlapError> {
+        let one = self.take(earlier, first_offset).map_err(OverlapError::Earlier)?;
+        let other = self.take(later, first_offset).map_err(OverlapError::Later)?;
+        let hashing = self.hashing.clone();
+        let reader = |source| FileReader::new(source, &hashing, max_output_size);
+        let mut one = Cursor::new(one, reader(earlier.source), (first_offset, last_offset));
+        let mut other = Cursor::new(other, reader(later.source), (first_offset, last_offset));
+        let found = first_difference(&mut one, &mut other)?;
+        self.keep(earlier.number, one.file);
+        self.keep(later.number, other.file);
+        Ok(found)
+    }
+
+    /// Orders two files by their first batches that differ. Corrupt ranges are compared by their length alone.
+    ///
+    /// # Errors
+    /// [`OverlapError`] if a file cannot be read.
+    pub fn order(&mut self, one: PartitionFile<'_>, other: PartitionFile<'_>) -> Result<Ordering, OverlapError> {
+        let mut left = self.take(one, i64::MIN).map_err(OverlapError::Earlier)?;
+        let mut right = self.take(other, i64::MIN).map_err(OverlapError::Later)?;
+        let hashing = self.hashing.clone();
+        let mut readers = (FileReader::new(one.source, &hashing, 0), FileReader::new(other.source, &hashing, 0));
+        let mut index = 0_usize;
+        let found = loop {
+            let a = left.batch(index, &mut readers.0).map_err(|error| OverlapError::Earlier(error.into()))?;
+            let b = right.batch(index, &mut readers.1).map_err(|error| OverlapError::Later(error.into()))?;
+            match (a, b) {
+                (Some(a), Some(b)) if a == b => index = index.saturating_add(1),
+                (Some(a), Some(b)) if a.position == b.position => {
+                    let a = left.bytes(&a, one.source, &mut readers.0.scratch);
+                    let b = right.bytes(&b, other.source, &mut readers.1.scratch);
+                    let a = a.map_err(|error| OverlapError::Earlier(error.into()))?;
+                    break a.cmp(b.map_err(|error| OverlapError::Later(error.into()))?);
+                }
+                (a, b) => break a.map(|batch| batch.position).cmp(&b.map(|batch| batch.position)),
+            }
+        };
+        self.keep(one.number, left);
+        self.keep(other.number, right);
+        Ok(found)
+    }
+
+    /// The offset after the last intact batch of a file; `base_offset` if there is none, and `None` if a corrupt range comes
+    /// before an intact batch.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn end_offset(&mut self, file: PartitionFile<'_>, base_offset: i64) -> Result<Option<i64>, Error> {
+        let mut compared = self.take(file, i64::MIN)?;
+        let hashing = self.hashing.clone();
+        let mut reader = FileReader::new(file.source, &hashing, 0);
+        let mut end = base_offset;
+        let mut index = 0_usize;
+        while let Some(batch) = compared.batch(index, &mut reader)? {
+            end = batch.last.saturating_add(1);
+            index = index.saturating_add(1);
+        }
+        let is_intact = !compared.is_corrupt_inside();
+        self.keep(file.number, compared);
+        Ok(is_intact.then_some(end))
+    }
+
+    /// Gives each file the number that is the index of its present one in `numbers`.
+    pub fn renumber(&mut self, numbers: &[usize]) {
+        let mut files = std::mem::take(&mut self.files);
+        let moved = |(to, from)| Some((to, files.remove(from)?));
+        self.files = numbers.iter().enumerate().filter_map(moved).collect();
+    }
+
+    /// Drops what is kept of the files that are not compared any more.
+    pub fn retain(&mut self, is_needed: impl Fn(usize) -> bool) {
+        self.files.retain(|&number, _| is_needed(number));
+    }
+
+    fn take(&mut self, file: PartitionFile<'_>, offset: i64) -> Result<ComparedFile, Error> {
+        if let Some(known) = self.files.remove(&file.number).filter(|known| known.has(offset)) {
+            return Ok(known);
+        }
+        let start = if offset == i64::MIN { 0 } else { (file.start)(offset) };
+        Ok(ComparedFile::new(start, file.source.length()?, offset))
+    }
+
+    fn keep(&mut self, number: usize, mut file: ComparedFile) {
+        if self.files.len() >= MOST_CHUNKS {
+            file.drop_chunk();
+        }
+        let kept: usize = self.files.values().map(ComparedFile::kept_bytes).sum();
+        if file.is_complete() && kept.saturating_add(file.kept_bytes()) <= MOST_KEPT {
+            self.files.insert(number, file);
+        }
+    }
+}
+
+fn first_difference(one: &mut Cursor<'_>, other: &mut Cursor<'_>) -> Result<Option<i64>, OverlapError> {
     loop {
         one.load().map_err(OverlapError::Earlier)?;
         other.load().map_err(OverlapError::Later)?;
         let (Some(left), Some(right)) = (one.next_offset(), other.next_offset()) else { return Ok(None) };
-        if one.is_whole() && other.is_whole() && same_bytes(one.batch(), other.batch()) {
+        if one.has_same_batch(other) {
             one.skip();
             other.skip();
             continue;
@@ -60,16 +176,16 @@ pub fn compare_overlap(
         if one.skip_before(right) || other.skip_before(left) {
             continue;
         }
-        one.decode(&hashing).map_err(OverlapError::Earlier)?;
-        other.decode(&hashing).map_err(OverlapError::Later)?;
-        while let (Some(&(left, left_hash)), Some(&(right, right_hash))) = (one.record(), other.record()) {
+        one.decode().map_err(OverlapError::Earlier)?;
+        other.decode().map_err(OverlapError::Later)?;
+        while let (Some((left, left_hash)), Some((right, right_hash))) = (one.record(), other.record()) {
             match left.cmp(&right) {
-                Ordering::Less => one.at += 1,
-                Ordering::Greater => other.at += 1,
+                Ordering::Less => one.advance(),
+                Ordering::Greater => other.advance(),
                 Ordering::Equal if left_hash != right_hash => return Ok(Some(left)),
                 Ordering::Equal => {
-                    one.at += 1;
-                    other.at += 1;
+                    one.advance();
+                    other.advance();
                 }
             }
         }
@@ -105,178 +221,6 @@ pub fn position_before(source: &dyn ReadAt, index: &[u8], offset: i64) -> u64 {
     found
 }
 
-/// Whether two batches are equal except for the leader epoch, which brokers set.
-fn same_bytes(one: Option<RecordBatch<'_>>, other: Option<RecordBatch<'_>>) -> bool {
-    let (Some(one), Some(other)) = (one, other) else { return false };
-    one.data() == other.data()
-        || (one.magic() >= 2
-            && one.offset_field() == other.offset_field()
-            && one.data().get(LEADER_EPOCH_END..) == other.data().get(LEADER_EPOCH_END..))
-}
-
-/// The end of the leader epoch: the magic follows it.
-const LEADER_EPOCH_END: usize = crate::record::batch::MAGIC_OFFSET;
-
-/// One of the files, batch by batch.
-struct Side<'s> {
-    source: &'s dyn ReadAt,
-    range: (i64, i64),
-    chunks: ChunkReader,
-    buffer: Vec<u8>,
-    /// The position of the chunk in the file, its length, and the position of the current batch in it.
-    chunk: (u64, usize),
-    batch: usize,
-    ended: bool,
-    reader: RecordReader,
-    /// Offset and hash of each record of the current batch, once it is decoded, and the index of the next one to compare.
-    records: Option<Vec<(i64, u64)>>,
-    at: usize,
-    /// The least offset that is in order.
-    expected: i64,
-}
-
-impl<'s> Side<'s> {
-    fn new((source, start): (&'s dyn ReadAt, u64), range: (i64, i64), max_output_size: usize) -> Result<Self, Error> {
-        let end = source.length()?;
-        Ok(Self {
-            source,
-            range,
-            chunks: ChunkReader::new(start, end, true),
-            buffer: Vec::new(),
-            chunk: (0, 0),
-            batch: 0,
-            ended: false,
-            reader: RecordReader::new(max_output_size),
-            records: None,
-            at: 0,
-            expected: range.0,
-        })
-    }
-
-    fn chunk_data(&self) -> &[u8] {
-        chunk_bytes(self.source, &self.buffer, self.chunk.0, self.chunk.1)
-    }
-
-    /// The current batch.
-    fn batch(&self) -> Option<RecordBatch<'_>> {
-        let rest = self.chunk_data().get(self.batch..).filter(|rest| !rest.is_empty())?;
-        RecordBatch::new(rest, self.chunk.0.saturating_add(self.batch as u64)).ok()
-    }
-
-    /// Whether no record of the current batch was compared yet.
-    fn is_whole(&self) -> bool {
-        self.records.is_none()
-    }
-
-    fn record(&self) -> Option<&(i64, u64)> {
-        self.records.as_ref()?.get(self.at)
-    }
-
-    /// The least offset that is compared next, if the header shows it.
-    fn next_offset(&self) -> Option<i64> {
-        match &self.records {
-            Some(_) => self.record().map(|&(offset, _)| offset),
-            None => self.batch().map(|batch| batch.base_offset().unwrap_or(self.expected)),
-        }
-    }
-
-    fn skip(&mut self) {
-        let Some((size, last)) = self.batch().map(|batch| (batch.size_in_bytes(), batch.last_offset())) else { return };
-        self.expected = self.expected.max(last.saturating_add(1));
-        self.batch = self.batch.saturating_add(size);
-        self.records = None;
-    }
-
-    fn skip_before(&mut self, offset: i64) -> bool {
-        let before = self.is_whole() && self.batch().is_some_and(|batch| batch.last_offset() < offset);
-        if before {
-            self.skip();
-        }
-        before
-    }
-
-    /// Loads the next batch if there is nothing left to compare, unless the range ends.
-    fn load(&mut self) -> Result<(), Error> {
-        loop {
-            if self.records.is_some() {
-                if self.record().is_some() {
-                    return Ok(());
-                }
-                self.skip();
-            }
-            if self.expected > self.range.1 {
-                // No batch after it has an offset of the range that is in order.
-                self.ended = true;
-                self.batch = self.chunk.1;
-                return Ok(());
-            }
-            match self.batch().map(|batch| (batch.last_offset(), batch.base_offset())) {
-                Some((last, _)) if last < self.expected => self.skip(),
-                Some((_, Some(first))) if first > self.range.1 => self.skip(),
-                Some(_) => return Ok(()),
-                None if self.ended => return Ok(()),
-                None => self.read_chunk()?,
-            }
-        }
-    }
-
-    fn read_chunk(&mut self) -> Result<(), ReadError> {
-        let position = self.chunks.position();
-        let target = CHUNK.max(self.source.worth_reading());
-        let below = self.range.0;
-        let check = |batch: &RecordBatch<'_>| if batch.last_offset() < below { Ok(()) } else { batch.ensure_valid() };
-        let (used, end) = self.chunks.read(self.source, &mut self.buffer, target, check)?;
-        self.chunk = (position, used);
-        self.batch = 0;
-        match end {
-            ChunkEnd::More => {}
-            ChunkEnd::End | ChunkEnd::Truncated(_) => self.ended = true,
-            ChunkEnd::Corrupt(_) => {
-                self.ended = self.chunks.resync(self.source)? >= self.chunks.end();
-            }
-        }
-        Ok(())
-    }
-
-    /// Hashes the records of the current batch, unless it was done before.
-    fn decode(&mut self, hashing: &RandomState) -> Result<(), Error> {
-        if self.records.is_some() {
-            return Ok(());
-        }
-        let (first, last) = (self.expected, self.range.1);
-        let mut found = Vec::new();
-        let at = self.chunk.0.saturating_add(self.batch as u64);
-        let data = chunk_bytes(self.source, &self.buffer, self.chunk.0, self.chunk.1);
-        let batch = RecordBatch::new(&data[self.batch..], at)?;
-        let decoded = self.reader.records(&batch).and_then(|records| {
-            for record in records {
-                let record = record?;
-                if (first..=last).contains(&record.offset) {
-                    let mut hasher = hashing.build_hasher();
-                    hasher.write_i64(record.timestamp);
-                    for field in [record.key, record.value] {
-                        // The length distinguishes null from empty.
-                        hasher.write_usize(field.map_or(usize::MAX, <[u8]>::len));
-                        hasher.write(field.unwrap_or_default());
-                    }
-                    hasher.write_usize(record.headers.len());
-                    hasher.write(record.headers.raw());
-                    found.push((record.offset, hasher.finish()));
-                }
-            }
-            Ok(())
-        });
-        match decoded {
-            Err(error) if error.category() != Category::Corrupt => return Err(error.into()),
-            Err(_) => found.clear(),
-            Ok(()) => {}
-        }
-        self.records = Some(found);
-        self.at = 0;
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,10 +254,19 @@ mod tests {
         out
     }
 
+    fn file(number: usize, source: &dyn ReadAt) -> PartitionFile<'_> {
+        PartitionFile { number, source, start: &|_| 0 }
+    }
+
     fn compare(one: &[u8], other: &[u8], first: i64, last: i64) -> Option<i64> {
         let (one, other) = (InMemory(one), InMemory(other));
-        let forth = compare_overlap((&one, 0), (&other, 0), first, last, CAP).unwrap();
-        assert_eq!(forth, compare_overlap((&other, 0), (&one, 0), first, last, CAP).unwrap());
+        let (one, other) = (file(0, &one), file(1, &other));
+        let mut files = ComparedFiles::default();
+        let forth = files.disagreement(one, other, (first, last), CAP).unwrap();
+        // The second time, what was read is known.
+        assert_eq!(forth, files.disagreement(one, other, (first, last), CAP).unwrap());
+        assert_eq!(forth, files.disagreement(other, one, (first, last), CAP).unwrap());
+        assert_eq!(forth, ComparedFiles::default().disagreement(other, one, (first, last), CAP).unwrap());
         forth
     }
 
@@ -355,5 +308,64 @@ mod tests {
         assert_eq!(compare(&one, &other, 0, 29), None);
         let wrong = log(CompressionType::None, &[10, 20], |offset| format!("{}", offset / 25), &[]);
         assert_eq!(compare(&wrong, &other, 20, 29), Some(20));
+    }
+
+    /// Counts the bytes that are read.
+    struct Counted(Vec<u8>, std::sync::atomic::AtomicU64);
+
+    impl ReadAt for Counted {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
+            let read = InMemory(&self.0).read_at(buffer, position)?;
+            self.1.fetch_add(read as u64, std::sync::atomic::Ordering::Relaxed);
+            Ok(read)
+        }
+
+        fn length(&self) -> std::io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_once_for_all_comparisons() {
+        let value = |offset: i64| format!("value {offset} {}", "x".repeat(90));
+        let sizes = vec![10; 1_000];
+        let forms = [CompressionType::None, CompressionType::None, CompressionType::Lz4, CompressionType::Gzip];
+        let sources: Vec<Counted> =
+            forms.iter().map(|&form| Counted(log(form, &sizes, value, &[]), 0.into())).collect();
+        let mut files = ComparedFiles::default();
+        assert_eq!(files.order(file(0, &sources[0]), file(1, &sources[1])).unwrap(), Ordering::Equal);
+        assert_eq!(files.end_offset(file(3, &sources[3]), 0).unwrap(), Some(10_000));
+        for later in 1..sources.len() {
+            for earlier in 0..later {
+                let (one, other) = (file(earlier, &sources[earlier]), file(later, &sources[later]));
+                for range in [(0, 4_999), (5_000, 9_999)] {
+                    assert_eq!(files.disagreement(one, other, range, CAP).unwrap(), None);
+                }
+            }
+        }
+        for (number, source) in sources.iter().enumerate() {
+            let (read, length) = (source.1.load(std::sync::atomic::Ordering::Relaxed), source.0.len() as u64);
+            // Records of batches that differ are decoded once, too.
+            assert!(read <= 2 * length, "file {number}: {read} bytes of {length}");
+        }
+    }
+
+    #[test]
+    fn files_are_ordered_by_their_bytes() {
+        let one = log(CompressionType::None, &[10, 10, 10], |offset| format!("value {offset}"), &[]);
+        for wrong in [0, 15, 29] {
+            for text in ["aaaaa", "zzzzz"] {
+                let value = |offset: i64| format!("{} {offset}", if offset == wrong { text } else { "value" });
+                let other = log(CompressionType::None, &[10, 10, 10], value, &[]);
+                let expected = one.cmp(&other);
+                let (one, other) = (InMemory(&one), InMemory(&other));
+                let mut files = ComparedFiles::default();
+                assert_eq!(files.order(file(0, &one), file(1, &other)).unwrap(), expected);
+                assert_eq!(files.order(file(1, &other), file(0, &one)).unwrap(), expected.reverse());
+            }
+        }
+        let shorter = InMemory(&one[..one.len() / 2]);
+        let mut files = ComparedFiles::default();
+        assert_eq!(files.order(file(0, &InMemory(&one)), file(1, &shorter)).unwrap(), Ordering::Greater);
     }
 }

@@ -120,7 +120,7 @@ pub struct InMemory<T>(pub T);
 ///
 /// # Errors
 /// The error of the source.
-pub(super) fn read_part<'b>(
+pub(in crate::log) fn read_part<'b>(
     source: &'b dyn ReadAt,
     position: u64,
     size: usize,

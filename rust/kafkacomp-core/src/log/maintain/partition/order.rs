@@ -9,7 +9,7 @@ use super::job::{PartitionJob, SourceSegment};
 use crate::log::LeaderEpochEntry;
 use crate::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
 use crate::log::continuity::missing::MissingRange;
-use crate::log::continuity::overlap::{OverlapError, compare_overlap, position_before};
+use crate::log::continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 use crate::log::continuity::sequence::{KnownBatches, SegmentBounds, SequenceReport};
 use crate::log::error::ReadError;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
@@ -64,6 +64,8 @@ pub struct SegmentsInOrder<'a> {
     others: OtherFiles<'a>,
     /// The batches of the segments that were searched for copies.
     known: KnownBatches,
+    /// What was read of the segments that overlap.
+    compared: ComparedFiles,
     warnings: Vec<String>,
 }
 
@@ -122,6 +124,7 @@ impl<'a> SegmentsInOrder<'a> {
             time_index: Vec::new(),
             others: OtherFiles { segments: &job.segments, current: 0 },
             known: KnownBatches::default(),
+            compared: ComparedFiles::default(),
             warnings: Vec::new(),
         })
     }
@@ -156,12 +159,14 @@ impl<'a> SegmentsInOrder<'a> {
             let Some(last) = file.last_offset.filter(|&last| last >= base) else { continue };
             let first = file.first_offset.unwrap_or(base).max(base);
             let before = self.job.open(earlier)?;
-            let side = |index: usize, source: &dyn ReadAt| {
-                let data = self.job.segments[index].files.side_file(SideFile::OffsetIndex).ok().flatten();
-                position_before(source, data.as_deref().unwrap_or_default(), first)
+            let start = |number: usize, source: &dyn ReadAt, offset: i64| {
+                let data = self.job.segments[number].files.side_file(SideFile::OffsetIndex).ok().flatten();
+                position_before(source, data.as_deref().unwrap_or_default(), offset)
             };
-            let starts = (side(earlier, before.as_ref()), side(index, source));
-            let found = compare_overlap((before.as_ref(), starts.0), (source, starts.1), first, last, max_output_size);
+            let starts = (|offset| start(earlier, before.as_ref(), offset), |offset| start(index, source, offset));
+            let one = PartitionFile { number: earlier, source: before.as_ref(), start: &starts.0 };
+            let other = PartitionFile { number: index, source, start: &starts.1 };
+            let found = self.compared.disagreement(one, other, (first, last), max_output_size);
             let found = found.map_err(|error| match error {
                 OverlapError::Earlier(error) => self.job.at(earlier, error),
                 OverlapError::Later(error) => self.job.at(index, error),
